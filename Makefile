@@ -1,0 +1,47 @@
+# Everything runs in .venv, which these commands make themselves. PYTHON chooses the interpreter (3.11 or newer).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench format clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
+	@$(BIN)/ostinato demo
+
+test: $(VENV)/.tests  ## the tests
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/.checks  ## format, lint, types, import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.tests  ## the benchmarks: ratios against a naive version and against scikit-learn
+	$(BIN)/python -m benchmarks
+
+format: $(VENV)/.checks
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ostinato needs Python 3.11 or newer; this is $$($(PYTHON) --version). Name another: make PYTHON=python3.12 …"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+
+$(VENV)/.installed: $(VENV)/bin/pip pyproject.toml
+	@echo "Setting up $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.tests: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test
+	@touch $@
+
+$(VENV)/.checks: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group check
+	@touch $@

@@ -1,0 +1,61 @@
+"""Acquisitions: from the mean and variance of f at candidates, and a width β, to scores. The highest is asked next.
+
+UCB:  u = μ + β σ
+EI:   u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
+"""
+
+from math import erfc, exp, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import erfcx
+
+from ostinato.arrays import Array, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
+
+SMALLEST_SD = 1e-150  # of κ: keeps z finite where a candidate's value is known
+FAR = -50.0  # below this z the series of h is exact, and the closed form cancels
+
+
+def upper_confidence(mean: Array, variance: Array, beta: float) -> Array:
+    """μ + β σ."""
+    return mean + beta * namespace_of(variance).sqrt(variance)
+
+
+def log_expected_improvement(mean: Array, variance: Array, beta: float, top: float, kappa: float) -> Array:
+    """log of β σ h((μ − top)/(β σ)), for top = max μ over all candidates."""
+    xp = namespace_of(mean)
+    width = beta * xp.sqrt(variance)
+    smallest = max(beta, SMALLEST_SD) * SMALLEST_SD * kappa
+    width = xp.where(width > smallest, width, xp.full_like(width, smallest))
+    return xp.log(width) + log_h(xp, (mean - top) / width)
+
+
+def log_h(xp: Namespace, z: Any) -> Any:
+    """log(z Φ(z) + φ(z)), to full relative precision for every z ≤ 0 (and any moderate z above)."""
+    if not is_numpy(xp):  # the array API has no error function
+        return from_numpy(xp, log_h(np, to_numpy(z)))
+    near = z > -1
+    far = z < FAR
+    middle = ~(near | far)
+    result = np.empty_like(z)
+    result[near] = np.log(_h(z[near]))
+    x: Vector = -z[middle]
+    result[middle] = _log_phi(x) + np.log1p(-x * sqrt(pi / 2) * erfcx(x / sqrt(2)))
+    y = z[far] ** -2.0
+    result[far] = _log_phi(z[far]) + np.log(y) + np.log1p(y * (-3 + y * (15 - 105 * y)))
+    return result
+
+
+def improvement_slope(z: float) -> float:
+    """d log h/dz = Φ(z)/h(z), about −z far below: how fast log EI answers to the mean, in units of β σ."""
+    if z < FAR / 2:
+        return -z - 2 / z
+    return 0.5 * erfc(-z / sqrt(2)) / exp(float(log_h(np, np.asarray([z]))[0]))
+
+
+def _h(z: Vector) -> Vector:
+    return z * 0.5 * erfcx(-z / sqrt(2)) * np.exp(-0.5 * z * z) + np.exp(_log_phi(z))
+
+
+def _log_phi(z: Vector) -> Vector:
+    return -0.5 * z * z - 0.5 * log(2 * pi)

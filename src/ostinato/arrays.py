@@ -1,0 +1,126 @@
+"""Array namespaces, shape checks, and the few operations the array API lacks.
+
+The engine speaks the array API (``xp``): NumPy by default, anything that `array-api-compat`
+wraps otherwise. What the standard has no word for stands here, once, with a fast NumPy form and a form
+in the standard's own words.
+
+`Array` is any array of that standard. `Vector` and `Matrix` are NumPy arrays of float64: what users get.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_namespace
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotri
+from scipy.spatial.distance import cdist
+
+Array: TypeAlias = Any
+Namespace: TypeAlias = Any
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def namespace_of(array: Array) -> Namespace:
+    """The array API namespace that `array` belongs to."""
+    return np if type(array) is np.ndarray else array_namespace(array)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether `value` is an integer, Python's or NumPy's (and not a bool)."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_numpy(xp: Namespace) -> bool:
+    return xp is np or is_numpy_namespace(xp)
+
+
+def to_numpy(array: Array) -> NDArray[Any]:
+    """A NumPy view or copy of any array, for results that leave the engine."""
+    return cast("NDArray[Any]", array if type(array) is np.ndarray else np.from_dlpack(array))
+
+
+def from_numpy(xp: Namespace, array: NDArray[Any]) -> Array:
+    return array if is_numpy(xp) else xp.asarray(array.tolist(), dtype=xp.float64)
+
+
+def indices(mask: Array) -> NDArray[np.int64]:
+    """Where a mask is true."""
+    return np.flatnonzero(to_numpy(mask))
+
+
+def highest(array: Array) -> float:
+    return float(array.max() if type(array) is np.ndarray else namespace_of(array).max(array))
+
+
+def lowest(array: Array) -> float:
+    return float(array.min() if type(array) is np.ndarray else namespace_of(array).min(array))
+
+
+def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float]) -> Array:
+    """‖(x − y)/lengthscale‖² for every row x of X and y of Y; one length-scale, or one a column.
+
+    Differences come before squares: the expanded form |x|² + |y|² − 2xy would lose near-duplicate
+    candidates to cancellation.
+    """
+    xp = namespace_of(X)
+    if is_numpy(xp):
+        if len(lengthscale) == 1:
+            r2 = cdist(X, Y, "sqeuclidean")
+            r2 *= lengthscale[0] ** -2.0
+            return r2
+        return cdist(X, Y, "sqeuclidean", w=np.asarray(lengthscale) ** -2.0)
+    scale = xp.asarray(list(lengthscale), dtype=X.dtype)
+    gap = (X[:, None, :] - Y[None, :, :]) / scale
+    return xp.sum(gap * gap, axis=-1)
+
+
+def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
+    """L⁻¹ b for a lower-triangular L, or L⁻ᵀ b."""
+    xp = namespace_of(L)
+    if is_numpy(xp):
+        solution: Vector = solve_triangular(L, b, lower=True, trans="T" if transposed else "N", check_finite=False)
+        return solution
+    return xp.linalg.solve(xp.matrix_transpose(L) if transposed else L, b)
+
+
+def inverse_from_cholesky(L: Array) -> Array:
+    """(L Lᵀ)⁻¹, both triangles."""
+    xp = namespace_of(L)
+    if not is_numpy(xp):
+        inverse = xp.linalg.inv(L)
+        return xp.matmul(xp.matrix_transpose(inverse), inverse)
+    if L.shape[0] == 0:
+        return L
+    lower, failed = dpotri(L, lower=1)
+    if failed:
+        raise ArithmeticError(f"dpotri failed on a Cholesky factor of size {L.shape[0]} (code {failed}).")
+    return np.tril(lower) + np.tril(lower, -1).T
+
+
+def cholesky(A: Array) -> Array | None:
+    """The lower Cholesky factor of A, or None when A is not positive definite to working precision."""
+    xp = namespace_of(A)
+    try:
+        L = xp.linalg.cholesky(A)
+    except Exception as error:  # each library has its own LinAlgError
+        if type(error).__name__ not in {"LinAlgError", "_LinAlgError"}:
+            raise
+        return None
+    return L if bool(xp.all(xp.isfinite(L))) else None
+
+
+def grown(buffer: Array, shape: tuple[int, ...]) -> Array:
+    """`buffer`, or a larger zero-padded copy (by half again) when `shape` does not fit in it."""
+    if all(have >= need for have, need in zip(buffer.shape, shape, strict=True)):
+        return buffer
+    room = tuple(
+        have if have >= need else max(need, have + have // 2, 16)
+        for have, need in zip(buffer.shape, shape, strict=True)
+    )
+    xp = namespace_of(buffer)
+    larger = xp.zeros(room, dtype=buffer.dtype)
+    larger[tuple(slice(n) for n in buffer.shape)] = buffer
+    return larger

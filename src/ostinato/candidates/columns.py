@@ -1,0 +1,76 @@
+"""How one column of a candidate table becomes numbers: as it is, as ranks, or as codes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Vector
+from ostinato.errors import InvalidCandidates, UnknownCandidate
+from ostinato.kernels import Column
+
+
+class Codec(Protocol):
+    """Turns a column's values into numbers."""
+
+    @property
+    def column(self) -> Column: ...
+
+    def encode(self, values: Iterable[Any]) -> Vector: ...
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers (or of true and false), used as they are."""
+
+    name: str | int
+
+    @property
+    def column(self) -> Column:
+        return Column(self.name)
+
+    def encode(self, values: Iterable[Any]) -> Vector:
+        array: NDArray[Any] = np.asarray(values if hasattr(values, "dtype") else list(values))
+        if array.dtype.kind not in "iufb":
+            try:
+                if any(isinstance(value, (str, bytes)) for value in array.flat):
+                    raise TypeError("text")
+                array = array.astype(np.float64)
+            except (TypeError, ValueError):
+                raise InvalidCandidates(
+                    f"Column {self.name!r} holds {array.dtype.name} ({array.flat[0]!r}, …), which is no number: "
+                    "give numbers, or a data frame, whose text columns are read as categories."
+                ) from None
+        array = array.astype(np.float64) + 0.0  # −0.0 and 0.0 are one value
+        bad = np.flatnonzero(~np.isfinite(array))
+        if bad.size:
+            raise InvalidCandidates(
+                f"Column {self.name!r} holds {array[bad[0]]} in row {int(bad[0])} (and in {bad.size - 1} others): "
+                "every feature must be a finite number. Drop such rows, or fill them in."
+            )
+        return array
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A column of categories. Ordered ones become ranks, which are numbers; unordered ones codes."""
+
+    name: str | int
+    levels: tuple[Any, ...]
+    ordered: bool = False
+
+    @property
+    def column(self) -> Column:
+        return Column(self.name, "number" if self.ordered else "category")
+
+    def encode(self, values: Iterable[Any]) -> Vector:
+        codes = {level: float(code) for code, level in enumerate(self.levels)}
+        try:
+            return np.asarray([codes[value] for value in values], dtype=np.float64)
+        except (KeyError, TypeError) as error:
+            raise UnknownCandidate(
+                f"Column {self.name!r} has no level {error.args[0]!r}: its levels are "
+                f"{', '.join(repr(level) for level in self.levels[:20])}{', …' if len(self.levels) > 20 else ''}."
+            ) from None

@@ -1,0 +1,194 @@
+"""A space of named parameters, enumerated to a table of candidates.
+
+Space(
+    temp=Float(20, 80, step=5),
+    cycles=Integer(1, 10),
+    grade=Ordered("low", "medium", "high"),
+    solvent=Category("water", "ethanol"),
+).where(lambda c: not (c["solvent"] == "ethanol" and c["temp"] > 75))
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import floor, isfinite, prod
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.candidates.columns import Codec, Levels, Numbers
+from ostinato.errors import InvalidCandidates, InvalidSetting
+
+LARGEST = 10_000_000
+
+
+class Parameter(Protocol):
+    """One named dimension: its values, and how they become numbers."""
+
+    @property
+    def values(self) -> tuple[Any, ...]: ...
+
+    def codec(self, name: str) -> Codec: ...
+
+
+@dataclass(frozen=True)
+class Float:
+    """Numbers from `low` to `high`, `step` apart (or `count` of them, evenly spaced)."""
+
+    low: float
+    high: float
+    step: float | None = None
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_range(self.low, self.high)
+        if (self.step is None) == (self.count is None):
+            raise InvalidSetting(f"Float({self.low}, {self.high}) needs either a step or a count, as in step=0.5.")
+        if self.step is not None and not (isfinite(self.step) and self.step > 0):
+            raise InvalidSetting(f"step={self.step!r} is out of range: give a finite number above 0.")
+        if self.count is not None and self.count < 2:
+            raise InvalidSetting(f"count={self.count!r} is out of range: give a whole number, 2 or more.")
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        if self.count is not None:
+            return tuple(_tidy(value) for value in np.linspace(self.low, self.high, self.count))
+        step = float(self.step or 0)
+        steps = floor((self.high - self.low) / step + 1e-9)
+        return tuple(_tidy(self.low + i * step) for i in range(steps + 1))
+
+    def codec(self, name: str) -> Codec:
+        return Numbers(name)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """Whole numbers from `low` to `high`, both included, `step` apart."""
+
+    low: int
+    high: int
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        _check_range(self.low, self.high)
+        for name, value in (("low", self.low), ("high", self.high), ("step", self.step)):
+            if int(value) != value:
+                raise InvalidSetting(f"{name}={value!r} is not a whole number: use Float for fractions.")
+        if self.step < 1:
+            raise InvalidSetting(f"step={self.step!r} is out of range: give a whole number, 1 or more.")
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return tuple(range(int(self.low), int(self.high) + 1, int(self.step)))
+
+    def codec(self, name: str) -> Codec:
+        return Numbers(name)
+
+
+class _Choice:
+    ordered: bool
+
+    def __init__(self, *levels: Any) -> None:
+        if len(levels) == 1 and isinstance(levels[0], (list, tuple)):
+            levels = tuple(levels[0])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if not levels or len(set(levels)) < len(levels):
+            raise InvalidSetting(f"The levels {levels!r} must be at least one, and all different.")
+        self.values: tuple[Any, ...] = levels
+
+    def codec(self, name: str) -> Codec:
+        return Levels(name, self.values, self.ordered)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.values))})"
+
+
+class Ordered(_Choice):
+    """Categories with an order, from lowest to highest: neighbours are alike. Seen by kernels as ranks 0, 1, 2, …"""
+
+    ordered = True
+
+
+class Category(_Choice):
+    """Categories without an order: any two are equally different. For a Hamming kernel."""
+
+    ordered = False
+
+
+class Space:
+    """Every combination of the parameters' values that the constraints allow."""
+
+    def __init__(self, **parameters: Parameter) -> None:
+        if not parameters:
+            raise InvalidCandidates(
+                "The space has no parameter: give at least one, as in Space(temp=Float(20, 80, step=5))."
+            )
+        for name, parameter in parameters.items():
+            if not hasattr(parameter, "codec"):
+                raise InvalidSetting(
+                    f"{name}={parameter!r} is no parameter: give a Float, Integer, Ordered or Category."
+                )
+        self.parameters = parameters
+        self._constraints: tuple[Callable[[dict[str, Any]], bool], ...] = ()
+
+    def where(self, allowed: Callable[[dict[str, Any]], bool]) -> "Space":
+        """The same space with one more constraint: a predicate on a candidate, given as a dict."""
+        narrowed = Space(**self.parameters)
+        narrowed._constraints = (*self._constraints, allowed)
+        return narrowed
+
+    def enumerate(self) -> "Enumeration":
+        """The table of all allowed combinations; the last parameter varies fastest."""
+        values = {name: parameter.values for name, parameter in self.parameters.items()}
+        total = prod(len(v) for v in values.values())
+        if total > LARGEST:
+            raise InvalidCandidates(
+                f"The space has {total:,} combinations, above the {LARGEST:,} that can be enumerated: use larger steps "
+                "or fewer levels."
+            )
+        table = Enumeration(self.parameters, np.arange(total))
+        if not self._constraints:
+            return table
+        kept = [i for i, candidate in enumerate(table) if all(allowed(candidate) for allowed in self._constraints)]
+        if not kept:
+            raise InvalidCandidates(f"The constraints allow none of the space's {total:,} combinations: loosen one.")
+        return Enumeration(self.parameters, np.asarray(kept))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={parameter!r}" for name, parameter in self.parameters.items())
+        return f"Space({inside})" + ".where(…)" * len(self._constraints)
+
+
+class Enumeration:
+    """The allowed combinations of a space, by number; nothing but the numbers is stored."""
+
+    def __init__(self, parameters: dict[str, Parameter], numbers: NDArray[np.int64]) -> None:
+        self._values = {name: parameter.values for name, parameter in parameters.items()}
+        self._numbers = numbers
+        self.codecs = [parameter.codec(name) for name, parameter in parameters.items()]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        shape = [len(values) for values in self._values.values()]
+        digits = np.unravel_index(int(self._numbers[index]), shape)
+        return {name: values[int(i)] for (name, values), i in zip(self._values.items(), digits, strict=True)}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[index] for index in range(len(self)))
+
+    def features(self) -> NDArray[np.float64]:
+        shape = [len(values) for values in self._values.values()]
+        digits = np.unravel_index(self._numbers, shape)
+        codes = [codec.encode(values) for codec, values in zip(self.codecs, self._values.values(), strict=True)]
+        return np.stack([code[digit] for code, digit in zip(codes, digits, strict=True)], axis=1)
+
+
+def _check_range(low: float, high: float) -> None:
+    if not (isfinite(low) and isfinite(high) and low <= high):
+        raise InvalidSetting(f"The range {low!r} to {high!r} is empty or not finite: give low ≤ high, both finite.")
+
+
+def _tidy(value: float) -> float:
+    """0.30000000000000004 → 0.3: the number the user meant by low + i·step."""
+    return float(f"{value:.12g}")

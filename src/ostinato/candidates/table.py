@@ -1,0 +1,227 @@
+"""The candidate set: what can be evaluated, in the user's own words outside and as numbers inside.
+
+Outside, a candidate is an index into the user's table, or a row of it. Inside, identical rows are one
+candidate, numbered in order of first appearance; `number_of` and `index_of` translate.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+from warnings import warn
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Matrix, is_whole
+from ostinato.candidates.columns import Codec, Levels, Numbers
+from ostinato.candidates.space import Space
+from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate
+from ostinato.kernels import Column
+
+
+class Candidates:
+    """A table of candidates. Use `read_candidates` to make one."""
+
+    def __init__(self, features: Matrix, codecs: Sequence[Codec], row: Callable[[int], Any], *, named: bool) -> None:
+        if features.shape[0] == 0 or features.shape[1] == 0:
+            raise InvalidCandidates(
+                f"The candidate table has shape {features.shape}: give at least one row and one column."
+            )
+        self._codecs, self._row, self._named = codecs, row, named
+        self.rows = len(features)
+        self._first, self._numbers = _distinct(features)
+        self.features = np.ascontiguousarray(features[self._first])
+        self._by_row: dict[bytes, int] | None = None
+
+    def __len__(self) -> int:
+        """How many distinct candidates there are."""
+        return len(self._first)
+
+    def __getitem__(self, index: int) -> Any:
+        """A row as the user knows it: a dict for named columns, else an array row."""
+        return self._row(index)
+
+    @property
+    def columns(self) -> list[Column]:
+        return [codec.column for codec in self._codecs]
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The candidate number of every row of the user's table."""
+        return self._numbers
+
+    @property
+    def indices(self) -> NDArray[np.intp]:
+        """The first row of the user's table for every candidate."""
+        return self._first
+
+    def index_of(self, number: int) -> int:
+        """The first row of the user's table that is this candidate."""
+        return int(self._first[number])
+
+    def number_of(self, where: Any) -> int:
+        """The candidate number of an index into the table, or of a row."""
+        if is_whole(where):
+            if not 0 <= int(where) < self.rows:
+                raise UnknownCandidate(
+                    f"Index {int(where)} is not in the table: its {self.rows:,} rows are 0 to {self.rows - 1}."
+                )
+            return int(self._numbers[int(where)])
+        features = self.encode(where)
+        if len(features) != 1:
+            raise UnknownCandidate(f"{where!r} is {len(features)} rows where one candidate is due.")
+        return self.find(features)[0]
+
+    def find(self, features: Matrix) -> list[int]:
+        """The candidate numbers of rows of features."""
+        if self._by_row is None:
+            self._by_row = {row.tobytes(): number for number, row in enumerate(self.features)}
+        found = [self._by_row.get(row.tobytes()) for row in features]
+        for row, number in zip(features, found, strict=True):
+            if number is None:
+                raise UnknownCandidate(
+                    f"The row {row.tolist()} is not among the {len(self):,} candidates: only they can be measured. "
+                    "Give an index, or a row exactly as in the table (predict answers for other points)."
+                )
+        return cast("list[int]", found)
+
+    def encode(self, points: Any) -> Matrix:
+        """Features of one row or of many, given as the table was: rows, dicts, or a data frame."""
+        named = _named_columns(points)
+        if named is not None:
+            return self._encode_named(named)
+        if self._named:
+            raise UnknownCandidate(
+                f"{_shown(points)} has no column names, and the candidates have: give a dict, a list of dicts or a "
+                f"data frame with the columns {', '.join(str(codec.column.name) for codec in self._codecs)}."
+            )
+        array = np.asarray(points)
+        array = array[None, :] if array.ndim == 1 and len(array) == len(self._codecs) else np.atleast_1d(array)
+        array = array[:, None] if array.ndim == 1 and len(self._codecs) == 1 else array
+        if array.ndim != 2 or array.shape[1] != len(self._codecs):
+            raise UnknownCandidate(
+                f"{_shown(points)} has shape {np.shape(points)}: a row has {len(self._codecs)} numbers, "
+                "like the candidates."
+            )
+        return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
+
+    def _encode_named(self, named: Mapping[str, Any]) -> Matrix:
+        wanted = [codec.column.name for codec in self._codecs]
+        missing = [name for name in wanted if name not in named]
+        unknown = [name for name in named if name not in wanted]
+        if missing or (unknown and not self._named):
+            raise UnknownCandidate(
+                f"The columns {', '.join(map(repr, named))} do not match the candidates': "
+                f"{', '.join(map(repr, wanted))} are needed."
+            )
+        return np.stack([codec.encode(named[str(codec.column.name)]) for codec in self._codecs], axis=1)
+
+
+def read_candidates(source: Any) -> Candidates:
+    """Candidates from an array, a data frame that narwhals reads, or a Space."""
+    if isinstance(source, Candidates):
+        return source
+    if isinstance(source, Space):
+        table = source.enumerate()
+        return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
+    frame = nw.from_native(source, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame)  # pyright: ignore[reportUnknownArgumentType]
+    return _read_array(source)
+
+
+def _read_array(source: Any) -> Candidates:
+    array = np.asarray(source)
+    if array.ndim == 1 and array.dtype.kind in "iufb":
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InvalidCandidates(
+            f"Candidates of type {type(source).__name__} and shape {array.shape} are no table: give a 2-D array "
+            "(a row a candidate), a pandas, polars or pyarrow data frame, or a Space."
+        )
+    codecs = [Numbers(j) for j in range(array.shape[1])]
+    columns = [codec.encode(array[:, j]) for j, codec in enumerate(codecs)]
+    features = np.stack(columns, axis=1) if columns else np.zeros((len(array), 0))
+    kept = array.copy()
+    return Candidates(features, codecs, lambda index: kept[index].copy(), named=False)
+
+
+def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
+    codecs: list[Codec] = []
+    columns: list[NDArray[np.float64]] = []
+    for name in frame.columns:
+        series = frame[name]
+        if series.null_count():
+            row = int(np.flatnonzero(series.is_null().to_numpy())[0])
+            raise InvalidCandidates(
+                f"Column {name!r} has no value in row {row}: every candidate needs all its columns. Drop such rows, or "
+                "fill them in."
+            )
+        codec = _codec(name, series)
+        codecs.append(codec)
+        columns.append(codec.encode(series.to_numpy() if isinstance(codec, Numbers) else series.to_list()))
+    features = np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
+    names = list(frame.columns)
+    return Candidates(features, codecs, lambda index: dict(zip(names, frame.row(index), strict=True)), named=True)
+
+
+def _codec(name: str, series: "nw.Series[Any]") -> Codec:
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return Numbers(name)
+    if isinstance(dtype, nw.Enum):
+        return Levels(name, tuple(dtype.categories), ordered=True)
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Object)):
+        return Levels(name, tuple(sorted(set(series.to_list()), key=_by_type_and_value)))
+    raise InvalidCandidates(
+        f"Column {name!r} holds {dtype}, which has no meaning as a feature: turn it into numbers (for dates, days "
+        "since a start) or into text."
+    )
+
+
+def _by_type_and_value(level: Any) -> tuple[str, Any]:
+    return type(cast("object", level)).__name__, level
+
+
+def _named_columns(points: Any) -> Mapping[str, Any] | None:
+    """Columns by name, where `points` is a dict, a list of dicts or a data frame; else None."""
+    if isinstance(points, Mapping):
+        row = cast("Mapping[str, Any]", points)
+        return {name: [value] for name, value in row.items()}
+    if (
+        isinstance(points, (list, tuple))
+        and points
+        and all(isinstance(row, Mapping) for row in cast("list[Any]", points))
+    ):
+        rows = cast("list[Mapping[str, Any]]", points)
+        if any(set(row) != set(rows[0]) for row in rows):
+            raise UnknownCandidate("The rows do not all have the same columns: give every row all of them.")
+        return {name: [row[name] for row in rows] for name in rows[0]}
+    frame: Any = nw.from_native(cast("Any", points), eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        table = cast("nw.DataFrame[Any]", frame)
+        return {name: table[name].to_list() for name in table.columns}
+    return None
+
+
+def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First rows of the distinct candidates, in order of appearance; and the candidate number of every row."""
+    rows = np.ascontiguousarray(features).view(np.dtype((np.void, features.shape[1] * 8))).ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    merged = len(features) - len(first)
+    if merged:
+        warn(
+            f"{merged:,} of the {len(features):,} candidate rows repeat an earlier row: they were merged, and "
+            "measurements of any of them count for all.",
+            DuplicateCandidates,
+            stacklevel=5,
+        )
+    return first[order], rank[inverse]
+
+
+def _shown(points: Any) -> str:
+    text = repr(points)
+    return text if len(text) <= 60 else text[:57] + "…"

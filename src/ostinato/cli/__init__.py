@@ -1,0 +1,5 @@
+"""The command line: thin. It parses, calls and prints."""
+
+from ostinato.cli.app import main
+
+__all__ = ["main"]

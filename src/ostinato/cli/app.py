@@ -1,0 +1,60 @@
+"""`ostinato`: the commands."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ostinato import __version__
+from ostinato.demo import BUDGET, report, run
+from ostinato.errors import OstinatoError
+
+app = typer.Typer(
+    help="Optimise what can only be measured with noise, by repeating the few candidates that matter.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"ostinato {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Ostinato answers: measure THIS candidate THIS many times."""
+
+
+@app.command()
+def demo(
+    budget: Annotated[int, typer.Option(min=1, help="How many measurements may be made.")] = BUDGET,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the noise and of the run: the same seed, the same run.")
+    ] = 0,
+    policy: Annotated[str, typer.Option(help="How candidates are picked: ucb, ei or ts.")] = "ucb",
+) -> None:
+    """Optimise a noisy function over a grid of 10,648 candidates, and compare the answer with the truth.
+
+    Each measurement carries noise as large as the function itself varies. The run prints the candidate it
+    recommends beside the true optimum, how often it had to switch candidates, and the certificate that bounds that number.
+
+    Example: [bold]ostinato demo --budget 5000 --policy ei[/bold]
+    """
+    report(run(budget, seed, policy), Console())
+
+
+def main() -> None:
+    """Run a command; errors made on purpose are printed without a traceback."""
+    try:
+        app()
+    except OstinatoError as error:
+        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False)
+        sys.exit(2)

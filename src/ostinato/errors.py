@@ -1,0 +1,76 @@
+"""The one error tree. Every message names the value, the cause and the remedy.
+
+OstinatoError
+├── InvalidInput (also ValueError)
+│   ├── InvalidSetting       a setting out of range: C, noise, cap, direction, …
+│   ├── MissingSetting       a setting that has to be given and was not
+│   ├── InvalidCandidates    an empty, non-finite or unreadable candidate set
+│   ├── UnknownCandidate     a row or an index that is not among the candidates
+│   ├── InvalidFeedback      measurements that cannot be true: NaN, wrong length, …
+│   ├── UnknownBatch         feedback for a batch that was never asked, or is over
+│   └── InvalidKernel        a kernel that does not fit, or is not positive, here
+├── NothingMeasured          a question that needs at least one measurement
+└── NothingToAsk             every candidate has reached its cap on repeats
+
+Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws.
+"""
+
+
+class OstinatoError(Exception):
+    """Base of all errors raised on purpose by this library."""
+
+
+class InvalidInput(OstinatoError, ValueError):
+    """Something the caller gave cannot be used. Nothing was changed."""
+
+
+class InvalidSetting(InvalidInput):
+    """A setting is out of its range."""
+
+
+class MissingSetting(InvalidInput):
+    """A setting has to be given and was not."""
+
+
+class InvalidCandidates(InvalidInput):
+    """The candidate set is empty, not finite, or cannot be read."""
+
+
+class UnknownCandidate(InvalidInput):
+    """A row or an index is not among the candidates."""
+
+
+class InvalidFeedback(InvalidInput):
+    """Measurements were rejected. Nothing was changed."""
+
+
+class UnknownBatch(InvalidInput):
+    """Feedback came for a batch that was never asked, or is already over."""
+
+
+class InvalidKernel(InvalidInput):
+    """The kernel does not fit these candidates, or is not positive on them."""
+
+
+class NothingMeasured(OstinatoError):
+    """The question needs at least one measurement."""
+
+
+class NothingToAsk(OstinatoError):
+    """Every candidate has reached its cap on repeats."""
+
+
+class OstinatoWarning(UserWarning):
+    """Base of all warnings of this library."""
+
+
+class DuplicateCandidates(OstinatoWarning):
+    """Identical candidate rows were merged into one."""
+
+
+class LimitedPrecision(OstinatoWarning):
+    """Counts are so large, or noise so small, that float64 limits the answer."""
+
+
+class ApproximateDraws(OstinatoWarning):
+    """Posterior draws use random Fourier features, which approximate the prior."""

@@ -1,0 +1,267 @@
+"""What a kernel is, and how kernels combine.
+
+A kernel k(x, y) says how much the values at candidates x and y have in common. `std` is the
+prior standard deviation, in the user's own units; length-scales are in each column's own units.
+
+    RBF(lengthscale=2.0, std=3.0)                         one length-scale for all columns
+    RBF(lengthscale=(10.0, 0.5))                          one a column
+    RBF(10.0).on("temp") * Hamming().on("solvent")        products, on chosen columns
+    0.5 * Matern52(1.0) + Constant(2.0)                   sums, and scaling of the covariance
+
+Shapes: X is (n, d), Y is (m, d); k(X, Y) is (n, m) and k.diag(X) is (n,).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Literal, Self, cast
+
+import numpy as np
+from numpy.random import Generator
+
+from ostinato.arrays import Array, Matrix, namespace_of
+from ostinato.errors import InvalidKernel, InvalidSetting
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the candidate table as kernels see it: numbers, or codes of unordered categories."""
+
+    name: str | int
+    kind: Literal["number", "category"] = "number"
+
+
+class Kernel(ABC):
+    """A positive covariance function. Frozen settings; no state."""
+
+    @abstractmethod
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """The covariance of every row of X with every row of Y."""
+
+    @abstractmethod
+    def diag(self, X: Array) -> Array:
+        """k(x, x) for every row of X."""
+
+    def bind(self, columns: Sequence[Column]) -> "Kernel":
+        """This kernel made ready for these columns (names become positions), or an error that says why not."""
+        return self
+
+    def factors(self, width: int) -> "tuple[Kernel, ...] | None":
+        """One kernel a column whose product is this one, where it splits so; it then is cheap on grids."""
+        return None
+
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix | None:
+        """`count` draws (count, width) of the spectral density, where this kernel is stationary."""
+        return None
+
+    def on(self, *names: str | int) -> "On":
+        """This kernel, looking at these columns only."""
+        if not names:
+            raise InvalidKernel("on() was given no column: name at least one, as in RBF(2.0).on('temp').")
+        return On(self, names)
+
+    def __add__(self, other: "Kernel") -> "Kernel":
+        return Sum(self, other)
+
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
+        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, float(other))
+
+    def __rmul__(self, other: float) -> "Kernel":
+        return Scaled(self, float(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Kernel):
+    """k₁ + k₂: the sum of two independent functions."""
+
+    first: Kernel
+    second: Kernel
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.first(X, Y) + self.second(X, Y)
+
+    def diag(self, X: Array) -> Array:
+        return self.first.diag(X) + self.second.diag(X)
+
+    def bind(self, columns: Sequence[Column]) -> Self:
+        return replace(self, first=self.first.bind(columns), second=self.second.bind(columns))
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Kernel):
+    """k₁ · k₂: values are alike where both kernels say so."""
+
+    first: Kernel
+    second: Kernel
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.first(X, Y) * self.second(X, Y)
+
+    def diag(self, X: Array) -> Array:
+        return self.first.diag(X) * self.second.diag(X)
+
+    def bind(self, columns: Sequence[Column]) -> Self:
+        return replace(self, first=self.first.bind(columns), second=self.second.bind(columns))
+
+    def factors(self, width: int) -> tuple[Kernel, ...] | None:
+        first, second = self.first.factors(width), self.second.factors(width)
+        if first is None or second is None:
+            return None
+        return tuple(Product(a, b) for a, b in zip(first, second, strict=True))
+
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix | None:
+        # The spectral density of a product is a convolution: independent frequencies add.
+        first = self.first.frequencies(width, count, rng)
+        second = self.second.frequencies(width, count, rng)
+        return None if first is None or second is None else first + second
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled(Kernel):
+    """factor · k: the covariance (not the standard deviation) times a number."""
+
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        check_positive("a kernel's factor", self.factor)
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.factor * self.kernel(X, Y)
+
+    def diag(self, X: Array) -> Array:
+        return self.factor * self.kernel.diag(X)
+
+    def bind(self, columns: Sequence[Column]) -> Self:
+        return replace(self, kernel=self.kernel.bind(columns))
+
+    def factors(self, width: int) -> tuple[Kernel, ...] | None:
+        parts = self.kernel.factors(width)
+        return None if parts is None else (Scaled(parts[0], self.factor), *parts[1:])
+
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix | None:
+        return self.kernel.frequencies(width, count, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class On(Kernel):
+    """A kernel that looks at some of the columns, by name (or by position where there are no names)."""
+
+    kernel: Kernel
+    names: tuple[str | int, ...]
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.kernel(self._take(X), self._take(Y))
+
+    def diag(self, X: Array) -> Array:
+        return self.kernel.diag(self._take(X))
+
+    def bind(self, columns: Sequence[Column]) -> "On":
+        places = tuple(_place(name, columns) for name in self.names)
+        return On(self.kernel.bind([columns[place] for place in places]), places)
+
+    def factors(self, width: int) -> tuple[Kernel, ...] | None:
+        parts = self.kernel.factors(len(self.names))
+        if parts is None:
+            return None
+        own = dict(zip(self.names, parts, strict=True))
+        return tuple(own.get(column, Constant()) for column in range(width))
+
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix | None:
+        own = self.kernel.frequencies(len(self.names), count, rng)
+        if own is None:
+            return None
+        wide = np.zeros((count, width))
+        wide[:, [int(name) for name in self.names]] = own
+        return wide
+
+    def _take(self, X: Array) -> Array:
+        xp = namespace_of(X)
+        return xp.take(X, xp.asarray([int(name) for name in self.names]), axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Kernel):
+    """std² everywhere: an unknown offset, common to all candidates."""
+
+    std: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("std", self.std)
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return namespace_of(X).full((X.shape[0], Y.shape[0]), self.std**2, dtype=X.dtype)
+
+    def diag(self, X: Array) -> Array:
+        return namespace_of(X).full(X.shape[0], self.std**2, dtype=X.dtype)
+
+    def factors(self, width: int) -> tuple[Kernel, ...]:
+        return (self, *(Constant() for _ in range(width - 1)))
+
+
+@dataclass(frozen=True)
+class Anisotropic(Kernel):
+    """A kernel with a prior standard deviation and length-scales: one, or one a column."""
+
+    lengthscale: float | Sequence[float] = 1.0
+    std: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", as_lengthscale(self.lengthscale))
+        check_positive("std", self.std)
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        return cast("tuple[float, ...]", self.lengthscale)
+
+    def scale_of_each(self, width: int) -> tuple[float, ...]:
+        return self.scales * width if len(self.scales) == 1 else self.scales
+
+    def bind(self, columns: Sequence[Column]) -> Self:
+        if len(self.scales) not in (1, len(columns)):
+            raise InvalidKernel(
+                f"{type(self).__name__} has {len(self.scales)} length-scales for {len(columns)} columns "
+                f"({', '.join(str(column.name) for column in columns)}): give one for all, or one a column."
+            )
+        return self
+
+    def split(self, width: int) -> tuple[Self, ...]:
+        """One kernel of this kind a column; the first carries the standard deviation."""
+        return tuple(
+            replace(self, lengthscale=scale, std=self.std if column == 0 else 1.0)
+            for column, scale in enumerate(self.scale_of_each(width))
+        )
+
+
+def check_positive(name: str, value: float) -> None:
+    if not (isfinite(value) and value > 0):
+        raise InvalidSetting(f"{name} is {value!r}, which is out of range: give a finite number above 0.")
+
+
+def check_numbers(kernel: str, columns: Sequence[Column]) -> None:
+    """Distances between the codes of unordered categories mean nothing."""
+    for column in columns:
+        if column.kind == "category":
+            raise InvalidKernel(
+                f"{kernel} measures distances, and column {column.name!r} holds unordered categories. Give that "
+                f"column a Hamming kernel, as in RBF(2.0).on('number') * Hamming().on({column.name!r}), "
+                "or make it an ordered parameter."
+            )
+
+
+def as_lengthscale(value: float | Sequence[float]) -> tuple[float, ...]:
+    scales = tuple(float(scale) for scale in np.ravel(np.asarray(value, dtype=np.float64)))
+    if not scales:
+        raise InvalidSetting("lengthscale is empty: give one number, or one a column.")
+    for scale in scales:
+        check_positive("lengthscale", scale)
+    return scales
+
+
+def _place(name: str | int, columns: Sequence[Column]) -> int:
+    for place, column in enumerate(columns):
+        if column.name == name:
+            return place
+    known = ", ".join(repr(column.name) for column in columns)
+    raise InvalidKernel(f"The kernel looks at column {name!r}, which is not there. The columns are {known}.")

@@ -1,0 +1,92 @@
+"""Kernels that are not a function of a distance: linear, Hamming, and the user's own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from ostinato.arrays import Array, Matrix, Vector, from_numpy, namespace_of, to_numpy
+from ostinato.errors import InvalidKernel
+from ostinato.kernels.base import Anisotropic, Column, Kernel, check_numbers
+
+
+class Linear(Anisotropic):
+    """std² · Σ_j x_j y_j / lengthscale_j²: straight planes through the origin (add a Constant for an offset)."""
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        xp = namespace_of(X)
+        return xp.matmul(self.weigh(X), xp.matrix_transpose(self.weigh(Y)))
+
+    def diag(self, X: Array) -> Array:
+        weighed = self.weigh(X)
+        return namespace_of(X).sum(weighed * weighed, axis=1)
+
+    def bind(self, columns: Sequence[Column]) -> Self:
+        check_numbers("Linear", columns)
+        return super().bind(columns)
+
+    def weigh(self, X: Array) -> Array:
+        """The rows scaled so that the kernel is their inner product."""
+        xp = namespace_of(X)
+        return X * (self.std / xp.asarray(list(self.scales), dtype=X.dtype))
+
+
+class Hamming(Anisotropic):
+    """std² · exp(−Σ_j [x_j ≠ y_j] / lengthscale_j): categories are alike or they are not."""
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        xp = namespace_of(X)
+        distance = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
+        for j, scale in enumerate(self.scale_of_each(X.shape[1])):
+            distance += xp.astype(X[:, j][:, None] != Y[:, j][None, :], X.dtype) / scale
+        return self.std**2 * xp.exp(-distance)
+
+    def diag(self, X: Array) -> Array:
+        return namespace_of(X).full(X.shape[0], self.std**2, dtype=X.dtype)
+
+    def factors(self, width: int) -> tuple[Kernel, ...]:
+        return self.split(width)
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A kernel of the user's own: `function(X, Y)` returns the matrix of covariances of the rows of X with those of Y.
+
+    `X` and `Y` are NumPy arrays of features (categories as codes). `diagonal(X)`, where given, returns
+    k(x, x) for every row and saves evaluating small matrices for it.
+    """
+
+    function: Callable[[Matrix, Matrix], Matrix]
+    diagonal: Callable[[Matrix], Vector] | None = None
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        values = np.asarray(self.function(to_numpy(X), to_numpy(Y)), dtype=np.float64)
+        if values.shape != (X.shape[0], Y.shape[0]):
+            raise InvalidKernel(
+                f"The kernel function returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} rows: it must "
+                f"return a matrix of shape {(X.shape[0], Y.shape[0])}, one covariance a pair of rows."
+            )
+        if not np.isfinite(values).all():
+            raise InvalidKernel("The kernel function returned NaN or infinity: it must be finite on all candidates.")
+        return from_numpy(namespace_of(X), values)
+
+    def diag(self, X: Array) -> Array:
+        rows = to_numpy(X)
+        if self.diagonal is not None:
+            values = np.asarray(self.diagonal(rows), dtype=np.float64)
+        else:
+            values = np.asarray([self.function(row, row)[0, 0] for row in rows[:, None, :]], dtype=np.float64)
+        return from_numpy(namespace_of(X), values)
+
+
+def as_kernel(kernel: "Kernel | Callable[[Matrix, Matrix], Matrix]") -> Kernel:
+    """A kernel stays what it is; any other callable becomes `Custom`."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Custom(kernel)
+    raise InvalidKernel(
+        f"kernel={kernel!r} is neither a kernel nor a callable: give for instance "
+        "ostinato.kernels.Matern52(lengthscale=…, std=…), or a function of two feature matrices."
+    )

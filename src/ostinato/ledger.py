@@ -1,0 +1,74 @@
+"""The ledger of batches: which are in flight, how many epochs and switches there were, and the certificate's counts.
+
+An epoch begins with the first feedback of a batch. A switch is a change of candidate between consecutive epochs.
+"""
+
+from collections import Counter
+
+import msgspec
+
+from ostinato.errors import UnknownBatch
+from ostinato.records import Batch, Lease
+
+
+class Ledger:
+    """What was asked, and what became of it."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.epochs = 0
+        self.switches = 0
+        self.full = self.capped = self.truncated = self.cut_short = 0
+        self._leases: dict[int, Lease] = {}
+        self._last: int | None = None
+
+    def lease(self, batch: Batch, candidate: int) -> None:
+        self.asked += 1
+        self._leases[batch.id] = Lease(batch, candidate)
+
+    def find(self, batch: Batch) -> Lease:
+        """The open lease of a batch."""
+        lease = self._leases.get(batch.id)
+        if lease is None or (lease.batch.index, lease.batch.repeats) != (batch.index, batch.repeats):
+            over = lease is None and batch.id < self.asked
+            cause = "is over: all its repeats were told, or it was closed" if over else "was not asked here"
+            raise UnknownBatch(
+                f"Batch {batch.id} {cause}. Use observe(candidate, values) for measurements beyond those asked for."
+            )
+        return lease
+
+    def told(self, lease: Lease, n: int) -> None:
+        """n more repeats of the lease were told."""
+        if lease.told == 0:
+            self.epochs += 1
+            self.switches += self._last is not None and self._last != lease.candidate
+            self._last = lease.candidate
+        lease = msgspec.structs.replace(lease, told=lease.told + n)
+        self._leases[lease.batch.id] = lease
+        if lease.pending == 0:
+            del self._leases[lease.batch.id]
+            self.full += lease.batch.full
+            self.capped += lease.batch.capped and not lease.batch.truncated
+            self.truncated += lease.batch.truncated
+
+    def close(self, lease: Lease) -> None:
+        """The lease's remaining repeats will not come."""
+        del self._leases[lease.batch.id]
+        self.cut_short += lease.told > 0
+
+    @property
+    def partial(self) -> int:
+        """Batches answered in part, closed or still open."""
+        return self.cut_short + sum(lease.told > 0 for lease in self._leases.values())
+
+    @property
+    def in_flight(self) -> list[Lease]:
+        return list(self._leases.values())
+
+    @property
+    def pending(self) -> dict[int, int]:
+        """Repeats in flight by candidate."""
+        counts: Counter[int] = Counter()
+        for lease in self._leases.values():
+            counts[lease.candidate] += lease.pending
+        return dict(counts)

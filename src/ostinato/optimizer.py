@@ -1,0 +1,367 @@
+"""Ask and tell: the loop in the user's own hands, and the only place where it closes.
+
+candidates → posterior → scores → batch → (evaluation by the user) → feedback → tally → posterior
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from math import sqrt
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from ostinato.arrays import Array, Matrix, Namespace, Vector, highest, is_whole, lowest, to_numpy
+from ostinato.candidates import read_candidates
+from ostinato.confidence import Progress
+from ostinato.errors import InvalidFeedback, InvalidSetting, NothingMeasured
+from ostinato.kernels import Kernel
+from ostinato.ledger import Ledger
+from ostinato.policies import Belief, MiniUCB, Policy
+from ostinato.posterior import Posterior
+from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
+from ostinato.records import Batch, Best, Certificate, Prediction
+from ostinato.settings import checked_kernel, finite_number, noise_variances, sign_of, whole_number
+from ostinato.tally import Statistics, Tally
+
+RIVALS = 512
+DRAWS = 4_096
+JOINT = 5_000
+MANY = 16
+TINY = 2.0**-1022
+
+
+class Optimizer:
+    """Optimise a noisy function over a finite set of candidates by ask and tell.
+
+    candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`.
+    policy: how candidates are picked and repeated; `MiniUCB()` by default.
+    kernel: how much the values of two candidates have in common, as in `kernels.RBF(lengthscale=2.0, std=1.0)`.
+    noise_std: standard deviation of one measurement's noise, in its own units; one number, or one a candidate.
+    mean: the value expected of a candidate before anything is measured.
+    direction: "maximize" or "minimize".
+    seed: any seed of `numpy.random.default_rng`; the same seed gives the same run.
+    block_size: how many candidates are scored at a time (bounds temporary memory).
+    xp: the array namespace to compute with; NumPy by default.
+    """
+
+    def __init__(
+        self,
+        candidates: Any,
+        *,
+        policy: Policy | None = None,
+        kernel: Kernel | Callable[[Matrix, Matrix], Matrix] | None = None,
+        noise_std: Any = None,
+        mean: float = 0.0,
+        direction: Literal["maximize", "minimize"] = "maximize",
+        seed: Any = None,
+        block_size: int = 16_384,
+        xp: Namespace = np,
+    ) -> None:
+        self._table = read_candidates(candidates)
+        self._sign = sign_of(direction)
+        self.policy: Policy = MiniUCB() if policy is None else policy
+        self.seed = np.random.SeedSequence().entropy if seed is None else seed
+        self._rng = np.random.default_rng(self.seed)
+        self._priority = self._rng.permutation(len(self._table))
+        self._posterior = Posterior(
+            self._table.features,
+            checked_kernel(kernel, self._table),
+            noise_variances(noise_std, self._table),
+            mean=self._sign * finite_number("mean", mean),
+            xp=xp,
+            block_size=block_size,
+        )
+        self._tally = Tally()
+        self._ledger = Ledger()
+        self._log_det_0 = 0.0
+
+    # What was done so far
+
+    @property
+    def steps(self) -> int:
+        """Measurements taken in, asked for or not."""
+        return self._tally.steps
+
+    @property
+    def epochs(self) -> int:
+        """Batches that were answered, in full or in part."""
+        return self._ledger.epochs
+
+    @property
+    def switches(self) -> int:
+        """Changes of candidate from one batch to the next."""
+        return self._ledger.switches
+
+    @property
+    def unique(self) -> int:
+        """Different candidates measured."""
+        return len(self._tally)
+
+    @property
+    def in_flight(self) -> list[Batch]:
+        """Batches asked and not yet answered in full."""
+        return [lease.batch for lease in self._ledger.in_flight]
+
+    @property
+    def log_det(self) -> float:
+        """log det(I + K_t/λ) of everything measured: twice the information gained, in nats."""
+        return self._posterior.log_det
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The bound on the number of full batches; None for policies that promise none."""
+        per_batch = self.policy.gain_of_full_batch
+        if per_batch is None:
+            return None
+        ledger = self._ledger
+        gain = self.log_det - self._log_det_0
+        return Certificate(ledger.full, ledger.capped, ledger.truncated, ledger.partial, gain, per_batch)
+
+    # The loop
+
+    def ask(self, limit: int | None = None) -> Batch:
+        """The next candidate, and how often to measure it; at most `limit` times.
+
+        Ask again before telling, and repeats in flight are counted as if they had come.
+        """
+        most = None if limit is None else whole_number("limit", limit)
+        proposal = self.policy.propose(self._belief(), most)
+        index = self._table.index_of(proposal.candidate)
+        batch = Batch(
+            self._ledger.asked,
+            index,
+            self._table[index],
+            proposal.repeats,
+            proposal.wanted,
+            proposal.capped,
+            proposal.truncated,
+        )
+        if self._ledger.epochs == 0:
+            self._log_det_0 = self.log_det
+        self._ledger.lease(batch, proposal.candidate)
+        return batch
+
+    def tell(
+        self,
+        batch: Batch,
+        values: Any = None,
+        *,
+        n: int | None = None,
+        mean: float | None = None,
+        std: float | None = None,
+    ) -> None:
+        """The answer to a batch: its values, or their count, mean and sample standard deviation.
+
+        Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
+        """
+        lease = self._ledger.find(batch)
+        feedback = _statistics(values, n, mean, std)
+        if feedback.n > lease.pending:
+            raise InvalidFeedback(
+                f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told {feedback.n}: "
+                "tell at most those, and use observe(candidate, values) for the others."
+            )
+        self._take_in(lease.candidate, feedback)
+        self._ledger.told(lease, feedback.n)
+
+    def close(self, batch: Batch) -> None:
+        """Give up the repeats of a batch that were not told; those that were, stay."""
+        self._ledger.close(self._ledger.find(batch))
+
+    def observe(
+        self,
+        candidate: Any,
+        values: Any = None,
+        *,
+        n: int | None = None,
+        mean: float | None = None,
+        std: float | None = None,
+    ) -> None:
+        """Measurements that were not asked for: a warm start, logged data.
+
+        candidate: an index or a row, with all its values (or their statistics); or many at once, an array of
+        indices or a table of rows, with one value each.
+        """
+        many = self._many(candidate)
+        if many is None:
+            self._take_in(self._table.number_of(candidate), _statistics(values, n, mean, std))
+            return
+        self._take_in_many(many, _values_for(many, values))
+
+    # Answers
+
+    def predict(self, points: Any = None) -> Prediction:
+        """Mean and standard deviation of f at all candidates, or at new points given like the candidates."""
+        if points is None:
+            mean, variance = self._over_candidates()
+        else:
+            mean, variance = self._posterior.predict(self._table.encode(points))
+        return Prediction(self._sign * mean, np.sqrt(variance))
+
+    def covariance(self, points: Any = None) -> Matrix:
+        """The covariance matrix of f at candidates or new points (up to 5,000: it has a row and a column for each)."""
+        return self._posterior.covariance(self._few_points(points))
+
+    def sample(self, size: int = 1, points: Any = None) -> Matrix:
+        """Joint draws of f from the posterior, one a row; at candidates or new points."""
+        rng = np.random.default_rng((self._derived_seed(), self.steps))
+        if points is None and len(self._table) > JOINT:
+            draws = np.stack([self._concatenated(self._draw(rng)) for _ in range(size)])
+            return self._sign * draws[:, self._table.numbers]
+        features = self._few_points(points)
+        mean, _ = self._posterior.predict(features)
+        root = square_root(self._posterior.covariance(features))
+        return self._sign * (mean + rng.standard_normal((size, len(features))) @ root.T)
+
+    def best(self, level: float = 0.95) -> Best:
+        """The measured candidate with the best posterior mean: never the luckiest single value."""
+        if not 0 < level < 1:
+            raise InvalidSetting(f"level={level!r} is out of range: give a probability between 0 and 1, such as 0.95.")
+        number, mean, std = self._leader()
+        half = float(norm.ppf(0.5 + level / 2)) * std
+        index = self._table.index_of(number)
+        return Best(
+            index=index,
+            candidate=self._table[index],
+            mean=self._sign * mean,
+            std=std,
+            interval=(self._sign * mean - half, self._sign * mean + half),
+            level=level,
+            n=self._tally[number].n,
+            chance=self._chance(number),
+        )
+
+    def leader(self) -> tuple[int, float, float]:
+        """Index, posterior mean and standard deviation of the best candidate so far; cheaper than `best`."""
+        number, mean, std = self._leader()
+        return self._table.index_of(number), self._sign * mean, std
+
+    # Inside
+
+    def _belief(self) -> Belief:
+        pending = self._ledger.pending
+        unique, variances = self._posterior.hallucinated(list(pending.items()))
+        means = self._posterior.means
+        return Belief(
+            means=means,
+            variances=variances,
+            top=max(map(highest, means)),
+            bottom=min(map(lowest, means)),
+            starts=self._posterior.starts,
+            noise=self._posterior.noise,
+            kappa=sqrt(self._posterior.kappa2),
+            progress=Progress(self.steps, self.log_det, len(self._table)),
+            priority=self._priority,
+            counts=lambda: self._counts(pending),
+            draw=lambda: draw(self._posterior, self._prior, unique, self._rng),
+        )
+
+    def _take_in(self, candidate: int, feedback: Statistics) -> None:
+        """Feedback → tally → posterior. The posterior comes first: what it refuses is not counted."""
+        turned = feedback if self._sign > 0 else -feedback
+        self._posterior.condition(candidate, turned.n, turned.mean)
+        self._tally.add(candidate, turned)
+
+    def _take_in_many(self, candidates: list[int], feedback: list[Statistics]) -> None:
+        merged: dict[int, Statistics] = {}
+        for candidate, statistics in zip(candidates, feedback, strict=True):
+            merged[candidate] = merged.get(candidate, Statistics()) + statistics
+        if len(merged) < MANY:
+            for candidate, statistics in merged.items():
+                self._take_in(candidate, statistics)
+            return
+        tally = self._tally.copy()
+        for candidate, statistics in merged.items():
+            tally.add(candidate, statistics if self._sign > 0 else -statistics)
+        self._posterior.rebuild(tally)
+        self._tally = tally
+
+    def _counts(self, pending: Mapping[int, int]) -> dict[int, int]:
+        """Measurements of every candidate, told and in flight."""
+        told = {candidate: statistics.n for candidate, statistics in self._tally}
+        return told | {candidate: told.get(candidate, 0) + n for candidate, n in pending.items()}
+
+    def _leader(self) -> tuple[int, float, float]:
+        if self.unique == 0:
+            raise NothingMeasured(
+                "Nothing was measured yet, so no candidate is best: tell or observe a measurement first."
+            )
+        believed = ((*self._posterior.at(number), number) for number, _ in self._tally)
+        mean, variance, number = max(believed, key=lambda row: (row[0], -int(self._priority[row[2]])))
+        return number, mean, sqrt(variance)
+
+    def _chance(self, number: int) -> float:
+        """P(no other candidate is better), by joint draws at the likeliest rivals."""
+        mean, variance = self._concatenated(self._posterior.means), self._concatenated(self._posterior.variances)
+        gap = np.sqrt(np.maximum(variance + variance[number] - 2 * self._posterior.covariance_with(number), 0.0))
+        ahead = (mean[number] - mean) / np.maximum(gap, TINY)
+        ahead[number] = -np.inf
+        rivals = np.argsort(ahead, kind="stable")[:RIVALS]
+        rng = np.random.default_rng((self._derived_seed(), self.steps))
+        root = square_root(self._posterior.covariance(self._table.features[rivals]))
+        draws = mean[rivals] + rng.standard_normal((DRAWS, len(rivals))) @ root.T
+        return float(np.mean(np.argmax(draws, axis=1) == 0))
+
+    def _draw(self, rng: np.random.Generator) -> list[Array]:
+        return draw(self._posterior, self._prior, self._posterior.unique, rng)
+
+    @cached_property
+    def _prior(self) -> PriorDraw:
+        return prior_draw(self._posterior.kernel, self._table.features)
+
+    def _derived_seed(self) -> int:
+        """A seed for answers, so that asking for them does not disturb the run."""
+        return int(self._priority[0]) * len(self._priority) + int(self._priority[-1])
+
+    def _over_candidates(self) -> tuple[Vector, Vector]:
+        """Mean and variance at every row of the user's table."""
+        numbers = self._table.numbers
+        return (
+            self._concatenated(self._posterior.means)[numbers],
+            self._concatenated(self._posterior.variances)[numbers],
+        )
+
+    def _concatenated(self, blocks: list[Array]) -> Vector:
+        return np.concatenate([to_numpy(block) for block in blocks])
+
+    def _few_points(self, points: Any) -> Matrix:
+        features = self._table.features[self._table.numbers] if points is None else self._table.encode(points)
+        if len(features) > JOINT:
+            raise InvalidSetting(
+                f"{len(features):,} points are too many for a joint covariance, above {JOINT:,}: give fewer points."
+            )
+        return features
+
+    def _many(self, where: Any) -> list[int] | None:
+        """Candidate numbers, where `where` names several candidates (indices, or a table of rows); else None."""
+        if is_whole(where) or isinstance(where, Mapping):
+            return None
+        if isinstance(where, (list, tuple, np.ndarray)):
+            array: NDArray[Any] = np.asarray(cast("Any", where))
+            width = self._table.features.shape[1]
+            if array.ndim == 1 and array.dtype.kind in "iu" and (len(array) != width or width == 1):
+                return [self._table.number_of(index) for index in array]
+            if array.ndim == 1 and array.dtype.kind != "O":
+                return None
+        return self._table.find(self._table.encode(where))
+
+
+def _statistics(values: Any, n: int | None, mean: float | None, std: float | None) -> Statistics:
+    if values is not None:
+        if n is not None or mean is not None or std is not None:
+            raise InvalidFeedback("Both values and statistics were given: give the values, or n=, mean= and std=.")
+        return Statistics.of_values(values)
+    if n is None or mean is None:
+        raise InvalidFeedback("No feedback was given: give the measured values, or n=, mean= and std=.")
+    return Statistics.of_summary(n, mean, std)
+
+
+def _values_for(candidates: list[int], values: Any) -> list[Statistics]:
+    """One value for each of several candidates."""
+    shape = np.shape(() if values is None else values)
+    if shape != (len(candidates),):
+        raise InvalidFeedback(f"{len(candidates)} candidates came with values of shape {shape}: give one for each.")
+    Statistics.of_values(values)  # every one a finite number
+    return [Statistics(1, float(value)) for value in cast("list[float]", values)]

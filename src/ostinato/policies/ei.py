@@ -1,0 +1,30 @@
+"""mini-GP-EI: the largest expected improvement on the highest posterior mean is asked next."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from ostinato.acquisition import SMALLEST_SD, improvement_slope, log_expected_improvement
+from ostinato.policies.base import Belief, Scores
+from ostinato.policies.mini import MiniWithWidth
+
+
+@dataclass(frozen=True)
+class MiniEI(MiniWithWidth):
+    """Expected improvement, repeated by the mini-META rule."""
+
+    beta: float = 1.0  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def score(self, belief: Belief) -> Scores:
+        beta = self.width(belief)
+        blocks = [
+            log_expected_improvement(mean, variance, beta, belief.top, belief.kappa)
+            for mean, variance in zip(belief.means, belief.variances, strict=True)
+        ]
+        mean, variance = belief.at(Scores(blocks, 0.0).first_best(belief))
+        return Scores(blocks, _tolerance(belief, beta, mean, variance))
+
+
+def _tolerance(belief: Belief, beta: float, mean: float, variance: float) -> float:
+    """The resolution of values, as the winner's log EI feels it: its slope is Φ(z)/(β σ h(z))."""
+    width = max(beta * sqrt(variance), SMALLEST_SD * belief.kappa)
+    return belief.resolution(beta) / width * improvement_slope((mean - belief.top) / width)

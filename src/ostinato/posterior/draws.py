@@ -1,0 +1,133 @@
+"""Draws of f from the posterior, over all candidates at once: pathwise conditioning.
+
+A draw f̃ of the prior becomes one of the posterior by the same update that the data make (O(|A| q), not O(|A|³)):
+
+    u(x) = μ(x) + f̃(x) − k(x, X) M (f̃(X) + ε),      ε_i ~ N(0, λ_i/n_i)
+
+The prior draw is exact where the candidates form a full grid and the kernel a product over its columns
+(Kronecker), where candidates are few, and for linear and constant kernels; sums add up. Else stationary kernels use
+random Fourier features, an approximation, which is said by a warning. Other kernels are refused.
+"""
+
+from collections.abc import Callable
+from math import prod, sqrt
+from typing import TypeAlias
+from warnings import warn
+
+import numpy as np
+from numpy.random import Generator
+
+from ostinato.arrays import Array, Matrix, Vector, from_numpy
+from ostinato.errors import ApproximateDraws, InvalidKernel
+from ostinato.kernels import Constant, Kernel, Linear, Scaled, Sum
+from ostinato.posterior.exact import Posterior
+from ostinato.posterior.unique import Unique
+
+EXACT_UP_TO = 2_000
+FOURIER_FEATURES = 1_024
+CHUNK = 4_096
+
+PriorDraw: TypeAlias = Callable[[Generator], Vector]
+
+
+def draw(posterior: Posterior, prior: PriorDraw, unique: Unique, rng: Generator) -> list[Array]:
+    """One draw of f at all candidates, block by block. `unique` may hold measurements still in flight."""
+    xp = posterior.xp
+    f = prior(rng)
+    w = np.asarray([float(weight) for weight in unique.w])
+    noise = rng.standard_normal(len(w)) / np.sqrt(np.where(w > 0, w, 1.0))
+    residual = from_numpy(xp, np.where(w > 0, f[posterior.measured] + noise, 0.0))
+    pull = unique.times(residual)
+    return [
+        block.mean + from_numpy(xp, f[block.start : block.start + block.size]) - block.spread(pull)
+        for block in posterior.blocks
+    ]
+
+
+def prior_draw(kernel: Kernel, features: Matrix) -> PriorDraw:
+    """A function that draws f from the prior at these candidates."""
+    grid = _kronecker(kernel, features)
+    if grid is not None:
+        return grid
+    if len(features) <= EXACT_UP_TO:
+        return _gaussian(square_root(kernel(features, features)))
+    return _structured(kernel, features)
+
+
+def square_root(covariance: Matrix) -> Matrix:
+    """R with R Rᵀ = covariance, for matrices that may be singular."""
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    unit = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(covariance / unit[:, None] / unit[None, :])
+    return scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
+    """K = K₁ ⊗ K₂ ⊗ …: the root of each factor is small, and roots multiply."""
+    factors = kernel.factors(features.shape[1])
+    if factors is None:
+        return None
+    axes, codes = zip(*(np.unique(column, return_inverse=True) for column in features.T), strict=True)
+    shape = tuple(len(axis) for axis in axes)
+    if prod(shape) != len(features) or max(shape) > EXACT_UP_TO:
+        return None
+    roots = [square_root(k(axis[:, None], axis[:, None])) for k, axis in zip(factors, axes, strict=True)]
+    place = np.ravel_multi_index(codes, shape)
+
+    def draw_on_grid(rng: Generator) -> Vector:
+        z = rng.standard_normal(shape)
+        for j, root in enumerate(roots):
+            z = np.moveaxis(np.tensordot(root, z, axes=(1, j)), 0, j)
+        return z.ravel()[place]
+
+    return draw_on_grid
+
+
+def _gaussian(root: Matrix) -> PriorDraw:
+    """Draws of covariance R Rᵀ."""
+    return lambda rng: root @ rng.standard_normal(root.shape[1])
+
+
+def _structured(kernel: Kernel, features: Matrix) -> PriorDraw:
+    if isinstance(kernel, Sum):
+        first, second = prior_draw(kernel.first, features), prior_draw(kernel.second, features)
+        return lambda rng: first(rng) + second(rng)
+    if isinstance(kernel, Scaled):
+        inner = prior_draw(kernel.kernel, features)
+        return lambda rng: sqrt(kernel.factor) * inner(rng)
+    if isinstance(kernel, Linear):
+        return _gaussian(kernel.weigh(features))
+    if isinstance(kernel, Constant):
+        return lambda rng: np.full(len(features), kernel.std * rng.standard_normal())
+    return _fourier(kernel, features)
+
+
+def _fourier(kernel: Kernel, features: Matrix) -> PriorDraw:
+    """f(x) = σ √(2/F) Σ_j a_j cos(ω_j·x + b_j), with frequencies drawn anew for every draw."""
+    width = features.shape[1]
+    if kernel.frequencies(width, 1, np.random.default_rng(0)) is None:
+        raise InvalidKernel(
+            f"{kernel!r} on {len(features):,} candidates has no way to draw functions: there are more than "
+            f"{EXACT_UP_TO:,} candidates, they are no full grid on which the kernel splits, and the kernel is not "
+            "stationary. Use MiniUCB or MiniEI, or fewer candidates."
+        )
+    warn(
+        f"Draws for {len(features):,} candidates use {FOURIER_FEATURES} random Fourier features: they follow the prior "
+        "approximately. (They are exact on full grids with product kernels such as RBF, and on "
+        f"{EXACT_UP_TO:,} candidates or fewer.)",
+        ApproximateDraws,
+        stacklevel=2,
+    )
+    amplitude = np.sqrt(2 / FOURIER_FEATURES * kernel.diag(features))
+
+    def draw_by_features(rng: Generator) -> Vector:
+        omega = kernel.frequencies(width, FOURIER_FEATURES, rng)
+        phase = rng.uniform(0, 2 * np.pi, FOURIER_FEATURES)
+        a = rng.standard_normal(FOURIER_FEATURES)
+        parts = [
+            np.cos(features[start : start + CHUNK] @ omega.T + phase) @ a  # pyright: ignore[reportOptionalMemberAccess]
+            for start in range(0, len(features), CHUNK)
+        ]
+        return amplitude * np.concatenate(parts)
+
+    return draw_by_features

@@ -1,0 +1,252 @@
+"""The exact posterior over all candidates: unique candidates and blocks, joined.
+
+    condition(candidate, n, mean)      one epoch: O(|A|(q + d) + q²), whether the candidate is new or known
+    rebuild(tally)                     from the facts alone: O(|A| q² + q³)
+
+Rounding drifts over many epochs, so a fresh factorisation checks and repairs the state on a schedule whose cost stays
+around a hundredth of the run's: the q-sized part and the means every q epochs, the variances every 16 q.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, to_numpy
+from ostinato.errors import LimitedPrecision
+from ostinato.kernels import Kernel
+from ostinato.posterior.blocks import Block
+from ostinato.posterior.factor import Factor
+from ostinato.posterior.unique import Gain, Unique
+from ostinato.tally import Tally
+
+BLOCK_SIZE = 16_384
+FEW = 64  # epochs between two repairs, at the least
+VARIANCES_EVERY = 16  # repairs of the q-sized part to one of all variances
+DRIFT = 1e-9
+PRECISE_UP_TO = 1e11  # κ² n/λ: beyond it float64 cannot hold what was measured
+
+
+class Posterior:
+    """What is believed of f at every candidate, after everything that was measured."""
+
+    def __init__(
+        self,
+        features: Matrix,
+        kernel: Kernel,
+        noise: Vector,
+        *,
+        mean: float = 0.0,
+        xp: Namespace = np,
+        block_size: int = BLOCK_SIZE,
+    ) -> None:
+        self.features, self.kernel, self.noise, self.prior_mean, self.xp = features, kernel, noise, mean, xp
+        count = ceil(len(features) / block_size)
+        edges = np.linspace(0, len(features), count + 1).astype(int)
+        self.starts = tuple(int(edge) for edge in edges[:-1])
+        self.blocks = [Block(xp, kernel, int(a), from_numpy(xp, features[a:b]), mean) for a, b in pairwise(edges)]
+        self.kappa2 = max(highest(block.prior_variance) for block in self.blocks)
+        self.unique = Unique(xp)
+        self._slots: dict[int, int] = {}
+        self._measured = np.zeros(0, dtype=np.int64)
+        self._since_means = self._since_variances = 0
+        self._warned = False
+        self._factor: Factor | None = None
+
+    @property
+    def log_det(self) -> float:
+        return self.unique.log_det
+
+    @property
+    def means(self) -> list[Array]:
+        return [block.mean for block in self.blocks]
+
+    @property
+    def variances(self) -> list[Array]:
+        return [block.variance for block in self.blocks]
+
+    @property
+    def measured(self) -> NDArray[np.int64]:
+        """The candidates in slots, in their order."""
+        return self._measured
+
+    def at(self, candidate: int) -> tuple[float, float]:
+        """Mean and variance of f at one candidate."""
+        block = self._block(candidate)
+        place = candidate - block.start
+        return float(block.mean[place]), float(block.variance[place])
+
+    # Conditioning
+
+    def condition(self, candidate: int, n: int, value: float) -> None:
+        """Take in n measurements with mean `value` at one candidate."""
+        gain = self.gain(candidate, n)
+        z = self.unique.absorb(gain, value - self.prior_mean)
+        for block in self.blocks:
+            block.condition(gain.p, z)
+        self._block(candidate).pin(candidate, None, gain.variance_after)
+        self._factor = None
+        self._repair()
+        self._check_precision()
+
+    def gain(self, candidate: int, n: int) -> Gain:
+        """What n measurements of a candidate would change."""
+        return self.unique.gain(self._slot(candidate), float(self.noise[candidate]) / n)
+
+    def rebuild(self, tally: Tally) -> None:
+        """Start again from the facts: the posterior is a function of the tally alone."""
+        missing = [candidate for candidate, _ in tally if candidate not in self._slots]
+        if missing:
+            self._add(missing)
+        w, m = np.zeros(self.unique.size), np.zeros(self.unique.size)
+        for candidate, statistics in tally:
+            slot = self._slots[candidate]
+            w[slot] = statistics.n / self.noise[candidate]
+            m[slot] = statistics.mean - self.prior_mean
+        self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
+        self._repair(everything=True)
+        self._check_precision()
+
+    def hallucinated(self, pending: Sequence[tuple[int, int]]) -> tuple[Unique, list[Array]]:
+        """Unique part and variances as if the pending (candidate, n) had come; the mean waits for their values."""
+        if not pending:
+            return self.unique, self.variances
+        slots = [self._slot(candidate) for candidate, _ in pending]
+        ghost = self.unique.fork()
+        terms: list[Array] = []
+        for slot, (candidate, n) in zip(slots, pending, strict=True):
+            gain = ghost.gain(slot, float(self.noise[candidate]) / n)
+            ghost.hallucinate(gain)
+            terms.append(gain.p)
+        P = self.xp.stack(terms)
+        variances = [block.shrunk(P) for block in self.blocks]
+        for slot, (candidate, _) in zip(slots, pending, strict=True):
+            number = self._number(candidate)
+            variances[number][candidate - self.blocks[number].start] = ghost.variance_at(slot)
+        return ghost, variances
+
+    # Predictions: NumPy, and exact to the last digit that float64 can hold
+
+    def covariance_with(self, candidate: int) -> Vector:
+        """cov(f(x), f(candidate)) at every candidate x."""
+        gain = self.gain(candidate, 1)
+        scale = np.sqrt(gain.D)
+        return scale * np.concatenate([to_numpy(block.spread(gain.p)) for block in self.blocks])
+
+    def predict(self, points: Matrix) -> tuple[Vector, Vector]:
+        """Mean and variance of f at any points (rows of features)."""
+        X = from_numpy(self.xp, points)
+        k_x = self._covariance_with_measured(X)
+        mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
+        variance = to_numpy(self.factor.variance(k_x, self.kernel.diag(X)))
+        places, slots = self._measured_rows(points)
+        mean[places] = to_numpy(self.factor.mean_at_measured())[slots] + self.prior_mean
+        variance[places] = to_numpy(self.factor.variance_at_measured())[slots]
+        return mean, np.maximum(variance, 0.0)
+
+    def covariance(self, points: Matrix) -> Matrix:
+        """The covariance matrix of f at any points."""
+        X = from_numpy(self.xp, points)
+        k_x = self._covariance_with_measured(X)
+        covariance = to_numpy(self.factor.covariance(k_x, self.kernel(X, X)))
+        places, slots = self._measured_rows(points)
+        if len(places):
+            rows = to_numpy(self.factor.covariance_with_measured(k_x))[slots]
+            covariance[places, :], covariance[:, places] = rows, rows.T
+            among = to_numpy(self.factor.covariance_among_measured())
+            covariance[np.ix_(places, places)] = among[np.ix_(slots, slots)]
+        return (covariance + covariance.T) / 2
+
+    @property
+    def factor(self) -> Factor:
+        """A fresh factorisation; made when first asked for, kept until the next measurement."""
+        if self._factor is None:
+            self._factor = self.unique.factor()
+        return self._factor
+
+    # Bookkeeping
+
+    def _covariance_with_measured(self, X: Array) -> Array:
+        """k(X_q, x) for the rows x of X."""
+        return self.kernel(from_numpy(self.xp, self.features[self._measured]), X)
+
+    def _slot(self, candidate: int) -> int:
+        if candidate not in self._slots:
+            self._add([candidate])
+        return self._slots[candidate]
+
+    def _add(self, candidates: list[int]) -> None:
+        X = from_numpy(self.xp, self.features[candidates])
+        rows = [block.add(X) for block in self.blocks]
+        self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
+        self._measured = np.append(self._measured, candidates)
+        self.unique.add(self.xp.take(_joined(self.xp, rows), self.xp.asarray(self._measured), axis=1))
+        self._factor = None
+
+    def _number(self, candidate: int) -> int:
+        return bisect_right(self.starts, candidate) - 1
+
+    def _block(self, candidate: int) -> Block:
+        return self.blocks[self._number(candidate)]
+
+    def _repair(self, *, everything: bool = False) -> None:
+        self._since_means += 1
+        self._since_variances += 1
+        every = max(FEW, self.unique.size)
+        everything = everything or self._since_variances >= VARIANCES_EVERY * every or self._drifted()
+        if not (everything or self._since_means >= every):
+            return
+        self.unique.adopt(self.factor)
+        self._since_means = 0
+        for block in self.blocks:
+            block.refresh_mean(self.factor)
+            if everything:
+                block.refresh_variance(self.factor)
+                block.rounding = 0.0
+        if everything:
+            self._since_variances = 0
+        self._pin_measured(everything)
+
+    def _pin_measured(self, everything: bool) -> None:
+        mean = to_numpy(self.factor.mean_at_measured()) + self.prior_mean
+        variance = to_numpy(self.factor.variance_at_measured())
+        precise = self._precise()
+        for candidate, slot in self._slots.items():
+            if precise[slot]:
+                block = self._block(candidate)
+                own = max(float(variance[slot]), 0.0) if everything else float(block.variance[candidate - block.start])
+                block.pin(candidate, float(mean[slot]), own)
+
+    def _precise(self) -> NDArray[np.bool_]:
+        """Which slots have ℓ < k, so that the product forms at measured candidates are the better ones."""
+        return to_numpy(self.unique.w) * to_numpy(self.xp.linalg.diagonal(self.unique.K)) > 1
+
+    def _measured_rows(self, points: Matrix) -> tuple[list[int], list[int]]:
+        """Places in `points`, and slots, of rows that are measured candidates."""
+        precise = self._precise()
+        known = {self.features[candidate].tobytes(): slot for candidate, slot in self._slots.items() if precise[slot]}
+        found = [(place, known[row.tobytes()]) for place, row in enumerate(points) if row.tobytes() in known]
+        return [place for place, _ in found], [slot for _, slot in found]
+
+    def _drifted(self) -> bool:
+        """Whether rounding took more off a variance than it may: 1e-9 of the prior's."""
+        return any(block.rounding > DRIFT * self.kappa2 for block in self.blocks)
+
+    def _check_precision(self) -> None:
+        rho = self.kappa2 * self.unique.heaviest
+        if rho > PRECISE_UP_TO and not self._warned:
+            self._warned = True
+            warn(
+                f"A candidate was measured so often, at so little noise, that κ²·n/λ = {rho:.2g} is above "
+                f"{PRECISE_UP_TO:g}: float64 cannot hold all of it. Answers stay finite; small variances are rough.",
+                LimitedPrecision,
+                stacklevel=4,
+            )
+
+
+def _joined(xp: Namespace, blocks: list[Array]) -> Array:
+    return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=1)

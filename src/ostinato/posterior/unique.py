@@ -1,0 +1,199 @@
+"""The posterior on the unique candidates, kept up to date by one rank-one term an epoch.
+
+Let x* be the candidate measured, v its variance, e = λ/B the variance of the new mean ȳ, D = v + e.
+Everything follows from the coefficients p of its covariance with any other candidate,
+
+    cov(x, x* | past) = p · k(X, x),        p = ℓ* M_*        where ℓ* < k(x*, x*)   (no cancellation)
+                                            p = e_* − M K_*   otherwise, so too when x* is new
+
+because with p scaled by 1/√D and z = (ȳ − μ(x*))/√D the whole update is
+
+    M += p pᵀ      α += z p      mean(x) += z p·k(X, x)      var(x) −= (p·k(X, x))²      log_det += log(D/e)
+
+(For a new x* this is the bordered inverse, for a known one the Sherman–Morrison formula: they are the same.)
+p solves (K + diag ℓ) p = ℓ* e_*, so where counts over noise are large enough for M's own rounding to show, one step
+of refinement against that equation makes p as good as a fresh factorisation would. The terms p pᵀ are held back and
+added to M by one matrix product every FLUSH epochs. This file keeps the q-sized half; `blocks.py` the half that has the
+size of the candidate set.
+"""
+
+from math import log, sqrt
+
+import msgspec
+
+from ostinato.arrays import Array, Namespace, grown
+from ostinato.errors import InvalidKernel
+from ostinato.posterior.factor import Factor, factorise, reciprocal
+
+FLUSH = 32
+EPSILON = 2.0**-52
+REFINE_ABOVE = 1e6  # k n/λ from which refinement is worth its q² operations
+
+
+class Gain(msgspec.Struct, frozen=True, eq=False):
+    """What measuring one unique candidate would change: p (already over √D), v, e and D = v + e."""
+
+    slot: int
+    p: Array
+    variance: float
+    noise: float
+    D: float
+
+    @property
+    def log_det(self) -> float:
+        return log(self.D / self.noise)
+
+    @property
+    def variance_after(self) -> float:
+        """v e/D: the variance at x* afterwards, without a subtraction."""
+        return self.variance * self.noise / self.D
+
+
+class Unique:
+    """K, w, m, M and α on the unique candidates. A slot is a candidate's place in them."""
+
+    def __init__(self, xp: Namespace) -> None:
+        self._xp = xp
+        self.size = 0
+        self.log_det = 0.0
+        self.heaviest = 0.0
+        self._K = xp.zeros((16, 16), dtype=xp.float64)
+        self._M = xp.zeros((16, 16), dtype=xp.float64)
+        self._held = xp.zeros((FLUSH, 16), dtype=xp.float64)
+        self._holding = 0
+        self._w, self._l, self._m, self._alpha = (xp.zeros(16, dtype=xp.float64) for _ in range(4))
+
+    K = property(lambda self: self._K[: self.size, : self.size])
+    w = property(lambda self: self._w[: self.size])
+    m = property(lambda self: self._m[: self.size])
+    alpha = property(lambda self: self._alpha[: self.size])
+
+    def add(self, rows: Array) -> int:
+        """Give candidates slots of their own, unmeasured; returns the first.
+
+        `rows` holds their covariances with all slots, the old ones and then their own.
+        """
+        first, size = self.size, self.size + rows.shape[0]
+        if size > self._K.shape[0]:
+            self._grow(size)
+        self._K[first:size, :size] = rows
+        self._K[:size, first:size] = self._xp.matrix_transpose(rows)
+        self.size = size
+        return first
+
+    def gain(self, slot: int, noise: float) -> Gain:
+        """What a measurement (or the mean of several) of this noise variance at `slot` would change."""
+        k, l = float(self._K[slot, slot]), float(self._l[slot])
+        if 0 < l < k:
+            p = self._refined(l * self._column(slot), slot)
+            v = l * (1 - float(p[slot]))
+        else:
+            row = self._K[slot, : self.size]
+            p = -self.times(row)
+            p[slot] += 1
+            p = self._refined(p, slot)
+            v = float(self._xp.vecdot(row, p))
+        self._check_positive(k, v)
+        v = max(v, 0.0)  # below zero by rounding only: anything more was refused above
+        D = v + noise
+        return Gain(slot, p / sqrt(D), v, noise, D)
+
+    def absorb(self, gain: Gain, value: float) -> float:
+        """Take in a mean `value` (prior mean off) measured as `gain` foresaw; returns z."""
+        slot = gain.slot
+        z = (value - self._mean_at(slot)) / sqrt(gain.D)
+        self._alpha[: self.size] += z * gain.p
+        old = float(self._m[slot])
+        self._m[slot] = old + (value - old) / (1 + float(self._w[slot]) * gain.noise)
+        self._condition(gain)
+        return z
+
+    def hallucinate(self, gain: Gain) -> None:
+        """Take in a measurement that has not come yet: the variance shrinks, the mean stays."""
+        self._condition(gain)
+
+    def fork(self) -> "Unique":
+        """A copy whose variances can go their own way."""
+        copy = object.__new__(Unique)
+        copy.__dict__.update(self.__dict__)
+        xp = self._xp
+        copy._M, copy._held, copy._w, copy._l = (
+            xp.asarray(a, copy=True) for a in (self._M, self._held, self._w, self._l)
+        )
+        return copy
+
+    def times(self, b: Array) -> Array:
+        """M b."""
+        xp = self._xp
+        held = self._held[: self._holding, : self.size]
+        return xp.matmul(self._M[: self.size, : self.size], b) + xp.matmul(xp.matmul(held, b), held)
+
+    def variance_at(self, slot: int) -> float:
+        return self.gain(slot, 1.0).variance
+
+    def restart(self, w: Array, m: Array) -> None:
+        """Forget all measurements but these weights and means (all slots)."""
+        self._w[: self.size], self._l[: self.size], self._m[: self.size] = w, reciprocal(w), m
+        self.heaviest = float(self._xp.max(w)) if self.size else 0.0
+        self.adopt(self.factor())
+
+    def factor(self) -> Factor:
+        """A fresh factorisation of what was measured."""
+        return factorise(self.K, self.w, self.m)
+
+    def adopt(self, factor: Factor) -> None:
+        """Replace what was kept incrementally by a fresh factorisation of it."""
+        self._M[: self.size, : self.size] = factor.M
+        self._alpha[: self.size] = factor.alpha
+        self.log_det = factor.log_det
+        self._holding = 0
+
+    def _grow(self, size: int) -> None:
+        self._K = grown(self._K, (size, size))
+        room = self._K.shape[0]
+        self._M = grown(self._M, (room, room))
+        self._held = grown(self._held, (FLUSH, room))
+        self._w, self._l, self._m, self._alpha = (grown(a, (room,)) for a in (self._w, self._l, self._m, self._alpha))
+
+    def _condition(self, gain: Gain) -> None:
+        self._held[self._holding, : self.size] = gain.p
+        self._holding += 1
+        if self._holding == FLUSH:
+            self._flush()
+        self._w[gain.slot] += 1 / gain.noise
+        self._l[gain.slot] = 1 / self._w[gain.slot]
+        self.heaviest = max(self.heaviest, float(self._w[gain.slot]))
+        self.log_det += gain.log_det
+
+    def _flush(self) -> None:
+        held = self._held[: self._holding, : self.size]
+        self._M[: self.size, : self.size] += self._xp.matmul(self._xp.matrix_transpose(held), held)
+        self._holding = 0
+
+    def _column(self, slot: int) -> Array:
+        held = self._held[: self._holding, : self.size]
+        return self._M[slot, : self.size] + self._xp.matmul(held[:, slot], held)
+
+    def _refined(self, p: Array, slot: int) -> Array:
+        """One step of iterative refinement of (K + diag ℓ) p = ℓ* e_*."""
+        if self.heaviest * float(self._K[slot, slot]) < REFINE_ABOVE:
+            return p
+        residual = self._xp.matmul(self.K, p) + self._l[: self.size] * p
+        residual[slot] -= self._l[slot]
+        return p - self.times(residual)
+
+    def _mean_at(self, slot: int) -> float:
+        l = float(self._l[slot])
+        if 0 < l < float(self._K[slot, slot]):
+            return float(self._m[slot]) - l * float(self._alpha[slot])
+        return float(self._xp.vecdot(self._K[slot, : self.size], self.alpha))
+
+    def _check_positive(self, k: float, v: float) -> None:
+        if k >= 0 and v >= 0:
+            return
+        rounding = 100 * self.size * EPSILON * (1 + k * self.heaviest)
+        if k < 0 or v < -(1e-6 + rounding) * k:
+            raise InvalidKernel(
+                f"The kernel is not positive on these candidates: it gives the variance {min(k, v):.3g}. "
+                "Check that k(x, y) is symmetric and a valid covariance."
+            )

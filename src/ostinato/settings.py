@@ -1,0 +1,99 @@
+"""What the user sets, checked against the candidates: the kernel, the noise, the direction."""
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.candidates import Candidates
+from ostinato.errors import InvalidKernel, InvalidSetting, MissingSetting
+from ostinato.kernels import Kernel, as_kernel
+
+SOME = 64  # candidates on which a kernel is tried before it is used
+
+
+def sign_of(direction: str) -> int:
+    """+1 to maximise, −1 to minimise."""
+    if direction not in ("maximize", "minimize"):
+        raise InvalidSetting(f"direction={direction!r} is unknown: give 'maximize' or 'minimize'.")
+    return 1 if direction == "maximize" else -1
+
+
+def finite_number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not isfinite(number):
+        raise InvalidSetting(f"{name}={value!r} is out of range: give one finite number.")
+    return number
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A whole number, 1 or more."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or value < 1
+        or value % 1
+    ):
+        raise InvalidSetting(f"{name}={value!r} is out of range: give a whole number, 1 or more.")
+    return int(value)
+
+
+def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
+    """The kernel made ready for these candidates, after a trial on some of them."""
+    if kernel is None:
+        raise MissingSetting(
+            "No kernel was given: say how alike candidates are, for instance "
+            "kernel=ostinato.kernels.Matern52(lengthscale=L, std=S), where S is how much the true values vary and L how "
+            "far apart (in the columns' units; one number, or one a column) two candidates can be and still be alike."
+        )
+    bound = as_kernel(kernel).bind(table.columns)
+    some = table.features[np.linspace(0, len(table) - 1, min(len(table), SOME)).astype(int)]
+    K = bound(some, some)
+    if not _is_positive(K) or not np.allclose(np.diagonal(K), bound.diag(some), rtol=1e-6):
+        raise InvalidKernel(
+            f"The kernel {kernel!r} is not positive on these candidates: its matrix for {len(K)} of them is not a "
+            "covariance. Check that k(x, y) is finite, that k(x, y) = k(y, x), and that no variance is negative."
+        )
+    return bound
+
+
+def noise_variances(noise_std: Any, table: Candidates) -> Vector:
+    """λ for every distinct candidate, from one standard deviation or one a row."""
+    if noise_std is None:
+        raise MissingSetting(
+            "No noise_std was given: say how much two measurements of the same candidate differ, as the standard "
+            "deviation of one measurement (one number, or one a candidate). Measuring one candidate ten times and taking "
+            "the standard deviation is enough."
+        )
+    try:
+        std = np.asarray(noise_std, dtype=np.float64)
+    except (TypeError, ValueError):
+        std = np.asarray(np.nan)
+    if std.shape not in ((), (table.rows,)):
+        raise InvalidSetting(
+            f"noise_std has shape {std.shape} for {table.rows:,} candidates: give one number, or one a candidate."
+        )
+    bad = std[~(np.isfinite(std) & (std > 0))]
+    if bad.size:
+        raise InvalidSetting(
+            f"noise_std={noise_std if std.ndim == 0 else bad[0]!r} is out of range: it must be a finite number above 0. "
+            "For measurements without noise give a small one, such as a thousandth of how much values vary."
+        )
+    if std.ndim == 0:
+        return np.full(len(table), float(std) ** 2)
+    each = std[table.indices]
+    if not np.array_equal(each[table.numbers], std):
+        raise InvalidSetting("noise_std differs between identical candidate rows, which are one candidate.")
+    return np.square(each)
+
+
+def _is_positive(K: Any) -> bool:
+    if not np.isfinite(K).all():
+        return False
+    scale = float(np.max(np.abs(K)))
+    symmetric = bool(np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * scale))
+    return symmetric and float(np.linalg.eigvalsh(K)[0]) >= -1e-8 * scale * len(K)
