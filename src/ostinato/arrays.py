@@ -81,8 +81,8 @@ def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
     """L⁻¹ b for a lower-triangular L, or L⁻ᵀ b."""
     xp = namespace_of(L)
     if is_numpy(xp):
-        solution: Vector = solve_triangular(L, b, lower=True, trans="T" if transposed else "N", check_finite=False)
-        return solution
+        trans = "T" if transposed else "N"
+        return cast("Any", solve_triangular)(L, b, lower=True, trans=trans, check_finite=False)
     return xp.linalg.solve(xp.matrix_transpose(L) if transposed else L, b)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,13 @@ def _measure_at_once(f: Callable[..., Any], batch: Batch, values: list[float]) -
 
 
 def _one(value: Any, batch: Batch) -> float:
-    if np.shape(value) != () or not np.isfinite(value):
+    """One finite number, or an error that names the candidate."""
+    try:
+        if isinstance(value, (str, bytes, bool)) or np.ndim(value) != 0:
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        number = nan
+    if not isfinite(number):
         raise InvalidFeedback(f"f returned {value!r} for {batch.candidate}: it must return one finite number a call.")
-    return float(value)
+    return number

@@ -165,6 +165,7 @@ class Optimizer:
             )
         self._take_in(lease.candidate, feedback)
         self._ledger.told(lease, feedback.n)
+        self._posterior.warn_where_float64_ends()
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -187,8 +188,9 @@ class Optimizer:
         many = self._many(candidate)
         if many is None:
             self._take_in(self._table.number_of(candidate), _statistics(values, n, mean, std))
-            return
-        self._take_in_many(many, _values_for(many, values))
+        else:
+            self._take_in_many(many, _values_for(many, values))
+        self._posterior.warn_where_float64_ends()
 
     # Answers
 
@@ -295,13 +297,14 @@ class Optimizer:
     def _chance(self, number: int) -> float:
         """P(no other candidate is better), by joint draws at the likeliest rivals."""
         mean, variance = self._concatenated(self._posterior.means), self._concatenated(self._posterior.variances)
-        gap = np.sqrt(np.maximum(variance + variance[number] - 2 * self._posterior.covariance_with(number), 0.0))
+        covariance = self._posterior.covariance_with(number)
+        gap: Vector = np.sqrt(np.maximum(variance + variance[number] - 2 * covariance, 0.0))
         ahead = (mean[number] - mean) / np.maximum(gap, TINY)
         ahead[number] = -np.inf
         rivals = np.argsort(ahead, kind="stable")[:RIVALS]
         rng = np.random.default_rng((self._derived_seed(), self.steps))
         root = square_root(self._posterior.covariance(self._table.features[rivals]))
-        draws = mean[rivals] + rng.standard_normal((DRAWS, len(rivals))) @ root.T
+        draws = mean[rivals] + np.matmul(rng.standard_normal((DRAWS, len(rivals))), root.T)
         return float(np.mean(np.argmax(draws, axis=1) == 0))
 
     def _draw(self, rng: np.random.Generator) -> list[Array]:

@@ -6,7 +6,8 @@ from time import monotonic
 from typing import TypeAlias
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from ostinato.optimizer import Optimizer
 
@@ -23,11 +24,12 @@ def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Gen
         yield lambda: None
         return
     columns = (
-        BarColumn(bar_width=16),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeRemainingColumn(compact=True),
-        TextColumn("left"),
+        BarColumn(bar_width=8),
+        TextColumn(
+            "{task.completed:,}/{task.total:,}", table_column=Column(no_wrap=True, min_width=2 * len(f"{budget:,}") + 1)
+        ),
+        TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
+        TextColumn("left · {task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
         task = bar.add_task("", total=budget)
@@ -46,6 +48,6 @@ def describe(optimizer: Optimizer) -> str:
     """Where a run stands, in a line."""
     _, mean, std = optimizer.leader()
     return (
-        f"{optimizer.epochs:,} epochs · {optimizer.unique:,} candidates · "
-        f"best {mean:.4g} [dim]({mean - Z95 * std:.4g} to {mean + Z95 * std:.4g})[/dim]"
+        f"best {mean:.4g} [dim]({mean - Z95 * std:.4g} to {mean + Z95 * std:.4g})[/dim] · "
+        f"{optimizer.epochs:,} epochs · {optimizer.unique:,} candidates"
     )

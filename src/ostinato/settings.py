@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.arrays import Vector
+from ostinato.arrays import Vector, is_whole
 from ostinato.candidates import Candidates
 from ostinato.errors import InvalidKernel, InvalidSetting, MissingSetting
 from ostinato.kernels import Kernel, as_kernel
@@ -32,12 +32,7 @@ def finite_number(name: str, value: Any) -> float:
 
 def whole_number(name: str, value: Any) -> int:
     """A whole number, 1 or more."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.integer, np.floating))
-        or value < 1
-        or value % 1
-    ):
+    if not is_whole(value) or value < 1:
         raise InvalidSetting(f"{name}={value!r} is out of range: give a whole number, 1 or more.")
     return int(value)
 
@@ -47,8 +42,9 @@ def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
     if kernel is None:
         raise MissingSetting(
             "No kernel was given: say how alike candidates are, for instance "
-            "kernel=ostinato.kernels.Matern52(lengthscale=L, std=S), where S is how much the true values vary and L how "
-            "far apart (in the columns' units; one number, or one a column) two candidates can be and still be alike."
+            "kernel=ostinato.kernels.Matern52(lengthscale=L, std=S), where S is how much the true values vary and L "
+            "how far apart (in the columns' units; one number, or one a column) two candidates can be and still be "
+            "alike."
         )
     bound = as_kernel(kernel).bind(table.columns)
     some = table.features[np.linspace(0, len(table) - 1, min(len(table), SOME)).astype(int)]
@@ -66,8 +62,8 @@ def noise_variances(noise_std: Any, table: Candidates) -> Vector:
     if noise_std is None:
         raise MissingSetting(
             "No noise_std was given: say how much two measurements of the same candidate differ, as the standard "
-            "deviation of one measurement (one number, or one a candidate). Measuring one candidate ten times and taking "
-            "the standard deviation is enough."
+            "deviation of one measurement (one number, or one a candidate). Measuring one candidate ten times and "
+            "taking the standard deviation is enough."
         )
     try:
         std = np.asarray(noise_std, dtype=np.float64)
@@ -80,8 +76,8 @@ def noise_variances(noise_std: Any, table: Candidates) -> Vector:
     bad = std[~(np.isfinite(std) & (std > 0))]
     if bad.size:
         raise InvalidSetting(
-            f"noise_std={noise_std if std.ndim == 0 else bad[0]!r} is out of range: it must be a finite number above 0. "
-            "For measurements without noise give a small one, such as a thousandth of how much values vary."
+            f"noise_std={noise_std if std.ndim == 0 else bad[0]!r} is out of range: it must be a finite number above "
+            "0. For measurements without noise give a small one, such as a thousandth of how much values vary."
         )
     if std.ndim == 0:
         return np.full(len(table), float(std) ** 2)

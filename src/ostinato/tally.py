@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.arrays import is_whole
 from ostinato.errors import InvalidFeedback
 
 LARGEST = 1e150  # of a measurement, so that its square is finite
@@ -41,9 +42,10 @@ class Statistics(msgspec.Struct, frozen=True):
         """The statistics of one value or a sequence of them; an InvalidFeedback where they cannot be used."""
         y = _as_values(values)
         n = y.size
-        mean = float(y.sum()) / n
-        deviations = y - mean
-        statistics = cls(n, mean, float(deviations @ deviations))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is explained below
+            mean = float(y.sum()) / n
+            deviations = y - mean
+            statistics = cls(n, mean, float(deviations @ deviations))
         if not isfinite(statistics.squares):
             _explain(y)
         return statistics
@@ -51,7 +53,7 @@ class Statistics(msgspec.Struct, frozen=True):
     @classmethod
     def of_summary(cls, n: Any, mean: float, std: float | None) -> "Statistics":
         """From a count, a mean and the sample standard deviation (divisor n − 1), as laboratories report it."""
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        if not is_whole(n) or n < 1:
             raise InvalidFeedback(f"n={n!r} is not a count of measurements: give a whole number, 1 or more.")
         if not isfinite(mean):
             raise InvalidFeedback(f"mean={mean!r} is not finite: give the mean of the n={n} measurements.")

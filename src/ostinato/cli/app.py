@@ -44,7 +44,8 @@ def demo(
     """Optimise a noisy function over a grid of 10,648 candidates, and compare the answer with the truth.
 
     Each measurement carries noise as large as the function itself varies. The run prints the candidate it
-    recommends beside the true optimum, how often it had to switch candidates, and the certificate that bounds that number.
+    recommends beside the true optimum, how often it had to switch candidates, and the certificate that bounds
+    that number.
 
     Example: [bold]ostinato demo --budget 5000 --policy ei[/bold]
     """

@@ -85,7 +85,11 @@ def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
 
 def _gaussian(root: Matrix) -> PriorDraw:
     """Draws of covariance R Rᵀ."""
-    return lambda rng: root @ rng.standard_normal(root.shape[1])
+
+    def multiply(rng: Generator) -> Vector:
+        return np.matmul(root, rng.standard_normal(int(root.shape[1])))
+
+    return multiply
 
 
 def _structured(kernel: Kernel, features: Matrix) -> PriorDraw:

@@ -54,6 +54,7 @@ class Posterior:
         self._slots: dict[int, int] = {}
         self._measured = np.zeros(0, dtype=np.int64)
         self._since_means = self._since_variances = 0
+        self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
 
@@ -91,7 +92,6 @@ class Posterior:
         self._block(candidate).pin(candidate, None, gain.variance_after)
         self._factor = None
         self._repair()
-        self._check_precision()
 
     def gain(self, candidate: int, n: int) -> Gain:
         """What n measurements of a candidate would change."""
@@ -109,7 +109,6 @@ class Posterior:
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._repair(everything=True)
-        self._check_precision()
 
     def hallucinated(self, pending: Sequence[tuple[int, int]]) -> tuple[Unique, list[Array]]:
         """Unique part and variances as if the pending (candidate, n) had come; the mean waits for their values."""
@@ -128,6 +127,19 @@ class Posterior:
             number = self._number(candidate)
             variances[number][candidate - self.blocks[number].start] = ghost.variance_at(slot)
         return ghost, variances
+
+    def warn_where_float64_ends(self) -> None:
+        """One warning, the first time that counts over noise are more than float64 can hold."""
+        rho = self.kappa2 * self.unique.heaviest
+        if (rho > PRECISE_UP_TO or self._jitter > 0) and not self._warned:
+            self._warned = True
+            jitter = f" (a jitter of {self._jitter:g} was needed)" if self._jitter else ""
+            warn(
+                f"A candidate was measured so often, at so little noise, that κ²·n/λ = {rho:.2g}{jitter}: above "
+                f"{PRECISE_UP_TO:g} float64 cannot hold all of it. Answers stay finite; small variances are rough.",
+                LimitedPrecision,
+                stacklevel=4,
+            )
 
     # Predictions: NumPy, and exact to the last digit that float64 can hold
 
@@ -166,6 +178,7 @@ class Posterior:
         """A fresh factorisation; made when first asked for, kept until the next measurement."""
         if self._factor is None:
             self._factor = self.unique.factor()
+            self._jitter = max(self._jitter, self._factor.jitter)
         return self._factor
 
     # Bookkeeping
@@ -235,17 +248,6 @@ class Posterior:
     def _drifted(self) -> bool:
         """Whether rounding took more off a variance than it may: 1e-9 of the prior's."""
         return any(block.rounding > DRIFT * self.kappa2 for block in self.blocks)
-
-    def _check_precision(self) -> None:
-        rho = self.kappa2 * self.unique.heaviest
-        if rho > PRECISE_UP_TO and not self._warned:
-            self._warned = True
-            warn(
-                f"A candidate was measured so often, at so little noise, that κ²·n/λ = {rho:.2g} is above "
-                f"{PRECISE_UP_TO:g}: float64 cannot hold all of it. Answers stay finite; small variances are rough.",
-                LimitedPrecision,
-                stacklevel=4,
-            )
 
 
 def _joined(xp: Namespace, blocks: list[Array]) -> Array:

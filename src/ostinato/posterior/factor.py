@@ -16,12 +16,11 @@ log det(I + K_t/λ) = log det B = 2 Σ log L_ii, which is what all t measurement
 
 from dataclasses import dataclass
 from functools import cached_property
-from warnings import warn
 
 import numpy as np
 
-from ostinato.arrays import Array, cholesky, inverse_from_cholesky, namespace_of, solve_lower
-from ostinato.errors import InvalidKernel, LimitedPrecision
+from ostinato.arrays import Array, cholesky, inverse_from_cholesky, namespace_of, solve_lower, to_numpy
+from ostinato.errors import InvalidKernel
 
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10)
 
@@ -34,6 +33,7 @@ class Factor:
     m: Array
     L: Array
     alpha: Array
+    jitter: float  # the part of the diagonal that had to be added; 0 unless float64 is at its end
 
     @cached_property
     def V(self) -> Array:
@@ -97,10 +97,10 @@ def factorise(K: Array, w: Array, m: Array) -> Factor:
     xp = namespace_of(K)
     S = xp.sqrt(w)
     B = xp.eye(S.shape[0], dtype=S.dtype) + S[:, None] * K * S[None, :]
-    L = _cholesky_with_jitter(B)
+    L, jitter = _cholesky_with_jitter(B)
     alpha = _solve(L, S, m)
     alpha = alpha + _solve(L, S, m - xp.matmul(K, alpha) - alpha * reciprocal(w))  # refined once
-    return Factor(w, m, L, alpha)
+    return Factor(w, m, L, alpha, jitter)
 
 
 def reciprocal(w: Array) -> Array:
@@ -115,21 +115,14 @@ def _solve(L: Array, S: Array, b: Array) -> Array:
     return S * solve_lower(L, solve_lower(L, S * b), transposed=True)
 
 
-def _cholesky_with_jitter(B: Array) -> Array:
+def _cholesky_with_jitter(B: Array) -> tuple[Array, float]:
     """L of B, with a little of the diagonal added if rounding demands it: bounded, and reported."""
     xp = namespace_of(B)
     for jitter in JITTERS:
         L = cholesky(B if jitter == 0 else B + xp.eye(B.shape[0], dtype=B.dtype) * (jitter * xp.linalg.diagonal(B)))
         if L is not None:
-            if jitter:
-                warn(
-                    f"A jitter of {jitter:g} of the diagonal was needed to factorise the covariance of "
-                    f"{B.shape[0]} candidates: answers are good to about that.",
-                    LimitedPrecision,
-                    stacklevel=2,
-                )
-            return L
-    lowest = float(np.linalg.eigvalsh(np.asarray(B, dtype=np.float64))[0])
+            return L, jitter
+    lowest = float(np.linalg.eigvalsh(to_numpy(B))[0])
     raise InvalidKernel(
         f"The kernel is not positive on the measured candidates: the lowest eigenvalue of I + W½KW½/λ is {lowest:.3g}, "
         "and it can never be below 1. Check that k(x, y) is symmetric and a valid covariance."

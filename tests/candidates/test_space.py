@@ -1,0 +1,82 @@
+"""A space of named parameters enumerates to a table, in the user's own types."""
+
+import numpy as np
+import pytest
+
+from ostinato import Category, Float, Integer, Ordered, Space
+from ostinato.candidates import read_candidates
+from ostinato.errors import InvalidCandidates, InvalidSetting, UnknownCandidate
+
+
+def test_enumerates_every_combination_the_last_parameter_fastest():
+    table = Space(n=Integer(1, 3), solvent=Category("water", "oil")).enumerate()
+    assert list(table) == [
+        {"n": 1, "solvent": "water"},
+        {"n": 1, "solvent": "oil"},
+        {"n": 2, "solvent": "water"},
+        {"n": 2, "solvent": "oil"},
+        {"n": 3, "solvent": "water"},
+        {"n": 3, "solvent": "oil"},
+    ]
+
+
+def test_floats_step_to_the_numbers_that_were_meant():
+    assert Float(0, 0.5, step=0.1).values == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+    assert Float(20, 80, step=25).values == (20.0, 45.0, 70.0)
+    assert Float(-5, 5, count=3).values == (-5.0, 0.0, 5.0)
+    assert Integer(1, 10, step=4).values == (1, 5, 9)
+
+
+def test_ordered_levels_become_ranks_and_categories_codes():
+    candidates = read_candidates(Space(grade=Ordered("low", "mid", "high"), solvent=Category("water", "oil")))
+    assert [column.kind for column in candidates.columns] == ["number", "category"]
+    assert candidates.features[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_constraints_are_predicates_and_can_be_stacked():
+    space = Space(x=Integer(1, 4), y=Integer(1, 4)).where(lambda c: c["x"] < c["y"]).where(lambda c: c["y"] < 4)
+    assert [tuple(c.values()) for c in space.enumerate()] == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_candidates_keep_their_types():
+    candidates = read_candidates(Space(x=Float(0, 1, step=0.5), n=Integer(1, 2), on=Category(True, False)))
+    assert candidates[1] == {"x": 0.0, "n": 1, "on": False}
+    assert [type(value) for value in candidates[1].values()] == [float, int, bool]
+    assert candidates.number_of({"n": 2, "x": 0.5, "on": True}) == 6
+    with pytest.raises(UnknownCandidate, match="no level 'maybe'"):
+        candidates.number_of({"n": 2, "x": 0.5, "on": "maybe"})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Float(0, 1),
+        lambda: Float(0, 1, step=0),
+        lambda: Float(1, 0, step=0.1),
+        lambda: Float(0, np.inf, step=1),
+        lambda: Float(0, 1, count=1),
+        lambda: Integer(0, 1, step=0),
+        lambda: Integer(0.5, 2),
+        lambda: Category(),
+        lambda: Ordered("a", "a"),
+        lambda: Space(x=3),
+    ],
+)
+def test_parameters_out_of_range_are_refused(make):
+    with pytest.raises(InvalidSetting):
+        make()
+
+
+def test_spaces_that_cannot_be_enumerated_are_refused():
+    with pytest.raises(InvalidCandidates, match="no parameter"):
+        Space()
+    with pytest.raises(InvalidCandidates, match="1,000,000,000 combinations"):
+        Space(**{name: Integer(1, 1000) for name in "abc"}).enumerate()
+    with pytest.raises(InvalidCandidates, match="none of the space's 3"):
+        Space(x=Integer(1, 3)).where(lambda c: False).enumerate()
+
+
+def test_reads_well():
+    assert repr(Space(x=Integer(1, 2), s=Category("a")).where(bool)) == (
+        "Space(x=Integer(low=1, high=2, step=1), s=Category('a')).where(…)"
+    )

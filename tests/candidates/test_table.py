@@ -1,0 +1,119 @@
+"""Candidates come in as the user has them, and go out the same way."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from ostinato.candidates import read_candidates
+from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate
+
+DATA = {"temp": [20.0, 30.0, 40.0], "cycles": [1, 2, 3], "solvent": ["water", "oil", "water"]}
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_data_frames_come_back_as_dicts_in_their_own_types(frame):
+    candidates = read_candidates(frame(DATA))
+    row = candidates[1]
+    assert row == {"temp": 30.0, "cycles": 2, "solvent": "oil"}
+    assert isinstance(row["solvent"], str)
+    assert [column.kind for column in candidates.columns] == ["number", "number", "category"]
+    assert candidates.features.tolist() == [[20, 1, 1], [30, 2, 0], [40, 3, 1]]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_points_may_be_rows_dicts_or_frames_with_columns_in_any_order(frame):
+    candidates = read_candidates(frame(DATA))
+    expected = [[35.0, 2.0, 0.0]]
+    assert candidates.encode({"solvent": "oil", "temp": 35.0, "cycles": 2}).tolist() == expected
+    assert candidates.encode([{"solvent": "oil", "temp": 35.0, "cycles": 2}]).tolist() == expected
+    assert candidates.encode(frame({"solvent": ["oil"], "cycles": [2], "temp": [35.0]})).tolist() == expected
+    assert candidates.number_of({"temp": 40.0, "cycles": 3, "solvent": "water"}) == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
+def test_arrays_come_back_as_rows_of_their_own_type(dtype):
+    table = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype)
+    candidates = read_candidates(table)
+    assert candidates[2].dtype == dtype
+    assert candidates[2].tolist() == table[2].tolist()
+    assert candidates.features.dtype == np.float64
+    assert candidates.number_of(table[1]) == 1
+    assert candidates.number_of(np.int64(1)) == 1
+
+
+def test_a_returned_row_is_the_users_to_change():
+    table = np.zeros((2, 2))
+    table[1] = 1
+    candidates = read_candidates(table)
+    candidates[0][:] = 9
+    table[1] = 9
+    assert candidates[0].tolist() == [0, 0]
+    assert candidates[1].tolist() == [1, 1]
+
+
+def test_one_column_may_be_flat():
+    candidates = read_candidates([0.0, 0.5, 1.0])
+    assert candidates.features.shape == (3, 1)
+    assert candidates.number_of([0.5]) == 1
+    assert candidates.encode([0.1, 0.2]).shape == (2, 1)
+
+
+def test_duplicates_merge_with_a_notice():
+    table = np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [-0.0, 0.0], [3.0, 3.0]])
+    with pytest.warns(DuplicateCandidates, match="2 of the 5 candidate rows"):
+        candidates = read_candidates(table)
+    assert len(candidates) == 3
+    assert candidates.numbers.tolist() == [0, 1, 0, 1, 2]
+    assert [candidates.index_of(number) for number in range(3)] == [0, 1, 4]
+    assert candidates.number_of(3) == candidates.number_of([0.0, 0.0]) == 1
+
+
+def test_ordered_categories_of_a_frame_are_ranks():
+    grade = pd.Categorical(["low", "high"], categories=["low", "mid", "high"], ordered=True)
+    for frame in (
+        pd.DataFrame({"grade": grade}),
+        pl.DataFrame({"grade": ["low", "high"]}, schema={"grade": pl.Enum(["low", "mid", "high"])}),
+    ):
+        candidates = read_candidates(frame)
+        assert candidates.columns[0].kind == "number"
+        assert candidates.features.tolist() == [[0], [2]]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.zeros((0, 2)), "at least one row"),
+        (np.zeros((2, 0)), "one column"),
+        (np.zeros((2, 2, 2)), "no table"),
+        ("water", "no table"),
+        (np.array([[1.0, np.nan]]), "Column 1 holds nan in row 0"),
+        (np.array([[1.0], [np.inf]]), "holds inf in row 1"),
+        (np.array([["a", "b"]]), "no number"),
+        (pd.DataFrame({"x": [1.0, None]}), "Column 'x' has no value in row 1"),
+        (pl.DataFrame({"x": ["a", None]}), "Column 'x' has no value in row 1"),
+        (pd.DataFrame({"x": [1.0, np.inf]}), "holds inf in row 1"),
+        (pd.DataFrame({"day": pd.to_datetime(["2026-01-01"])}), "no meaning as a feature"),
+        (pd.DataFrame(), "at least one row"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_refused(table, message):
+    with pytest.raises(InvalidCandidates, match=message):
+        read_candidates(table)
+
+
+def test_what_is_not_a_candidate_is_named():
+    candidates = read_candidates(pd.DataFrame(DATA))
+    for where, message in [
+        (3, "Index 3 is not in the table"),
+        (-1, "Index -1"),
+        ({"temp": 20.0}, "are needed"),
+        ({"temp": 21.0, "cycles": 1, "solvent": "water"}, "not among the 3 candidates"),
+        ([20.0, 1.0, 0.0], "no column names"),
+    ]:
+        with pytest.raises(UnknownCandidate, match=message):
+            candidates.number_of(where)
+    with pytest.raises(UnknownCandidate, match="has shape"):
+        read_candidates(np.eye(3)).number_of([1.0, 0.0])

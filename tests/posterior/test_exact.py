@@ -1,0 +1,186 @@
+"""The posterior is exact: the same numbers as a dense Gaussian process on every single measurement."""
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from histories import histories
+from ostinato.errors import InvalidKernel, LimitedPrecision
+from ostinato.kernels import RBF, Custom, Matern52
+from ostinato.posterior import Posterior
+from ostinato.tally import Statistics, Tally
+from reference import fifty_digits, scikit_learn
+
+EPSILON = np.finfo(np.float64).eps
+BACKENDS = [np, array_api_strict]
+
+
+def posterior_of(history, *, xp=np, block_size=4, mean=0.0):
+    posterior = Posterior(history.X, RBF(), history.noise, mean=mean, xp=xp, block_size=block_size)
+    for row, n, value in history.epochs:
+        posterior.condition(row, n, value)
+    return posterior
+
+
+def over_candidates(posterior):
+    mean = np.concatenate([np.asarray(np.from_dlpack(block)) for block in posterior.means])
+    variance = np.concatenate([np.asarray(np.from_dlpack(block)) for block in posterior.variances])
+    return mean, variance
+
+
+@pytest.mark.parametrize("xp", BACKENDS)
+@settings(deadline=None, max_examples=40)
+@given(history=histories(largest_count=20), prior_mean=st.sampled_from([0.0, -3.0]))
+def test_equals_scikit_learn_on_every_measurement(xp, history, prior_mean):
+    posterior = posterior_of(history, xp=xp, mean=prior_mean)
+    rows = np.repeat([row for row, _, _ in history.epochs], [n for _, n, _ in history.epochs])
+    values = np.repeat([value for *_, value in history.epochs], [n for _, n, _ in history.epochs])
+    expected = scikit_learn(history.X, rows, values, history.noise, prior_mean=prior_mean)
+    mean, variance = over_candidates(posterior)
+    assert mean == pytest.approx(expected.mean, abs=1e-8)
+    assert variance == pytest.approx(expected.variance, abs=1e-8)
+    assert posterior.log_det == pytest.approx(expected.log_det, abs=1e-8)
+    fresh_mean, fresh_variance = posterior.predict(history.X)
+    assert fresh_mean == pytest.approx(expected.mean, abs=1e-8)
+    assert fresh_variance == pytest.approx(expected.variance, abs=1e-8)
+    assert posterior.covariance(history.X) == pytest.approx(expected.covariance, abs=1e-8)
+
+
+def check_against_fifty_digits(history, block_size):
+    posterior = posterior_of(history, block_size=block_size)
+    rows, counts, means = history.merged
+    expected = fifty_digits(RBF()(history.X, history.X), rows, counts, means, history.noise)
+    mean, variance = over_candidates(posterior)
+    fresh_mean, fresh_variance = posterior.predict(history.X)
+    for found in (mean, fresh_mean):
+        assert found == pytest.approx(expected.mean, abs=1e-8)
+    assert posterior.log_det == pytest.approx(expected.log_det, rel=1e-8, abs=1e-8)
+    tolerance = 100 * len(rows) * EPSILON * (1 + history.rho)
+    for found in (variance, fresh_variance):
+        assert np.all(np.abs(found - expected.variance) <= tolerance * expected.variance)
+    sd = np.sqrt(expected.variance)
+    scaled = (posterior.covariance(history.X) - expected.covariance) / sd[:, None] / sd[None, :]
+    assert np.max(np.abs(scaled)) <= tolerance
+
+
+@settings(deadline=None, max_examples=60)
+@given(history=histories(largest_count=10**9), block_size=st.sampled_from([3, 1000]))
+def test_holds_up_to_the_precision_that_float64_can_give(history, block_size):
+    check_against_fifty_digits(history, block_size)
+
+
+@settings(deadline=None, max_examples=60)
+@given(history=histories(largest_count=10**6, near_duplicates=True), block_size=st.sampled_from([3, 1000]))
+def test_near_duplicate_candidates_cost_no_precision_of_the_mean(history, block_size):
+    check_against_fifty_digits(history, block_size)
+
+
+@settings(deadline=None, max_examples=40)
+@given(history=histories(largest_count=10**9, least_noise=1e-9, near_duplicates=True))
+def test_beyond_that_it_stays_finite_and_non_negative(history):
+    posterior = posterior_of(history)
+    for mean, variance in (over_candidates(posterior), posterior.predict(history.X)):
+        assert np.isfinite(mean).all()
+        assert np.isfinite(variance).all()
+        assert np.all(variance >= 0)
+    assert np.isfinite(posterior.log_det)
+    assert np.isfinite(posterior.covariance(history.X)).all()
+
+
+def test_warns_once_where_float64_ends():
+    posterior = Posterior(np.zeros((1, 1)), RBF(), np.array([1e-6]))
+    posterior.condition(0, 10**4, 1.0)
+    posterior.warn_where_float64_ends()  # warnings are errors here: this one would fail
+    posterior.condition(0, 10**6, 1.0)
+    with pytest.warns(LimitedPrecision, match="float64 cannot hold"):
+        posterior.warn_where_float64_ends()
+    posterior.warn_where_float64_ends()
+
+
+@settings(deadline=None, max_examples=30)
+@given(history=histories(largest_count=1000, most_epochs=60))
+def test_is_a_function_of_the_tally_alone(history):
+    """Epochs in any order, merged or not, and a rebuild from the facts: the same posterior."""
+    forward = posterior_of(history)
+    backward = Posterior(history.X, RBF(), history.noise, block_size=3)
+    for row, n, value in reversed(history.epochs):
+        backward.condition(row, n, value)
+    tally = Tally()
+    for row, n, value in history.epochs:
+        tally.add(row, Statistics(n, value))
+    rebuilt = Posterior(history.X, RBF(), history.noise)
+    rebuilt.rebuild(tally)
+    for other in (backward, rebuilt):
+        assert np.allclose(over_candidates(other), over_candidates(forward), rtol=0, atol=1e-9)
+        assert other.log_det == pytest.approx(forward.log_det, abs=1e-8)
+
+
+def test_ten_to_the_five_epochs_do_not_drift():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-3, 3, (500, 2))
+    truth = np.sin(X).sum(axis=1)
+    posterior = Posterior(X, Matern52(), np.full(500, 0.5))
+    for row in rng.integers(0, 500, 100_000):
+        posterior.condition(int(row), 1, truth[row] + rng.standard_normal() * 0.7)
+    mean, variance = over_candidates(posterior)
+    fresh_mean, fresh_variance = posterior.predict(X)
+    assert mean == pytest.approx(fresh_mean, abs=1e-9)
+    assert variance == pytest.approx(fresh_variance, rel=1e-8)
+    assert posterior.log_det == pytest.approx(posterior.factor.log_det, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    history=histories(largest_count=100), pending=st.lists(st.tuples(st.integers(0, 8), st.integers(1, 50)), max_size=4)
+)
+def test_hallucination_gives_the_variance_that_will_be(history, pending):
+    pending = [(row % len(history.X), n) for row, n in pending]
+    posterior = posterior_of(history)
+    before = over_candidates(posterior)
+    merged = dict.fromkeys((row for row, _ in pending), 0)
+    for row, n in pending:
+        merged[row] += n
+    ghost, variances = posterior.hallucinated(list(merged.items()))
+    log_det = ghost.log_det
+    assert np.array_equal(over_candidates(posterior), before)
+    for row, n in merged.items():
+        posterior.condition(row, n, 0.0)
+    assert np.concatenate(variances) == pytest.approx(over_candidates(posterior)[1], rel=1e-7, abs=1e-12)
+    assert log_det == pytest.approx(posterior.log_det, abs=1e-9)
+
+
+def test_at_new_points_it_is_the_same_gaussian_process():
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-2, 2, (6, 2)), rng.uniform(-2, 2, (5, 2))
+    noise = np.full(11, 0.1)
+    rows, values = np.array([0, 1, 1, 4]), np.array([1.0, 0.5, 0.7, -1.0])
+    posterior = Posterior(X, RBF(), noise[:6])
+    for row, value in zip(rows, values, strict=True):
+        posterior.condition(int(row), 1, value)
+    expected = scikit_learn(np.concatenate([X, new]), rows, values, noise)
+    mean, variance = posterior.predict(new)
+    assert mean == pytest.approx(expected.mean[6:], abs=1e-10)
+    assert variance == pytest.approx(expected.variance[6:], abs=1e-10)
+    assert posterior.covariance(new) == pytest.approx(expected.covariance[6:, 6:], abs=1e-10)
+
+
+def test_covariance_with_one_candidate_is_a_row_of_the_covariance():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-2, 2, (7, 2))
+    posterior = Posterior(X, RBF(), np.full(7, 0.2), block_size=3)
+    for row in (0, 2, 2, 5):
+        posterior.condition(row, 3, rng.standard_normal())
+    for row in range(7):
+        assert posterior.covariance_with(row) == pytest.approx(posterior.covariance(X)[row], abs=1e-12)
+
+
+def test_a_kernel_that_turns_out_not_to_be_positive_is_refused_and_nothing_changes():
+    X = np.arange(3.0)[:, None]
+    posterior = Posterior(X, Custom(lambda A, B: 1 - 2 * np.abs(A - B.T)), np.full(3, 0.01))
+    posterior.condition(0, 1, 1.0)
+    before = over_candidates(posterior)
+    with pytest.raises(InvalidKernel, match="not positive"):
+        posterior.condition(2, 1, 1.0)
+    assert np.array_equal(over_candidates(posterior), before)

@@ -1,0 +1,118 @@
+"""The whole loop in one call: it spends the budget, shows progress, and loses nothing when stopped."""
+
+import numpy as np
+import pytest
+
+import ostinato
+from ostinato.errors import InvalidFeedback, InvalidSetting
+from ostinato.kernels import RBF
+
+X = np.linspace(-2, 2, 41)[:, None]
+SETTINGS = {"kernel": RBF(0.7), "noise_std": 0.3, "seed": 0}
+
+
+def make_f(seed=0):
+    rng = np.random.default_rng(seed)
+    return lambda x: float(-((x[0] - 0.5) ** 2) + 0.3 * rng.standard_normal())
+
+
+def test_finds_the_optimum_within_the_budget():
+    result = ostinato.optimize(make_f(), X, budget=400, **SETTINGS)
+    assert result.steps == 400
+    assert abs(result.best.candidate[0] - 0.5) <= 0.2
+    assert result.switches < 60
+    assert not result.interrupted
+    assert result.certificate.holds
+    assert "400 measurements" in str(result)
+
+
+def test_vectorised_and_single_evaluations_are_the_same_run():
+    rng = np.random.default_rng(0)
+
+    def f(x, repeats):
+        return -((x[0] - 0.5) ** 2) + 0.3 * rng.standard_normal(repeats)
+
+    together = ostinato.optimize(f, X, budget=200, vectorized=True, **SETTINGS)
+    singly = ostinato.optimize(make_f(), X, budget=200, **SETTINGS)
+    assert together.best.index == singly.best.index
+    assert together.best.mean == pytest.approx(singly.best.mean, abs=1e-12)
+    assert together.epochs == singly.epochs
+
+
+def test_minimises():
+    result = ostinato.optimize(lambda x: (x[0] - 0.5) ** 2, X, budget=200, direction="minimize", **SETTINGS)
+    assert abs(result.best.candidate[0] - 0.5) <= 0.2
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_ctrl_c_ends_with_the_result_so_far(vectorized):
+    measured = []
+
+    def f(x, repeats=1):
+        if len(measured) >= 50:
+            raise KeyboardInterrupt
+        values = [-((x[0] - 0.5) ** 2)] * repeats
+        measured.extend(values)
+        return np.array(values) if vectorized else values[0]
+
+    result = ostinato.optimize(f, X, budget=1000, vectorized=vectorized, **SETTINGS)
+    assert result.interrupted
+    assert result.steps == len(measured)
+    assert "interrupted" in str(result)
+
+
+def test_ctrl_c_before_the_first_measurement_has_no_result():
+    def f(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ostinato.optimize(f, X, budget=10, **SETTINGS)
+
+
+def test_an_error_of_f_is_passed_on_with_all_that_was_measured():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        if len(calls) == 30:
+            raise OSError("the pump is stuck")
+        return 0.0
+
+    with pytest.raises(OSError, match="the pump is stuck") as caught:
+        ostinato.optimize(f, X, budget=100, **SETTINGS)
+    assert caught.value.optimizer.steps == 29
+    assert "29 measurements" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "vectorized", "message"),
+    [
+        (lambda x: np.nan, False, "returned nan"),
+        (lambda x: [1.0, 2.0], False, "one finite number"),
+        (lambda x: "high", False, "returned 'high'"),
+        (lambda x: None, False, "returned None"),
+        (lambda x, n: np.zeros(n + 1), True, "shape"),
+        (lambda x, n: 3.0, True, "shape"),
+        (lambda x, n: np.full(n, np.nan), True, "nan"),
+    ],
+)
+def test_values_that_cannot_be_used_are_named(f, vectorized, message):
+    with pytest.raises(InvalidFeedback, match=message):
+        ostinato.optimize(f, X, budget=10, vectorized=vectorized, **SETTINGS)
+
+
+@pytest.mark.parametrize("budget", [0, -5, 2.5, True, "many"])
+def test_the_budget_is_a_whole_number(budget):
+    with pytest.raises(InvalidSetting, match="budget="):
+        ostinato.optimize(make_f(), X, budget=budget, **SETTINGS)
+
+
+def test_progress_goes_to_the_terminal_where_asked_for(capsys):
+    ostinato.optimize(make_f(), X, budget=100, progress=True, **SETTINGS)
+    shown = capsys.readouterr()
+    assert "epochs" in shown.err
+    assert "100/100" in shown.err
+    assert "best" in shown.err
+    assert shown.out == ""
+    ostinato.optimize(make_f(), X, budget=100, **SETTINGS)
+    assert capsys.readouterr().err == ""
