@@ -31,12 +31,14 @@ class History:
 
 
 @st.composite
-def histories(draw, *, largest_count=1, least_noise=0.01, near_duplicates=False, most_epochs=30):
+def histories(draw, *, largest_count=1, least_noise=0.01, near_duplicates=False, grid=False, most_epochs=30):
     """Values are those of a smooth function plus noise of the size stated: data the model can believe."""
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     size = draw(st.integers(1, 9))
     X = rng.uniform(-2, 2, (size, 2))
+    if grid:
+        X = np.stack(np.meshgrid(np.linspace(-2, 2, 6), np.linspace(-1, 2, 6), indexing="ij"), axis=-1).reshape(-1, 2)
     if near_duplicates:
         X = np.concatenate([X, X + rng.uniform(-1e-6, 1e-6, X.shape)])
     noise = np.full(len(X), draw(st.floats(least_noise, 2.0)))

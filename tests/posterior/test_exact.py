@@ -71,6 +71,12 @@ def test_holds_up_to_the_precision_that_float64_can_give(history, block_size):
     check_against_fifty_digits(history, block_size)
 
 
+@settings(deadline=None, max_examples=25)
+@given(history=histories(largest_count=10**9, grid=True))
+def test_holds_on_grids_whose_structure_is_used(history):
+    check_against_fifty_digits(history, block_size=None)
+
+
 @settings(deadline=None, max_examples=60)
 @given(history=histories(largest_count=10**6, near_duplicates=True), block_size=st.sampled_from([3, 1000]))
 def test_near_duplicate_candidates_cost_no_precision_of_the_mean(history, block_size):

@@ -10,7 +10,7 @@ random Fourier features, an approximation, which is said by a warning. Other ker
 """
 
 from collections.abc import Callable
-from math import prod, sqrt
+from math import sqrt
 from typing import TypeAlias
 from warnings import warn
 
@@ -21,6 +21,7 @@ from ostinato.arrays import Array, Matrix, Vector, from_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel
 from ostinato.kernels import Constant, Kernel, Linear, Scaled, Sum
 from ostinato.posterior.exact import Posterior
+from ostinato.posterior.grid import find_grid
 from ostinato.posterior.unique import Unique
 
 EXACT_UP_TO = 2_000
@@ -64,21 +65,16 @@ def square_root(covariance: Matrix) -> Matrix:
 
 def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
     """K = K₁ ⊗ K₂ ⊗ …: the root of each factor is small, and roots multiply."""
-    factors = kernel.factors(features.shape[1])
-    if factors is None:
+    grid = find_grid(kernel, features)
+    if grid is None or max(grid.shape) > EXACT_UP_TO:
         return None
-    axes, codes = zip(*(np.unique(column, return_inverse=True) for column in features.T), strict=True)
-    shape = tuple(len(axis) for axis in axes)
-    if prod(shape) != len(features) or max(shape) > EXACT_UP_TO:
-        return None
-    roots = [square_root(k(axis[:, None], axis[:, None])) for k, axis in zip(factors, axes, strict=True)]
-    place = np.ravel_multi_index(codes, shape)
+    roots = [square_root(k(axis[:, None], axis[:, None])) for k, axis in zip(grid.factors, grid.axes, strict=True)]
 
     def draw_on_grid(rng: Generator) -> Vector:
-        z = rng.standard_normal(shape)
+        z = rng.standard_normal(grid.shape)
         for j, root in enumerate(roots):
             z = np.moveaxis(np.tensordot(root, z, axes=(1, j)), 0, j)
-        return z.ravel()[place]
+        return z.ravel()[grid.place]
 
     return draw_on_grid
 

@@ -8,7 +8,7 @@ around a hundredth of the run's: the q-sized part and the means every q epochs, 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import ceil
 from warnings import warn
@@ -20,7 +20,9 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highes
 from ostinato.errors import LimitedPrecision
 from ostinato.kernels import Kernel
 from ostinato.posterior.blocks import Block
+from ostinato.posterior.cache import Factored, Rows
 from ostinato.posterior.factor import Factor
+from ostinato.posterior.grid import find_grid
 from ostinato.posterior.unique import Gain, Unique
 from ostinato.tally import Tally
 
@@ -42,13 +44,11 @@ class Posterior:
         *,
         mean: float = 0.0,
         xp: Namespace = np,
-        block_size: int = BLOCK_SIZE,
+        block_size: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean, self.xp = features, kernel, noise, mean, xp
-        count = ceil(len(features) / block_size)
-        edges = np.linspace(0, len(features), count + 1).astype(int)
-        self.starts = tuple(int(edge) for edge in edges[:-1])
-        self.blocks = [Block(xp, kernel, int(a), from_numpy(xp, features[a:b]), mean) for a, b in pairwise(edges)]
+        self.blocks = list(_blocks(xp, kernel, features, mean, block_size))
+        self.starts = tuple(block.start for block in self.blocks)
         self.kappa2 = max(highest(block.prior_variance) for block in self.blocks)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
@@ -152,7 +152,7 @@ class Posterior:
     def predict(self, points: Matrix) -> tuple[Vector, Vector]:
         """Mean and variance of f at any points (rows of features)."""
         X = from_numpy(self.xp, points)
-        k_x = self._covariance_with_measured(X)
+        k_x = self.kernel(self._X, X)
         mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
         variance = to_numpy(self.factor.variance(k_x, self.kernel.diag(X)))
         places, slots = self._measured_rows(points)
@@ -163,7 +163,7 @@ class Posterior:
     def covariance(self, points: Matrix) -> Matrix:
         """The covariance matrix of f at any points."""
         X = from_numpy(self.xp, points)
-        k_x = self._covariance_with_measured(X)
+        k_x = self.kernel(self._X, X)
         covariance = to_numpy(self.factor.covariance(k_x, self.kernel(X, X)))
         places, slots = self._measured_rows(points)
         if len(places):
@@ -183,9 +183,10 @@ class Posterior:
 
     # Bookkeeping
 
-    def _covariance_with_measured(self, X: Array) -> Array:
-        """k(X_q, x) for the rows x of X."""
-        return self.kernel(from_numpy(self.xp, self.features[self._measured]), X)
+    @property
+    def _X(self) -> Array:
+        """Features of the candidates in slots."""
+        return from_numpy(self.xp, self.features[self._measured])
 
     def _slot(self, candidate: int) -> int:
         if candidate not in self._slots:
@@ -194,10 +195,11 @@ class Posterior:
 
     def _add(self, candidates: list[int]) -> None:
         X = from_numpy(self.xp, self.features[candidates])
-        rows = [block.add(X) for block in self.blocks]
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
         self._measured = np.append(self._measured, candidates)
-        self.unique.add(self.xp.take(_joined(self.xp, rows), self.xp.asarray(self._measured), axis=1))
+        self.unique.add(self.kernel(X, self._X))
+        for block in self.blocks:
+            block.add(X)
         self._factor = None
 
     def _number(self, candidate: int) -> int:
@@ -235,8 +237,8 @@ class Posterior:
                 block.pin(candidate, float(mean[slot]), own)
 
     def _precise(self) -> NDArray[np.bool_]:
-        """Which slots have ℓ < k, so that the product forms at measured candidates are the better ones."""
-        return to_numpy(self.unique.w) * to_numpy(self.xp.linalg.diagonal(self.unique.K)) > 1
+        """Which slots have ℓ ≤ k, so that the product forms at measured candidates are the better ones."""
+        return to_numpy(self.unique.w) * to_numpy(self.xp.linalg.diagonal(self.unique.K)) >= 1
 
     def _measured_rows(self, points: Matrix) -> tuple[list[int], list[int]]:
         """Places in `points`, and slots, of rows that are measured candidates."""
@@ -250,5 +252,14 @@ class Posterior:
         return any(block.rounding > DRIFT * self.kappa2 for block in self.blocks)
 
 
-def _joined(xp: Namespace, blocks: list[Array]) -> Array:
-    return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=1)
+def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_size: int | None) -> Iterator[Block]:
+    """One block for a grid, which needs no large cache; else blocks of `block_size`."""
+    grid = find_grid(kernel, features) if block_size is None else None
+    if grid is not None and Factored.pays(grid):
+        variance = kernel.diag(from_numpy(xp, features))
+        yield Block(xp, 0, mean, variance, Factored(xp, grid))
+        return
+    count = ceil(len(features) / (block_size or BLOCK_SIZE))
+    for start, stop in pairwise(np.linspace(0, len(features), count + 1).astype(int)):
+        part = from_numpy(xp, features[start:stop])
+        yield Block(xp, int(start), mean, kernel.diag(part), Rows(xp, kernel, part))

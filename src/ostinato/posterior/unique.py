@@ -3,7 +3,7 @@
 Let x* be the candidate measured, v its variance, e = λ/B the variance of the new mean ȳ, D = v + e.
 Everything follows from the coefficients p of its covariance with any other candidate,
 
-    cov(x, x* | past) = p · k(X, x),        p = ℓ* M_*        where ℓ* < k(x*, x*)   (no cancellation)
+    cov(x, x* | past) = p · k(X, x),        p = ℓ* M_*        where ℓ* ≤ k(x*, x*)   (no cancellation)
                                             p = e_* − M K_*   otherwise, so too when x* is new
 
 because with p scaled by 1/√D and z = (ȳ − μ(x*))/√D the whole update is
@@ -26,6 +26,7 @@ from ostinato.errors import InvalidKernel
 from ostinato.posterior.factor import Factor, factorise, reciprocal
 
 FLUSH = 32
+STRIP = 512
 EPSILON = 2.0**-52
 REFINE_ABOVE = 1e6  # k n/λ from which refinement is worth its q² operations
 
@@ -84,7 +85,7 @@ class Unique:
     def gain(self, slot: int, noise: float) -> Gain:
         """What a measurement (or the mean of several) of this noise variance at `slot` would change."""
         k, l = float(self._K[slot, slot]), float(self._l[slot])
-        if 0 < l < k:
+        if 0 < l <= k:
             p = self._refined(l * self._column(slot), slot)
             v = l * (1 - float(p[slot]))
         else:
@@ -167,7 +168,9 @@ class Unique:
 
     def _flush(self) -> None:
         held = self._held[: self._holding, : self.size]
-        self._M[: self.size, : self.size] += self._xp.matmul(self._xp.matrix_transpose(held), held)
+        for start in range(0, self.size, STRIP):  # in strips, so that no second matrix of M's size is needed
+            strip = slice(start, min(start + STRIP, self.size))
+            self._M[strip, : self.size] += self._xp.matmul(self._xp.matrix_transpose(held[:, strip]), held)
         self._holding = 0
 
     def _column(self, slot: int) -> Array:
@@ -184,7 +187,7 @@ class Unique:
 
     def _mean_at(self, slot: int) -> float:
         l = float(self._l[slot])
-        if 0 < l < float(self._K[slot, slot]):
+        if 0 < l <= float(self._K[slot, slot]):
             return float(self._m[slot]) - l * float(self._alpha[slot])
         return float(self._xp.vecdot(self._K[slot, : self.size], self.alpha))
 

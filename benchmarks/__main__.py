@@ -1,0 +1,42 @@
+"""Run the benchmarks and print what they found."""
+
+import sys
+from importlib import import_module
+from platform import platform, python_version
+
+import numpy as np
+import scipy
+import sklearn
+from rich.console import Console
+from rich.table import Table
+
+BENCHMARKS = ("peers", "floor", "growth", "memory")
+
+
+def main(names: list[str]) -> int:
+    console = Console(width=118)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        console.print(f"Unknown benchmark {unknown[0]!r}: the benchmarks are {', '.join(BENCHMARKS)}.")
+        return 2
+    console.print(
+        f"One thread. {platform()}, Python {python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}",
+        highlight=False,
+    )
+    missed = 0
+    for name in names or BENCHMARKS:
+        module = import_module(f"benchmarks.{name}")
+        console.rule(f"[bold]{name}")
+        console.print((module.__doc__ or "").strip(), highlight=False)
+        table = Table("what", "measured", "wanted", "")
+        for row in module.run(console):
+            missed += not row.ok
+            table.add_row(row.what, row.measured, row.wanted, "[green]ok" if row.ok else "[red]missed")
+        console.print(table)
+    console.print(f"{missed} figures missed what was wanted." if missed else "All figures reach what was wanted.")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

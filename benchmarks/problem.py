@@ -1,0 +1,53 @@
+"""The problem all benchmarks share, and how a figure is reported.
+
+The 22³ grid over [−5, 5]³, a Gaussian kernel of length-scale 2, noise of the prior's own size, β = 6.5, C = 1.1: much
+exploration, so that several hundred different candidates are measured in 5,000 steps. The function is drawn from
+the prior.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostinato import MiniUCB, Optimizer
+from ostinato.demo import grid
+from ostinato.kernels import RBF
+from ostinato.posterior.draws import prior_draw
+
+STEPS = 5_000
+C, BETA, NOISE_STD = 1.1, 6.5, 1.0
+KERNEL = RBF(lengthscale=2.0, std=1.0)
+SEED = 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure, and what was wanted of it."""
+
+    what: str
+    measured: str
+    wanted: str
+    ok: bool
+
+
+class Problem:
+    """A function drawn from the prior on a grid, measured with seeded noise."""
+
+    def __init__(self, side: int = 22, seed: int = SEED) -> None:
+        self.X = grid(side)
+        self._rng = np.random.default_rng(seed)
+        self.truth = prior_draw(KERNEL, self.X)(self._rng)
+
+    def measure(self, index: int, repeats: int) -> np.ndarray:
+        return self.truth[index] + NOISE_STD * self._rng.standard_normal(repeats)
+
+    def optimizer(self, *, as_grid: bool = True) -> Optimizer:
+        """With `as_grid=False` the grid's structure is not used, as if the candidates were scattered."""
+        return Optimizer(
+            self.X,
+            kernel=KERNEL,
+            noise_std=NOISE_STD,
+            policy=MiniUCB(C, BETA),
+            seed=0,
+            block_size=None if as_grid else len(self.X),
+        )

@@ -1,0 +1,135 @@
+"""The covariances k(X, A) of the unique candidates with those of a block: q rows, of which an epoch needs p · k(X, A).
+
+`Rows` holds them all, and that product streams them from memory once. `Factored` serves grids: its rows are outer
+products of two short vectors, a_i ⊗ b_i, so that Σ p_i a_i ⊗ b_i is one small matrix product. It holds q·(L + R)
+numbers instead of q·L·R, and computes where `Rows` waits for memory.
+"""
+
+from collections.abc import Iterator
+from functools import reduce
+from math import prod
+from typing import Protocol
+
+import numpy as np
+
+from ostinato.arrays import Array, Namespace, from_numpy, grown, namespace_of
+from ostinato.kernels import Kernel
+from ostinato.posterior.grid import Grid
+
+CHUNK = 1024  # rows allocated at a time (and touched only when they are filled)
+
+
+class Cache(Protocol):
+    """Covariances of unique candidates (rows, ever more of them) with a block's candidates (columns)."""
+
+    def add(self, X: Array) -> None:
+        """Append rows for the candidates with features X."""
+        ...
+
+    def spread(self, p: Array) -> Array:
+        """p · k(X, A) for coefficients p on the first rows; or for several such p, one a row."""
+        ...
+
+    def columns(self, part: slice) -> Array:
+        """Some columns, all rows."""
+        ...
+
+
+class Rows:
+    """All rows, in chunks, so that they grow without being copied."""
+
+    def __init__(self, xp: Namespace, kernel: Kernel, features: Array) -> None:
+        self._xp, self._kernel, self._features = xp, kernel, features
+        self._chunks = [self._chunk()]
+        self._filled = 0
+
+    def add(self, X: Array) -> None:
+        new = self._kernel(X, self._features)
+        done = 0
+        while done < X.shape[0]:
+            chunk, row = divmod(self._filled, CHUNK)
+            if chunk == len(self._chunks):
+                self._chunks.append(self._chunk())
+            count = min(CHUNK - row, X.shape[0] - done)
+            self._chunks[chunk][row : row + count, :] = new[done : done + count, :]
+            self._filled += count
+            done += count
+
+    def spread(self, p: Array) -> Array:
+        first, *others = (
+            self._xp.matmul(p[..., start : start + rows.shape[0]], rows) for start, rows in self._rows(p.shape[-1])
+        )
+        return sum(others, first)
+
+    def columns(self, part: slice) -> Array:
+        return self._xp.concat([rows[:, part] for _, rows in self._rows(self._filled)])
+
+    def _chunk(self) -> Array:
+        return self._xp.empty((CHUNK, self._features.shape[0]), dtype=self._xp.float64)
+
+    def _rows(self, count: int) -> Iterator[tuple[int, Array]]:
+        """The first rows, chunk by chunk, each with the number of its first."""
+        for start, chunk in zip(range(0, max(count, 1), CHUNK), self._chunks, strict=False):
+            yield start, chunk[: min(CHUNK, count - start), :]
+
+
+class Factored:
+    """Rows a_i ⊗ b_i of a grid: a_i over its leading axes, b_i over the others."""
+
+    @staticmethod
+    def pays(grid: Grid) -> bool:
+        """Whether the two vectors are much shorter than the row they make."""
+        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= prod(grid.shape)
+
+    def __init__(self, xp: Namespace, grid: Grid) -> None:
+        self._xp = xp
+        self._axes = [from_numpy(xp, axis[:, None]) for axis in grid.axes]
+        self._kernels = grid.factors
+        self._split = _best_split(grid.shape)
+        self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
+        self._filled = 0
+        place = np.divmod(grid.place, self._b.shape[1])
+        self._row_of, self._column_of = (xp.asarray(part) for part in place)
+        self._place = None if grid.in_order else xp.asarray(grid.place)
+
+    def add(self, X: Array) -> None:
+        count = self._filled + X.shape[0]
+        self._a = grown(self._a, (count, self._a.shape[1]))
+        self._b = grown(self._b, (count, self._b.shape[1]))
+        along = [k(X[:, j : j + 1], axis) for j, (k, axis) in enumerate(zip(self._kernels, self._axes, strict=True))]
+        self._a[self._filled : count, :] = reduce(_outer, along[: self._split])
+        self._b[self._filled : count, :] = reduce(_outer, along[self._split :])
+        self._filled = count
+
+    def spread(self, p: Array) -> Array:
+        if p.ndim == 2:
+            return self._xp.stack([self.spread(p[i, :]) for i in range(p.shape[0])])
+        xp, q = self._xp, p.shape[0]
+        a, b = self._a[:q, :], self._b[:q, :]
+        if a.shape[1] <= b.shape[1]:
+            a = a * p[:, None]
+        else:
+            b = b * p[:, None]
+        product = xp.reshape(xp.matmul(xp.matrix_transpose(a), b), (-1,))
+        return product if self._place is None else xp.take(product, self._place)
+
+    def columns(self, part: slice) -> Array:
+        take = self._xp.take
+        a = take(self._a[: self._filled, :], self._row_of[part], axis=1)
+        return a * take(self._b[: self._filled, :], self._column_of[part], axis=1)
+
+
+def _outer(a: Array, b: Array) -> Array:
+    """Row by row, all products of a's entries with b's; b's index runs fastest."""
+    return namespace_of(a).reshape(a[:, :, None] * b[:, None, :], (a.shape[0], -1))
+
+
+def _best_split(shape: tuple[int, ...]) -> int:
+    """Where to cut the axes in two so that both parts are short."""
+    return min(range(1, len(shape)), key=lambda cut: prod(shape[:cut]) + prod(shape[cut:]))
+
+
+def _parts(shape: tuple[int, ...]) -> tuple[int, int]:
+    """L and R, the lengths of the two parts."""
+    cut = _best_split(shape)
+    return prod(shape[:cut]), prod(shape[cut:])

@@ -1,0 +1,76 @@
+"""Every cache is the matrix k(X, A): whatever it stores, products and columns are the same."""
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from ostinato.arrays import from_numpy, to_numpy
+from ostinato.kernels import RBF, Column, Constant, Hamming, Matern52
+from ostinato.posterior import Posterior, cache
+from ostinato.posterior.cache import Factored, Rows
+from ostinato.posterior.grid import find_grid
+
+AXES = (np.linspace(-2, 2, 7), np.array([0.0, 1.0, 5.0]), np.linspace(0, 1, 4))
+GRID = np.stack(np.meshgrid(*AXES, indexing="ij"), axis=-1).reshape(-1, 3)
+SHUFFLED = GRID[np.random.default_rng(0).permutation(len(GRID))]
+COLUMNS = [Column(0), Column(1, "category"), Column(2)]
+KERNEL = (2.0 * RBF((1.0, 0.5)).on(0, 2) * Hamming().on(1) * Constant(0.7)).bind(COLUMNS)
+
+
+def rows(xp, candidates):
+    return Rows(xp, KERNEL, from_numpy(xp, candidates))
+
+
+def factored(xp, candidates):
+    return Factored(xp, find_grid(KERNEL, candidates))
+
+
+@pytest.mark.parametrize("xp", [np, array_api_strict])
+@pytest.mark.parametrize("candidates", [GRID, SHUFFLED], ids=["in order", "shuffled"])
+@pytest.mark.parametrize("make", [rows, factored])
+def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
+    monkeypatch.setattr(cache, "CHUNK", 8)
+    rng = np.random.default_rng(1)
+    found = make(xp, candidates)
+    chosen = rng.choice(len(candidates), 30, replace=False)
+    for part in (chosen[:1], chosen[1:2], chosen[2:23], chosen[23:]):
+        found.add(from_numpy(xp, candidates[part]))
+    K = KERNEL(candidates[chosen], candidates)
+    p, P = rng.standard_normal(30), rng.standard_normal((3, 30))
+    assert to_numpy(found.spread(from_numpy(xp, p))) == pytest.approx(p @ K)
+    assert to_numpy(found.spread(from_numpy(xp, p[:20]))) == pytest.approx(p[:20] @ K[:20])
+    assert to_numpy(found.spread(from_numpy(xp, P))) == pytest.approx(P @ K)
+    assert to_numpy(found.columns(slice(5, 40))) == pytest.approx(K[:, 5:40])
+
+
+def test_a_grid_is_found_in_any_order_and_only_where_it_is_full():
+    assert find_grid(KERNEL, GRID).shape == (7, 3, 4)
+    assert find_grid(KERNEL, GRID).in_order
+    assert not find_grid(KERNEL, SHUFFLED).in_order
+    assert find_grid(KERNEL, GRID[:-1]) is None
+    assert find_grid(Matern52(), GRID) is None
+    place = find_grid(KERNEL, SHUFFLED).place
+    assert GRID[place].tolist() == SHUFFLED.tolist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "pays"), [((22, 22, 22), True), ((5000, 2), False), ((100, 100), True), ((40,), False)]
+)
+def test_rows_are_factored_where_that_is_shorter(shape, pays):
+    axes = [np.arange(float(n)) for n in shape]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape))
+    assert Factored.pays(find_grid(RBF(), points)) is pays
+
+
+@pytest.mark.parametrize("candidates", [GRID, SHUFFLED], ids=["in order", "shuffled"])
+def test_a_posterior_on_a_grid_is_the_posterior(candidates):
+    """Hundreds of epochs, repairs and sweeps included, with the grid's structure used and not used."""
+    rng = np.random.default_rng(2)
+    noise = np.full(len(candidates), 0.3)
+    on_grid, in_rows = Posterior(candidates, KERNEL, noise), Posterior(candidates, KERNEL, noise, block_size=30)
+    for row in rng.integers(0, 40, 3000):
+        value, n = rng.standard_normal(), int(10 ** rng.uniform(0, 4))
+        on_grid.condition(int(row), n, value / np.sqrt(n))
+        in_rows.condition(int(row), n, value / np.sqrt(n))
+    assert on_grid.means[0] == pytest.approx(np.concatenate(in_rows.means), abs=1e-9)
+    assert on_grid.variances[0] == pytest.approx(np.concatenate(in_rows.variances), rel=1e-6, abs=1e-13)
