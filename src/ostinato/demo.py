@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -77,25 +78,23 @@ def report(demonstration: Demonstration, console: Console) -> None:
     """The answer beside the truth, and what it took."""
     result, truth = demonstration.result, demonstration.truth
     best, optimum = result.best, int(np.argmax(truth))
-    table = Table(title="The answer, and the truth", title_justify="left", header_style="bold")
-    for heading in ("", "candidate", "estimated value", "true value"):
-        table.add_column(heading)
     low, high = best.interval
-    estimate = f"{best.mean:.3f}  ({best.level:.0%}: {low:.3f} to {high:.3f})"
-    table.add_row("recommended", _shown(best.candidate), estimate, f"{truth[best.index]:.3f}")
-    table.add_row("true optimum", _shown(demonstration.grid[optimum]), "", f"{truth[optimum]:.3f}")
-    console.print(table)
-    console.print(
-        f"measurements  {result.steps:,}, of which {best.n:,} of the recommended candidate; "
-        f"its chance of being the best: {best.chance:.0%}\n"
-        f"candidates    {result.unique:,} of {len(truth):,} were measured at all\n"
-        f"switches      {result.switches:,} in {result.epochs:,} batches "
-        f"(one measurement at a time could have made {result.steps - 1:,})\n"
-        f"certificate   {result.certificate}",
-        highlight=False,
+    answer = Table(
+        "", "candidate", "true value", "estimated value", box=SIMPLE_HEAD, header_style="bold", padding=(0, 1)
     )
+    estimate = f"{best.mean:.3f} ({best.level:.0%}: {low:.3f} to {high:.3f})"
+    answer.add_row("recommended", _shown(best.candidate), f"{truth[best.index]:.3f}", estimate)
+    answer.add_row("true optimum", _shown(demonstration.grid[optimum]), f"{truth[optimum]:.3f}", "")
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row(" measurements", f"{result.steps:,}, of which {best.n:,} of the recommended candidate")
+    facts.add_row(" confidence", f"the chance that no candidate is better is {best.chance:.0%}")
+    facts.add_row(" candidates", f"{result.unique:,} of {len(truth):,} were measured at all")
+    facts.add_row(" switches", f"{result.switches:,} (one measurement at a time could make {result.steps - 1:,})")
+    facts.add_row(" certificate", str(result.certificate))
+    console.print(answer)
+    console.print(facts, highlight=False)
     if result.interrupted:
-        console.print("Interrupted: this is the result so far.", style="yellow")
+        console.print(" Interrupted: this is the result so far.", style="yellow")
 
 
 def _shown(candidate: Vector) -> str:
