@@ -263,6 +263,8 @@ def test_what_is_rejected_changes_nothing(error, act):
         (InvalidSetting, {"noise_std": np.r_[np.ones(24), 0.0]}, "noise_std=0.0|noise_std=np.float64"),
         (InvalidSetting, {"mean": np.inf}, "mean=inf"),
         (InvalidSetting, {"direction": "up"}, "direction='up' is unknown"),
+        (InvalidSetting, {"policy": MiniUCB}, "is no policy"),
+        (InvalidSetting, {"policy": "ucb"}, "policy='ucb' is no policy"),
         (InvalidKernel, {"kernel": 3.0}, "neither a kernel nor a callable"),
         (InvalidKernel, {"kernel": lambda A, B: -np.ones((len(A), len(B)))}, "not positive"),
         (InvalidKernel, {"kernel": lambda A, B: A @ np.array([[1.0, 2], [0, 1]]) @ B.T}, "not positive"),

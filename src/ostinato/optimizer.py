@@ -22,7 +22,7 @@ from ostinato.policies import Belief, MiniUCB, Policy
 from ostinato.posterior import Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
 from ostinato.records import Batch, Best, Certificate, Prediction
-from ostinato.settings import checked_kernel, finite_number, noise_variances, sign_of, whole_number
+from ostinato.settings import checked_kernel, checked_policy, finite_number, noise_variances, sign_of, whole_number
 from ostinato.tally import Statistics, Tally
 
 RIVALS = 512
@@ -61,7 +61,7 @@ class Optimizer:
     ) -> None:
         self._table = read_candidates(candidates)
         self._sign = sign_of(direction)
-        self.policy: Policy = MiniUCB() if policy is None else policy
+        self.policy: Policy = MiniUCB() if policy is None else checked_policy(policy)
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         self._rng = np.random.default_rng(self.seed)
         self._priority = self._rng.permutation(len(self._table))
@@ -138,7 +138,7 @@ class Optimizer:
             proposal.capped,
             proposal.truncated,
         )
-        if self._ledger.epochs == 0:
+        if self._ledger.asked == 0:
             self._log_det_0 = self.log_det
         self._ledger.lease(batch, proposal.candidate)
         return batch

@@ -37,6 +37,16 @@ def whole_number(name: str, value: Any) -> int:
     return int(value)
 
 
+def checked_policy(policy: Any) -> Any:
+    """An object that can propose, such as MiniUCB()."""
+    if isinstance(policy, type) or not hasattr(policy, "propose"):
+        raise InvalidSetting(
+            f"policy={policy!r} is no policy: give an object such as MiniUCB(), MiniEI() or MiniTS(), or one of your "
+            "own that has the methods of ostinato.policies.Policy."
+        )
+    return policy
+
+
 def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
     """The kernel made ready for these candidates, after a trial on some of them."""
     if kernel is None:

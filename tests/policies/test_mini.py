@@ -73,14 +73,27 @@ def test_repeats_follow_the_rule(variance, noise, C):
     B = MiniUCB(C).repeats(variance, noise)
     worth = (C**2 - 1) * noise / variance
     assert B >= 1
-    assert B == 1 or B == 10**9 or worth - 1 < B <= worth
+    assert B == 1 or worth * (1 - 1e-15) - 1 <= B <= worth
 
 
 def test_a_candidate_without_variance_is_not_repeated_for_ever():
-    assert MiniUCB(1.5).repeats(0.0, 1.0) == 10**9
     opt = Optimizer([[0.0], [1.0]], kernel=Linear(), noise_std=1.0, policy=MiniUCB(1.5), mean=0.0, seed=0)
     opt.observe(1, n=10**6, mean=-5.0, std=1.0)
-    assert opt.ask(limit=7).repeats == 7
+    batch = opt.ask()
+    assert (batch.repeats, batch.capped) == (10**9, True)
+    opt.tell(batch, n=10**9, mean=0.0, std=1.0)
+    assert (opt.certificate.full, opt.certificate.capped) == (0, 1)
+    assert opt.certificate.holds
+
+
+def test_the_certificate_holds_when_data_come_between_ask_and_tell():
+    opt = optimizer_of(MiniUCB(2.0))
+    batch = opt.ask()
+    opt.observe(batch.index, n=10**6, mean=0.0, std=0.5)
+    opt.ask()
+    opt.tell(batch, np.zeros(batch.repeats))
+    assert opt.certificate.full == 1
+    assert opt.certificate.holds
 
 
 @pytest.mark.parametrize("policy", POLICIES)

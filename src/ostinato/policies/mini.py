@@ -20,7 +20,8 @@ from ostinato.confidence import Schedule, as_schedule
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.policies.base import Belief, Proposal, Scores
 
-MOST = 10**9  # measurements in one batch, where the rule would ask for more (or for infinitely many)
+MOST = 10**9  # measurements in one batch; the rule asks for infinitely many where a value is known for sure
+ENDLESS = 10**18  # stands for infinitely many, and is always capped
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Mini(ABC):
         return Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)
 
     def repeats(self, variance: float, noise: float) -> int:
-        """B = max(1, floor((C² − 1) λ/σ²))."""
+        """B = max(1, floor((C² − 1) λ/σ²)), but no more than a cap can tell from infinity."""
         worth = (self.C**2 - 1) * noise
-        return max(1, floor(worth / variance)) if worth < MOST * variance else MOST
+        return max(1, floor(worth / variance)) if worth < ENDLESS * variance else ENDLESS
 
     @property
     def gain_of_full_batch(self) -> float:

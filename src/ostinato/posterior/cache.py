@@ -10,8 +10,6 @@ from functools import reduce
 from math import prod
 from typing import Protocol
 
-import numpy as np
-
 from ostinato.arrays import Array, Namespace, from_numpy, grown, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid
@@ -88,9 +86,8 @@ class Factored:
         self._split = _best_split(grid.shape)
         self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
         self._filled = 0
-        place = np.divmod(grid.place, self._b.shape[1])
-        self._row_of, self._column_of = (xp.asarray(part) for part in place)
-        self._place = None if grid.in_order else xp.asarray(grid.place)
+        self._place = xp.asarray(grid.place)
+        self._in_order = grid.in_order
 
     def add(self, X: Array) -> None:
         count = self._filled + X.shape[0]
@@ -111,12 +108,12 @@ class Factored:
         else:
             b = b * p[:, None]
         product = xp.reshape(xp.matmul(xp.matrix_transpose(a), b), (-1,))
-        return product if self._place is None else xp.take(product, self._place)
+        return product if self._in_order else xp.take(product, self._place)
 
     def columns(self, part: slice) -> Array:
-        take = self._xp.take
-        a = take(self._a[: self._filled, :], self._row_of[part], axis=1)
-        return a * take(self._b[: self._filled, :], self._column_of[part], axis=1)
+        xp, place = self._xp, self._place[part]
+        a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
+        return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1)
 
 
 def _outer(a: Array, b: Array) -> Array:
