@@ -1,5 +1,7 @@
 """Ask and tell, as a user relies on it."""
 
+import pickle
+from copy import deepcopy
 from itertools import pairwise
 
 import array_api_strict
@@ -47,8 +49,9 @@ def run(opt, steps, seed=1, sign=1):
 
 def state(opt):
     """Everything a user can see."""
-    prediction = opt.predict()
+    prediction, fresh = opt.predict(), opt.predict(X)
     return (
+        fresh.mean.tobytes(), fresh.std.tobytes(),
         opt.steps, opt.epochs, opt.switches, opt.unique, opt.log_det, opt.certificate, len(opt.in_flight),
         prediction.mean.tobytes(), prediction.std.tobytes(),
     )  # fmt: skip
@@ -142,10 +145,11 @@ def test_logged_data_by_index_by_row_one_by_one_or_all_at_once(rows, seed):
     one_by_one, by_index, by_row = make(), make(), make()
     for row, value in zip(rows, values, strict=True):
         one_by_one.observe(row, value)
-    if len(rows) == 2:  # two integers would be a row of this two-column table
-        by_index = one_by_one
-    else:
-        by_index.observe(np.array(rows), values)
+    for part in (slice(0, 1), slice(1, None)):  # any number of indices but two, which would be a row here
+        if len(rows[part]) == 2:
+            by_index.observe(X[rows[part]], values[part])
+        elif rows[part]:
+            by_index.observe(np.array(rows)[part], values[part])
     by_row.observe(X[rows], values)
     for opt in (one_by_one, by_index, by_row):
         assert opt.steps == len(rows)
@@ -235,6 +239,8 @@ def test_many_batches_in_flight_still_optimise(policy):
         (InvalidSetting, lambda opt, batch: opt.ask(limit=0)),
         (InvalidSetting, lambda opt, batch: opt.ask(limit=1.5)),
         (InvalidSetting, lambda opt, batch: opt.best(level=95)),
+        (InvalidSetting, lambda opt, batch: opt.sample(0)),
+        (InvalidFeedback, lambda opt, batch: opt.observe(0, n=10**400, mean=1.0, std=1.0)),
     ],
 )
 def test_what_is_rejected_changes_nothing(error, act):
@@ -261,7 +267,11 @@ def test_what_is_rejected_changes_nothing(error, act):
         (InvalidSetting, {"noise_std": "small"}, "noise_std='small'"),
         (InvalidSetting, {"noise_std": np.ones(3)}, "shape \\(3,\\) for 25 candidates"),
         (InvalidSetting, {"noise_std": np.r_[np.ones(24), 0.0]}, "noise_std=0.0|noise_std=np.float64"),
+        (InvalidSetting, {"noise_std": 1e-170}, "cannot be squared"),
+        (InvalidSetting, {"noise_std": 1e160}, "cannot be squared"),
         (InvalidSetting, {"mean": np.inf}, "mean=inf"),
+        (InvalidSetting, {"mean": "low"}, "mean='low'"),
+        (InvalidSetting, {"block_size": 0}, "block_size=0"),
         (InvalidSetting, {"direction": "up"}, "direction='up' is unknown"),
         (InvalidSetting, {"policy": MiniUCB}, "is no policy"),
         (InvalidSetting, {"policy": "ucb"}, "policy='ucb' is no policy"),
@@ -281,6 +291,59 @@ def test_the_precision_warning_comes_after_the_feedback_is_safe():
     with pytest.warns(LimitedPrecision):
         opt.observe(0, n=10**6, mean=1.0, std=1e-3)
     assert opt.steps == 10**6
+
+
+def deceitful():
+    """A kernel that is a covariance when it is tried, and none later: everything looks alike to the last candidates."""
+    tried = []
+
+    def kernel(A, B):
+        tried.append(1)
+        K = RBF(1.0)(A, B)
+        return K if len(tried) == 1 else np.where((A > 90) != (B.T > 90), 0.999, K)
+
+    return kernel
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_a_kernel_that_is_refused_late_takes_nothing_in(count):
+    opt = Optimizer(5.0 * np.arange(40)[:, None], kernel=deceitful(), noise_std=0.01, seed=0)
+    opt.observe(0, [1.0])
+    before = opt.predict().mean
+    with pytest.raises(InvalidKernel, match="not positive"):
+        opt.observe(np.r_[1:count, 30:40], np.ones(count + 9))
+    assert opt.steps == 1
+    assert opt.predict().mean == pytest.approx(before, abs=1e-12)
+    opt.observe(0, [0.5])
+    assert opt.best().n == 2
+
+
+def test_an_interrupt_in_the_middle_of_a_tell_takes_nothing_in(monkeypatch):
+    opt = make()
+    run(opt, 50)
+    before = opt.predict()
+    batch = opt.ask(limit=5)
+
+    def interrupted(self, p, z):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ostinato.posterior.blocks.Block, "condition", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            opt.tell(batch, np.ones(batch.repeats))
+    assert opt.steps == 50
+    assert opt.predict().mean == pytest.approx(before.mean, abs=1e-12)
+    opt.tell(batch, np.ones(batch.repeats))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("copy", [deepcopy, lambda opt: pickle.loads(pickle.dumps(opt))], ids=["deepcopy", "pickle"])
+def test_a_copy_goes_on_as_the_original_does(policy, copy):
+    opt = make(policy=policy)
+    run(opt, 60)
+    twin = copy(opt)
+    assert run(twin, 150, seed=5) == run(opt, 150, seed=5)
+    assert state(twin) == state(opt)
 
 
 # Answers
@@ -332,6 +395,7 @@ def test_predictions_covariances_and_samples_speak_of_one_distribution():
     assert sample.mean(axis=0) == pytest.approx(prediction.mean, abs=0.02)
     assert np.cov(sample.T) == pytest.approx(covariance, abs=0.02)
     assert opt.sample(2).shape == (2, 25)
+    assert not np.array_equal(opt.sample(), opt.sample())
     assert opt.covariance().shape == (25, 25)
 
 

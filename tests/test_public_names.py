@@ -4,7 +4,7 @@ import ostinato
 
 NAMES = [
     *("Batch", "Best", "Category", "Certificate", "Float", "Integer", "MiniEI", "MiniTS", "MiniUCB", "Optimizer"),
-    *("Ordered", "Prediction", "Result", "Space", "confidence", "errors", "kernels", "optimize"),
+    *("Ordered", "Prediction", "Result", "Space", "confidence", "errors", "kernels", "optimize", "policies"),
 ]
 KERNELS = [
     *("RBF", "Column", "Constant", "Custom", "Hamming", "Kernel", "Linear", "Matern12", "Matern32", "Matern52", "On"),

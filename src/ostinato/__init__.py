@@ -1,6 +1,6 @@
 """Optimise what can only be measured with noise, by repeating the few candidates that matter."""
 
-from ostinato import confidence, errors, kernels
+from ostinato import confidence, errors, kernels, policies
 from ostinato.candidates import Category, Float, Integer, Ordered, Space
 from ostinato.optimize import Result, optimize
 from ostinato.optimizer import Optimizer
@@ -28,4 +28,5 @@ __all__ = [
     "errors",
     "kernels",
     "optimize",
+    "policies",
 ]

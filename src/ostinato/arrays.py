@@ -28,11 +28,6 @@ def namespace_of(array: Array) -> Namespace:
     return np if type(array) is np.ndarray else array_namespace(array)
 
 
-def is_whole(value: Any) -> bool:
-    """Whether `value` is an integer, Python's or NumPy's (and not a bool)."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def is_numpy(xp: Namespace) -> bool:
     return xp is np or is_numpy_namespace(xp)
 

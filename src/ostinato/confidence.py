@@ -8,12 +8,12 @@ log det(I + K_t/λ), t is the number of measurements told plus one, δ the chanc
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, log, pi, sqrt
+from math import log, pi, sqrt
 from typing import TypeAlias
 
 import msgspec
 
-from ostinato.errors import InvalidSetting
+from ostinato.checks import fraction, not_negative, positive
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class Fixed(Scalable):
     value: float
 
     def __post_init__(self) -> None:
-        _check(self.value, "beta", "0 or more (2 is a usual choice)", self.value >= 0)
+        not_negative("beta", self.value)
 
     def __call__(self, progress: Progress) -> float:
         return self.value
@@ -64,7 +64,7 @@ class Scaled(Scalable):
     factor: float
 
     def __post_init__(self) -> None:
-        _check(self.factor, "factor", "0 or more", self.factor >= 0)
+        not_negative("factor", self.factor)
 
     def __call__(self, progress: Progress) -> float:
         return self.factor * self.schedule(progress)
@@ -84,9 +84,9 @@ class Frequentist(Scalable):
     noise_ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self.norm_bound, "norm_bound", "0 or more", self.norm_bound >= 0)
-        _check(self.noise_ratio, "noise_ratio", "above 0", self.noise_ratio > 0)
-        _check_delta(self.delta)
+        not_negative("norm_bound", self.norm_bound)
+        positive("noise_ratio", self.noise_ratio)
+        fraction("delta", self.delta)
 
     def __call__(self, progress: Progress) -> float:
         return self.norm_bound + self.noise_ratio * sqrt(progress.log_det + 2 * log(1 / self.delta))
@@ -99,7 +99,7 @@ class Bayesian(Scalable):
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        _check_delta(self.delta)
+        fraction("delta", self.delta)
 
     def __call__(self, progress: Progress) -> float:
         return sqrt(2 * log(progress.candidates * progress.t**2 * pi**2 / (6 * self.delta)))
@@ -112,7 +112,7 @@ class Improvement(Scalable):
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        _check_delta(self.delta)
+        fraction("delta", self.delta)
 
     def __call__(self, progress: Progress) -> float:
         tail = log(progress.t / self.delta)
@@ -121,13 +121,4 @@ class Improvement(Scalable):
 
 def as_schedule(beta: float | Schedule) -> Schedule:
     """A number becomes `Fixed`; a schedule stays what it is."""
-    return beta if callable(beta) else Fixed(float(beta))
-
-
-def _check(value: float, name: str, range_: str, ok: bool) -> None:
-    if not (ok and isfinite(value)):
-        raise InvalidSetting(f"{name}={value!r} is out of range: give a finite number, {range_}.")
-
-
-def _check_delta(delta: float) -> None:
-    _check(delta, "delta", "between 0 and 1, both excluded", 0 < delta < 1)
+    return beta if callable(beta) else Fixed(not_negative("beta", beta))

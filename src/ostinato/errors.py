@@ -15,6 +15,9 @@ OstinatoError
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws.
 """
 
+import sys
+from warnings import warn
+
 
 class OstinatoError(Exception):
     """Base of all errors raised on purpose by this library."""
@@ -74,3 +77,11 @@ class LimitedPrecision(OstinatoWarning):
 
 class ApproximateDraws(OstinatoWarning):
     """Posterior draws use random Fourier features, which approximate the prior."""
+
+
+def notify(message: str, category: type[OstinatoWarning]) -> None:
+    """Warn, pointing at the caller's own line: the first frame outside this library."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warn(message, category, stacklevel=level - 1)

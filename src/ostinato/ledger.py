@@ -8,7 +8,19 @@ from collections import Counter
 import msgspec
 
 from ostinato.errors import UnknownBatch
-from ostinato.records import Batch, Lease
+from ostinato.records import Batch
+
+
+class Lease(msgspec.Struct, frozen=True, eq=False):
+    """A batch in flight, and how many of its repeats were told."""
+
+    batch: Batch
+    candidate: int
+    told: int = 0
+
+    @property
+    def pending(self) -> int:
+        return self.batch.repeats - self.told
 
 
 class Ledger:

@@ -1,17 +1,21 @@
 """`optimize`: the whole loop in one call, with progress, and Ctrl-C that loses nothing."""
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from ostinato.checks import number, whole
 from ostinato.errors import InvalidFeedback
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
 from ostinato.records import Batch, Best, Certificate
-from ostinato.settings import whole_number
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ def optimize(
     Ctrl-C ends the run with the result so far, the measurements of the unfinished batch included. An error raised
     by f is passed on, with the optimiser so far as its attribute `optimizer`.
     """
-    budget = whole_number("budget", budget)
+    budget = whole("budget", budget)
     optimizer = Optimizer(candidates, **settings)
     with reporter(optimizer, budget, progress) as report:
         interrupted = _run(f, optimizer, budget, vectorized, report)
@@ -80,13 +84,15 @@ def _run(f: Callable[..., Any], optimizer: Optimizer, budget: int, vectorized: b
     measure = _measure_at_once if vectorized else _measure_singly
     try:
         while optimizer.steps < budget:
-            batch = optimizer.ask(limit=budget - optimizer.steps)
-            values: list[float] = []
+            with interrupts_held():
+                batch = optimizer.ask(limit=budget - optimizer.steps)
+            values: list[Any] = []
             try:
                 measure(f, batch, values)
             finally:
                 if values:
-                    optimizer.tell(batch, values)
+                    with interrupts_held():
+                        optimizer.tell(batch, values[0] if vectorized else values)
             report()
     except KeyboardInterrupt:
         if optimizer.steps == 0:
@@ -101,29 +107,44 @@ def _run(f: Callable[..., Any], optimizer: Optimizer, budget: int, vectorized: b
     return False
 
 
-def _measure_singly(f: Callable[..., Any], batch: Batch, values: list[float]) -> None:
+@contextmanager
+def interrupts_held() -> Generator[None, None, None]:
+    """Ctrl-C within waits for the end, so that a measurement is taken in whole or not at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append((number, frame))
+
+    handler = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came and callable(handler):
+            handler(*came[0])
+
+
+def _measure_singly(f: Callable[..., Any], batch: Batch, values: list[Any]) -> None:
     for _ in range(batch.repeats):
         values.append(_one(f(batch.candidate), batch))  # noqa: PERF401  (what came before an error is kept)
 
 
-def _measure_at_once(f: Callable[..., Any], batch: Batch, values: list[float]) -> None:
+def _measure_at_once(f: Callable[..., Any], batch: Batch, values: list[Any]) -> None:
     answer = np.asarray(f(batch.candidate, batch.repeats))
     if answer.shape != (batch.repeats,):
         raise InvalidFeedback(
             f"f returned shape {answer.shape} for {batch.repeats} repeats of {batch.candidate}: with vectorized=True "
             f"it must return {batch.repeats} numbers."
         )
-    values.extend(answer)
+    values.append(answer)
 
 
 def _one(value: Any, batch: Batch) -> float:
     """One finite number, or an error that names the candidate."""
-    try:
-        if isinstance(value, (str, bytes, bool)) or np.ndim(value) != 0:
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        number = nan
-    if not isfinite(number):
+    result = number(value)
+    if not isfinite(result):
         raise InvalidFeedback(f"f returned {value!r} for {batch.candidate}: it must return one finite number a call.")
-    return number
+    return result

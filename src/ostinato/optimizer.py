@@ -9,11 +9,11 @@ from math import sqrt
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, highest, is_whole, lowest, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, highest, lowest, to_numpy
 from ostinato.candidates import read_candidates
+from ostinato.checks import finite, fraction, whole
 from ostinato.confidence import Progress
 from ostinato.errors import InvalidFeedback, InvalidSetting, NothingMeasured
 from ostinato.kernels import Kernel
@@ -22,13 +22,13 @@ from ostinato.policies import Belief, MiniUCB, Policy
 from ostinato.posterior import Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
 from ostinato.records import Batch, Best, Certificate, Prediction
-from ostinato.settings import checked_kernel, checked_policy, finite_number, noise_variances, sign_of, whole_number
+from ostinato.settings import checked_kernel, checked_policy, noise_variances, sign_of
 from ostinato.tally import Statistics, Tally
 
-RIVALS = 512
-DRAWS = 4_096
-JOINT = 5_000
-MANY = 16
+RIVALS = 512  # candidates that are weighed against the best one for its chance
+DRAWS = 4_096  # joint draws for that
+JOINT = 5_000  # points whose covariance matrix is made
+MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 TINY = 2.0**-1022
 
 
@@ -44,6 +44,8 @@ class Optimizer:
     seed: any seed of `numpy.random.default_rng`; the same seed gives the same run.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
     xp: the array namespace to compute with; NumPy by default.
+
+    An optimiser can be pickled and copied. It is not thread-safe: ask and tell from one thread, measure in many.
     """
 
     def __init__(
@@ -65,13 +67,14 @@ class Optimizer:
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         self._rng = np.random.default_rng(self.seed)
         self._priority = self._rng.permutation(len(self._table))
+        self._answers = self._rng.spawn(1)[0]
         self._posterior = Posterior(
             self._table.features,
             checked_kernel(kernel, self._table),
             noise_variances(noise_std, self._table),
-            mean=self._sign * finite_number("mean", mean),
+            mean=self._sign * finite("mean", mean),
             xp=xp,
-            block_size=block_size,
+            block_size=None if block_size is None else whole("block_size", block_size),
         )
         self._tally = Tally()
         self._ledger = Ledger()
@@ -112,7 +115,7 @@ class Optimizer:
     @property
     def certificate(self) -> Certificate | None:
         """The bound on the number of full batches; None for policies that promise none."""
-        per_batch = self.policy.gain_of_full_batch
+        per_batch = getattr(self.policy, "gain_of_full_batch", None)
         if per_batch is None:
             return None
         ledger = self._ledger
@@ -126,7 +129,7 @@ class Optimizer:
 
         Ask again before telling, and repeats in flight are counted as if they had come.
         """
-        most = None if limit is None else whole_number("limit", limit)
+        most = None if limit is None else whole("limit", limit)
         proposal = self.policy.propose(self._belief(), most)
         index = self._table.index_of(proposal.candidate)
         batch = Batch(
@@ -163,7 +166,7 @@ class Optimizer:
                 f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told {feedback.n}: "
                 "tell at most those, and use observe(candidate, values) for the others."
             )
-        self._take_in(lease.candidate, feedback)
+        self._take_in({lease.candidate: feedback})
         self._ledger.told(lease, feedback.n)
         self._posterior.warn_where_float64_ends()
 
@@ -182,14 +185,14 @@ class Optimizer:
     ) -> None:
         """Measurements that were not asked for: a warm start, logged data.
 
-        candidate: an index or a row, with all its values (or their statistics); or many at once, an array of
-        indices or a table of rows, with one value each.
+        candidate: an index or a row, with all its values (or their statistics); or many at once, a sequence of
+        indices or a table of rows, with one value each. A flat array as long as a row is a row.
         """
-        many = self._many(candidate)
-        if many is None:
-            self._take_in(self._table.number_of(candidate), _statistics(values, n, mean, std))
+        named = self._table.named_by(candidate)
+        if isinstance(named, int):
+            self._take_in({named: _statistics(values, n, mean, std)})
         else:
-            self._take_in_many(many, _values_for(many, values))
+            self._take_in(_one_value_each(named, values))
         self._posterior.warn_where_float64_ends()
 
     # Answers
@@ -207,22 +210,20 @@ class Optimizer:
         return self._posterior.covariance(self._few_points(points))
 
     def sample(self, size: int = 1, points: Any = None) -> Matrix:
-        """Joint draws of f from the posterior, one a row; at candidates or new points."""
-        rng = np.random.default_rng((self._derived_seed(), self.steps))
+        """Joint draws of f from the posterior, one a row; at candidates or new points. Every call draws anew."""
+        whole("size", size)
         if points is None and len(self._table) > JOINT:
-            draws = np.stack([self._concatenated(self._draw(rng)) for _ in range(size)])
+            draws = np.stack([self._concatenated(self._draw(self._answers)) for _ in range(size)])
             return self._sign * draws[:, self._table.numbers]
         features = self._few_points(points)
         mean, _ = self._posterior.predict(features)
         root = square_root(self._posterior.covariance(features))
-        return self._sign * (mean + rng.standard_normal((size, len(features))) @ root.T)
+        return self._sign * (mean + self._answers.standard_normal((size, len(features))) @ root.T)
 
     def best(self, level: float = 0.95) -> Best:
         """The measured candidate with the best posterior mean: never the luckiest single value."""
-        if not 0 < level < 1:
-            raise InvalidSetting(f"level={level!r} is out of range: give a probability between 0 and 1, such as 0.95.")
         number, mean, std = self._leader()
-        half = float(norm.ppf(0.5 + level / 2)) * std
+        half = float(ndtri(0.5 + fraction("level", level) / 2)) * std
         index = self._table.index_of(number)
         return Best(
             index=index,
@@ -260,25 +261,20 @@ class Optimizer:
             draw=lambda: draw(self._posterior, self._prior, unique, self._rng),
         )
 
-    def _take_in(self, candidate: int, feedback: Statistics) -> None:
-        """Feedback → tally → posterior. The posterior comes first: what it refuses is not counted."""
-        turned = feedback if self._sign > 0 else -feedback
-        self._posterior.condition(candidate, turned.n, turned.mean)
-        self._tally.add(candidate, turned)
-
-    def _take_in_many(self, candidates: list[int], feedback: list[Statistics]) -> None:
-        merged: dict[int, Statistics] = {}
-        for candidate, statistics in zip(candidates, feedback, strict=True):
-            merged[candidate] = merged.get(candidate, Statistics()) + statistics
-        if len(merged) < MANY:
-            for candidate, statistics in merged.items():
-                self._take_in(candidate, statistics)
-            return
-        tally = self._tally.copy()
-        for candidate, statistics in merged.items():
-            tally.add(candidate, statistics if self._sign > 0 else -statistics)
-        self._posterior.rebuild(tally)
-        self._tally = tally
+    def _take_in(self, feedback: Mapping[int, Statistics]) -> None:
+        """Feedback → posterior and tally: all of it, or, if anything stops that, none."""
+        turned = {candidate: s if self._sign > 0 else -s for candidate, s in feedback.items()}
+        try:
+            if len(turned) < MANY:
+                for candidate, statistics in turned.items():
+                    self._posterior.condition(candidate, statistics.n, statistics.mean)
+            else:
+                self._posterior.rebuild(self._tally.plus(turned))
+        except BaseException:  # a kernel that is refused, or Ctrl-C: go back to what the facts say
+            self._posterior = self._posterior.restarted(self._tally)
+            raise
+        for candidate, statistics in turned.items():
+            self._tally.add(candidate, statistics)
 
     def _counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""
@@ -302,7 +298,7 @@ class Optimizer:
         ahead = (mean[number] - mean) / np.maximum(gap, TINY)
         ahead[number] = -np.inf
         rivals = np.argsort(ahead, kind="stable")[:RIVALS]
-        rng = np.random.default_rng((self._derived_seed(), self.steps))
+        rng = np.random.default_rng((int(self._priority[0]), self.steps))  # its own: asking does not disturb the run
         root = square_root(self._posterior.covariance(self._table.features[rivals]))
         draws = mean[rivals] + np.matmul(rng.standard_normal((DRAWS, len(rivals))), root.T)
         return float(np.count_nonzero(np.argmax(draws, axis=1) == 0)) / DRAWS
@@ -314,9 +310,9 @@ class Optimizer:
     def _prior(self) -> PriorDraw:
         return prior_draw(self._posterior.kernel, self._table.features)
 
-    def _derived_seed(self) -> int:
-        """A seed for answers, so that asking for them does not disturb the run."""
-        return int(self._priority[0]) * len(self._priority) + int(self._priority[-1])
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: all but the prior's draws, which are made again when they are needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_prior"}
 
     def _over_candidates(self) -> tuple[Vector, Vector]:
         """Mean and variance at every row of the user's table."""
@@ -337,19 +333,6 @@ class Optimizer:
             )
         return features
 
-    def _many(self, where: Any) -> list[int] | None:
-        """Candidate numbers, where `where` names several candidates (indices, or a table of rows); else None."""
-        if is_whole(where) or isinstance(where, Mapping):
-            return None
-        if isinstance(where, (list, tuple, np.ndarray)):
-            array: NDArray[Any] = np.asarray(cast("Any", where))
-            width = self._table.features.shape[1]
-            if array.ndim == 1 and array.dtype.kind in "iu" and (len(array) != width or width == 1):
-                return [self._table.number_of(index) for index in array]
-            if array.ndim == 1 and array.dtype.kind != "O":
-                return None
-        return self._table.find(self._table.encode(where))
-
 
 def _statistics(values: Any, n: int | None, mean: float | None, std: float | None) -> Statistics:
     if values is not None:
@@ -361,10 +344,13 @@ def _statistics(values: Any, n: int | None, mean: float | None, std: float | Non
     return Statistics.of_summary(n, mean, std)
 
 
-def _values_for(candidates: list[int], values: Any) -> list[Statistics]:
-    """One value for each of several candidates."""
+def _one_value_each(candidates: list[int], values: Any) -> dict[int, Statistics]:
+    """The statistics of each candidate, from one value for each place in the list."""
     shape = np.shape(() if values is None else values)
     if shape != (len(candidates),):
         raise InvalidFeedback(f"{len(candidates)} candidates came with values of shape {shape}: give one for each.")
     Statistics.of_values(values)  # every one a finite number
-    return [Statistics(1, float(value)) for value in cast("list[float]", values)]
+    merged: dict[int, Statistics] = {}
+    for candidate, value in zip(candidates, cast("list[float]", values), strict=True):
+        merged[candidate] = merged.get(candidate, Statistics()) + Statistics(1, float(value))
+    return merged

@@ -5,10 +5,6 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TypeAlias
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column
-
 from ostinato.optimizer import Optimizer
 
 Reporter: TypeAlias = Callable[[], None]
@@ -19,6 +15,10 @@ Z95 = 1.96
 @contextmanager
 def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
     """A function to call after every batch; it draws at most ten times a second, and not at all where nobody looks."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
     console = Console(stderr=True)
     if not (console.is_terminal if show is None else show):
         yield lambda: None

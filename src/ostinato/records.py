@@ -97,15 +97,3 @@ class Prediction:
 
     def __len__(self) -> int:
         return len(self.mean)
-
-
-class Lease(msgspec.Struct, frozen=True, eq=False):
-    """A batch in flight, and how many of its repeats were told."""
-
-    batch: Batch
-    candidate: int
-    told: int = 0
-
-    @property
-    def pending(self) -> int:
-        return self.batch.repeats - self.told

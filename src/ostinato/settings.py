@@ -1,16 +1,17 @@
 """What the user sets, checked against the candidates: the kernel, the noise, the direction."""
 
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from ostinato.arrays import Vector, is_whole
+from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
+from ostinato.checks import shown
 from ostinato.errors import InvalidKernel, InvalidSetting, MissingSetting
 from ostinato.kernels import Kernel, as_kernel
 
 SOME = 64  # candidates on which a kernel is tried before it is used
+SMALLEST, LARGEST = 1e-140, 1e140  # noise_std, so that its square is well inside float64
 
 
 def sign_of(direction: str) -> int:
@@ -18,23 +19,6 @@ def sign_of(direction: str) -> int:
     if direction not in ("maximize", "minimize"):
         raise InvalidSetting(f"direction={direction!r} is unknown: give 'maximize' or 'minimize'.")
     return 1 if direction == "maximize" else -1
-
-
-def finite_number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not isfinite(number):
-        raise InvalidSetting(f"{name}={value!r} is out of range: give one finite number.")
-    return number
-
-
-def whole_number(name: str, value: Any) -> int:
-    """A whole number, 1 or more."""
-    if not is_whole(value) or value < 1:
-        raise InvalidSetting(f"{name}={value!r} is out of range: give a whole number, 1 or more.")
-    return int(value)
 
 
 def checked_policy(policy: Any) -> Any:
@@ -89,6 +73,8 @@ def noise_variances(noise_std: Any, table: Candidates) -> Vector:
             f"noise_std={noise_std if std.ndim == 0 else bad[0]!r} is out of range: it must be a finite number above "
             "0. For measurements without noise give a small one, such as a thousandth of how much values vary."
         )
+    if not np.all((std > SMALLEST) & (std < LARGEST)):
+        raise InvalidSetting(f"noise_std={shown(noise_std)} cannot be squared in float64: rescale the measurements.")
     if std.ndim == 0:
         return np.full(len(table), float(std) ** 2)
     each = std[table.indices]

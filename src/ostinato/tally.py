@@ -4,7 +4,7 @@ Statistics add, so merging epochs, shards, partial batches and late feedback is 
 measurements of one candidate are three numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isfinite, isnan
 from typing import Any, NoReturn
 
@@ -12,10 +12,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import is_whole
+from ostinato.checks import is_whole, number, shown
 from ostinato.errors import InvalidFeedback
 
 LARGEST = 1e150  # of a measurement, so that its square is finite
+MOST = 10**15  # measurements told at once, so that float64 counts them exactly
 
 
 class Statistics(msgspec.Struct, frozen=True):
@@ -51,10 +52,11 @@ class Statistics(msgspec.Struct, frozen=True):
         return statistics
 
     @classmethod
-    def of_summary(cls, n: Any, mean: float, std: float | None) -> "Statistics":
+    def of_summary(cls, n: Any, mean: Any, std: Any) -> "Statistics":
         """From a count, a mean and the sample standard deviation (divisor n − 1), as laboratories report it."""
-        if not is_whole(n) or n < 1:
-            raise InvalidFeedback(f"n={n!r} is not a count of measurements: give a whole number, 1 or more.")
+        if not is_whole(n) or not 1 <= n <= MOST:
+            raise InvalidFeedback(f"n={n!r} is not a count of measurements: give a whole number from 1 to {MOST:g}.")
+        mean, std = number(mean), None if std is None else number(std)
         if not isfinite(mean):
             raise InvalidFeedback(f"mean={mean!r} is not finite: give the mean of the n={n} measurements.")
         if std is None or (n == 1 and isnan(std)):
@@ -77,10 +79,13 @@ class Tally:
         self._rows: dict[int, Statistics] = {}
         self.steps = 0
 
-    def copy(self) -> "Tally":
-        copy = Tally()
-        copy._rows, copy.steps = dict(self._rows), self.steps
-        return copy
+    def plus(self, feedback: Mapping[int, Statistics]) -> "Tally":
+        """A new tally, with more feedback."""
+        total = Tally()
+        total._rows, total.steps = dict(self._rows), self.steps
+        for candidate, statistics in feedback.items():
+            total.add(candidate, statistics)
+        return total
 
     def add(self, candidate: int, feedback: Statistics) -> None:
         self._rows[candidate] = self[candidate] + feedback
@@ -104,7 +109,7 @@ def _as_values(values: Any) -> NDArray[np.float64]:
             raise TypeError(f"they hold {y.dtype.name}")
     except (TypeError, ValueError) as error:
         raise InvalidFeedback(
-            f"The measurements {_shown(values)} are not numbers ({error}): give one number a measurement."
+            f"The measurements {shown(values)} are not numbers ({error}): give one number a measurement."
         ) from None
     if y.ndim > 1:
         raise InvalidFeedback(f"The measurements have shape {y.shape}: give a flat sequence, one number a measurement.")
@@ -124,8 +129,3 @@ def _explain(y: NDArray[np.float64]) -> NoReturn:
     raise InvalidFeedback(
         f"The measurements reach {np.max(np.abs(y)):g} and overflow when squared: rescale to below {LARGEST:g}."
     )
-
-
-def _shown(values: Any) -> str:
-    text = repr(values)
-    return text if len(text) <= 60 else text[:57] + "…"

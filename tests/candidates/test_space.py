@@ -24,6 +24,8 @@ def test_floats_step_to_the_numbers_that_were_meant():
     assert Float(0, 0.5, step=0.1).values == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
     assert Float(20, 80, step=25).values == (20.0, 45.0, 70.0)
     assert Float(-5, 5, count=3).values == (-5.0, 0.0, 5.0)
+    assert Float(0, np.pi, count=3).values == (0.0, np.pi / 2, np.pi)
+    assert len(set(Float(1e6, 1e6 + 1e-5, step=1e-7).values)) >= 100
     assert Integer(1, 10, step=4).values == (1, 5, 9)
 
 
@@ -42,9 +44,9 @@ def test_candidates_keep_their_types():
     candidates = read_candidates(Space(x=Float(0, 1, step=0.5), n=Integer(1, 2), on=Category(True, False)))
     assert candidates[1] == {"x": 0.0, "n": 1, "on": False}
     assert [type(value) for value in candidates[1].values()] == [float, int, bool]
-    assert candidates.number_of({"n": 2, "x": 0.5, "on": True}) == 6
+    assert candidates.named_by({"n": 2, "x": 0.5, "on": True}) == 6
     with pytest.raises(UnknownCandidate, match="no level 'maybe'"):
-        candidates.number_of({"n": 2, "x": 0.5, "on": "maybe"})
+        candidates.named_by({"n": 2, "x": 0.5, "on": "maybe"})
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_points_may_be_rows_dicts_or_frames_with_columns_in_any_order(frame):
     assert candidates.encode({"solvent": "oil", "temp": 35.0, "cycles": 2}).tolist() == expected
     assert candidates.encode([{"solvent": "oil", "temp": 35.0, "cycles": 2}]).tolist() == expected
     assert candidates.encode(frame({"solvent": ["oil"], "cycles": [2], "temp": [35.0]})).tolist() == expected
-    assert candidates.number_of({"temp": 40.0, "cycles": 3, "solvent": "water"}) == 2
+    assert candidates.named_by({"temp": 40.0, "cycles": 3, "solvent": "water"}) == 2
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
@@ -40,8 +40,8 @@ def test_arrays_come_back_as_rows_of_their_own_type(dtype):
     assert candidates[2].dtype == dtype
     assert candidates[2].tolist() == table[2].tolist()
     assert candidates.features.dtype == np.float64
-    assert candidates.number_of(table[1]) == 1
-    assert candidates.number_of(np.int64(1)) == 1
+    assert candidates.named_by(table[1]) == 1
+    assert candidates.named_by(np.int64(1)) == 1
 
 
 def test_a_returned_row_is_the_users_to_change():
@@ -57,7 +57,7 @@ def test_a_returned_row_is_the_users_to_change():
 def test_one_column_may_be_flat():
     candidates = read_candidates([0.0, 0.5, 1.0])
     assert candidates.features.shape == (3, 1)
-    assert candidates.number_of([0.5]) == 1
+    assert candidates.named_by([0.5]) == 1
     assert candidates.encode([0.1, 0.2]).shape == (2, 1)
 
 
@@ -68,7 +68,7 @@ def test_duplicates_merge_with_a_notice():
     assert len(candidates) == 3
     assert candidates.numbers.tolist() == [0, 1, 0, 1, 2]
     assert [candidates.index_of(number) for number in range(3)] == [0, 1, 4]
-    assert candidates.number_of(3) == candidates.number_of([0.0, 0.0]) == 1
+    assert candidates.named_by(3) == candidates.named_by([0.0, 0.0]) == 1
 
 
 def test_ordered_categories_of_a_frame_are_ranks():
@@ -114,6 +114,32 @@ def test_what_is_not_a_candidate_is_named():
         ([20.0, 1.0, 0.0], "no column names"),
     ]:
         with pytest.raises(UnknownCandidate, match=message):
-            candidates.number_of(where)
+            candidates.named_by(where)
     with pytest.raises(UnknownCandidate, match="has shape"):
-        read_candidates(np.eye(3)).number_of([1.0, 0.0])
+        read_candidates(np.eye(3)).named_by([1.0, 0.0])
+
+
+def test_what_names_one_candidate_and_what_names_several():
+    named = read_candidates(pd.DataFrame({"a": [5, 6, 7, 8], "b": [1.0, 2.0, 3.0, 4.0]}))
+    assert named.named_by([1, 2]) == [1, 2]  # columns have names, so flat numbers are indices
+    assert named.named_by(np.array(3)) == 3
+    assert named.named_by(pd.Series({"a": 6, "b": 2.0})) == 1
+    assert named.named_by(pd.DataFrame({"a": [8, 5], "b": [4.0, 1.0]})) == [3, 0]
+    whole = read_candidates(np.array([[0, 3], [1, 2], [2, 1], [3, 0]]))
+    assert whole.named_by(np.array([1, 2])) == 1  # an array as long as a row is a row
+    assert whole.named_by([0, 1, 3]) == [0, 1, 3]  # another length: indices
+    assert whole.named_by([[1, 2], [3, 0]]) == [1, 3]
+    with pytest.raises(UnknownCandidate, match="may be a row or 2 indices"):
+        whole.named_by([1, 2])
+    one_column = read_candidates(np.array([[3], [2], [1], [0]]))
+    assert one_column.named_by(one_column[1]) == 1  # what ask gives can be observed
+    assert one_column.named_by([1, 2, 3]) == [1, 2, 3]
+    assert read_candidates([0.0, 0.5, 1.0]).named_by([0.5, 1.0]) == [1, 2]
+
+
+def test_a_data_frame_that_changes_later_changes_nothing():
+    frame = pd.DataFrame(DATA)
+    candidates = read_candidates(frame)
+    frame["result"] = 0.0
+    frame.loc[1, "temp"] = 99.0
+    assert candidates[1] == {"temp": 30.0, "cycles": 2, "solvent": "oil"}

@@ -154,6 +154,10 @@ def test_settings_out_of_range_are_refused(setting):
 def test_refuses_columns_that_do_not_fit():
     with pytest.raises(InvalidKernel, match="2 length-scales for 3 columns"):
         RBF((1.0, 2.0)).bind(COLUMNS)
+    with pytest.raises(InvalidKernel, match="a column twice"):
+        RBF().on("a", "a").bind(COLUMNS)
+    with pytest.raises(TypeError):
+        RBF() + 1
     with pytest.raises(InvalidKernel, match="column 'd', which is not there"):
         RBF().on("d").bind(COLUMNS)
     with pytest.raises(InvalidKernel, match=r"unordered categories.*Hamming"):

@@ -18,7 +18,7 @@ KERNEL = (2.0 * RBF((1.0, 0.5)).on(0, 2) * Hamming().on(1) * Constant(0.7)).bind
 
 
 def rows(xp, candidates):
-    return Rows(xp, KERNEL, from_numpy(xp, candidates))
+    return Rows(KERNEL, from_numpy(xp, candidates))
 
 
 def factored(xp, candidates):

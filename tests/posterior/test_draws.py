@@ -39,13 +39,15 @@ def test_grids_are_drawn_exactly_by_kronecker_products(kernel, order, few):
     assert covariance_of(prior_draw(kernel, points)) == pytest.approx(kernel(points, points), abs=0.08)
 
 
-@pytest.mark.parametrize("kernel", [Linear(1.0, 0.5) + Constant(0.8), 0.5 * Linear(2.0)])
+@pytest.mark.parametrize("kernel", [Linear(1.0, 0.5) + Constant(0.8), 0.5 * Linear(2.0), Linear(1.0, 0.5).on(1)])
 def test_linear_and_constant_parts_are_drawn_exactly(kernel, few):
     expected = kernel(SCATTERED, SCATTERED)
     assert covariance_of(prior_draw(kernel, SCATTERED)) == pytest.approx(expected, abs=0.08)
 
 
-@pytest.mark.parametrize("kernel", [Matern52(1.0), 0.5 * RBF(1.0) * Matern32(2.0) + Constant(0.5)])
+@pytest.mark.parametrize(
+    "kernel", [Matern52(1.0), 0.5 * RBF(1.0) * Matern32(2.0) + Constant(0.5), Matern52(1.0) * Constant(0.5)]
+)
 def test_other_stationary_kernels_use_fourier_features_and_say_so(kernel, few):
     with pytest.warns(ApproximateDraws, match="random Fourier features"):
         draw_once = prior_draw(kernel, SCATTERED)

@@ -10,13 +10,14 @@ Space(
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import floor, isfinite, prod
+from math import floor, log10, prod
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.candidates.columns import Codec, Levels, Numbers
+from ostinato.checks import finite, positive, whole
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
 LARGEST = 10_000_000
@@ -44,18 +45,18 @@ class Float:
         _check_range(self.low, self.high)
         if (self.step is None) == (self.count is None):
             raise InvalidSetting(f"Float({self.low}, {self.high}) needs either a step or a count, as in step=0.5.")
-        if self.step is not None and not (isfinite(self.step) and self.step > 0):
-            raise InvalidSetting(f"step={self.step!r} is out of range: give a finite number above 0.")
-        if self.count is not None and self.count < 2:
-            raise InvalidSetting(f"count={self.count!r} is out of range: give a whole number, 2 or more.")
+        if self.step is not None:
+            positive("step", self.step)
+        else:
+            whole("count", self.count, 2)
 
     @property
     def values(self) -> tuple[float, ...]:
-        if self.count is not None:
-            return tuple(_tidy(value) for value in np.linspace(self.low, self.high, self.count))
-        step = float(self.step or 0)
-        steps = floor((self.high - self.low) / step + 1e-9)
-        return tuple(_tidy(self.low + i * step) for i in range(steps + 1))
+        if self.step is None:
+            return tuple(float(value) for value in np.linspace(self.low, self.high, self.count or 2))
+        steps = floor((self.high - self.low) / self.step + 1e-9)
+        digits = 6 - floor(log10(self.step))  # low + 3·0.1 is meant to be 0.3, not 0.30000000000000004
+        return tuple(round(float(self.low + i * self.step), digits) for i in range(steps + 1))
 
     def codec(self, name: str) -> Codec:
         return Numbers(name)
@@ -71,11 +72,10 @@ class Integer:
 
     def __post_init__(self) -> None:
         _check_range(self.low, self.high)
-        for name, value in (("low", self.low), ("high", self.high), ("step", self.step)):
-            if int(value) != value:
+        for name, value in (("low", self.low), ("high", self.high)):
+            if value % 1:
                 raise InvalidSetting(f"{name}={value!r} is not a whole number: use Float for fractions.")
-        if self.step < 1:
-            raise InvalidSetting(f"step={self.step!r} is out of range: give a whole number, 1 or more.")
+        whole("step", self.step)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -184,11 +184,6 @@ class Enumeration:
         return np.stack([code[digit] for code, digit in zip(codes, digits, strict=True)], axis=1)
 
 
-def _check_range(low: float, high: float) -> None:
-    if not (isfinite(low) and isfinite(high) and low <= high):
-        raise InvalidSetting(f"The range {low!r} to {high!r} is empty or not finite: give low ≤ high, both finite.")
-
-
-def _tidy(value: float) -> float:
-    """0.30000000000000004 → 0.3: the number the user meant by low + i·step."""
-    return float(f"{value:.12g}")
+def _check_range(low: Any, high: Any) -> None:
+    if finite("low", low) > finite("high", high):
+        raise InvalidSetting(f"The range {low!r} to {high!r} is empty: give low ≤ high.")

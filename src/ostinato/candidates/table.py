@@ -5,17 +5,18 @@ candidate, numbered in order of first appearance; `number_of` and `index_of` tra
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
-from warnings import warn
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Matrix, is_whole
+from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.space import Space
-from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate
+from ostinato.checks import is_whole, shown
+from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
 from ostinato.kernels import Column
 
 
@@ -59,18 +60,44 @@ class Candidates:
         """The first row of the user's table that is this candidate."""
         return int(self._first[number])
 
-    def number_of(self, where: Any) -> int:
-        """The candidate number of an index into the table, or of a row."""
+    def number_of(self, index: Any) -> int:
+        """The candidate number of an index into the table."""
+        if not 0 <= int(index) < self.rows:
+            raise UnknownCandidate(
+                f"Index {int(index)} is not in the table: its {self.rows:,} rows are 0 to {self.rows - 1}."
+            )
+        return int(self._numbers[int(index)])
+
+    def named_by(self, where: Any) -> int | list[int]:
+        """The candidate number that an index or a row names; or the numbers that several indices or rows name.
+
+        A flat sequence as long as a row is a row; other flat sequences of whole numbers are indices. Where candidates
+        have column names, rows are dicts or tables, and a sequence of whole numbers is always of indices.
+        """
         if is_whole(where):
-            if not 0 <= int(where) < self.rows:
-                raise UnknownCandidate(
-                    f"Index {int(where)} is not in the table: its {self.rows:,} rows are 0 to {self.rows - 1}."
-                )
-            return int(self._numbers[int(where)])
-        features = self.encode(where)
-        if len(features) != 1:
-            raise UnknownCandidate(f"{where!r} is {len(features)} rows where one candidate is due.")
-        return self.find(features)[0]
+            return self.number_of(where)
+        if _is_one_row(where):
+            return self.find(self.encode(where))[0]
+        if isinstance(where, (list, tuple, np.ndarray)):
+            flat: NDArray[Any] = np.asarray(cast("Any", where))
+            if flat.ndim == 0 and flat.dtype.kind in "iu":
+                return self.number_of(flat)
+            if flat.ndim == 1 and flat.dtype.kind in "iufb":
+                return self._named_by_flat(flat, certain=isinstance(where, np.ndarray))
+        return self.find(self.encode(where))
+
+    def _named_by_flat(self, flat: NDArray[Any], *, certain: bool) -> int | list[int]:
+        whole = flat.dtype.kind in "iu"
+        as_long_as_a_row = not self._named and len(flat) == len(self._codecs)
+        if whole and not as_long_as_a_row:
+            return [self.number_of(index) for index in flat]
+        if whole and not certain and np.all((flat >= 0) & (flat < self.rows)):
+            raise UnknownCandidate(
+                f"{flat.tolist()} may be a row or {len(flat)} indices: give a row as an array, "
+                f"np.array({flat.tolist()}), and indices one at a time."
+            )
+        numbers = self.find(self.encode(flat))
+        return numbers[0] if as_long_as_a_row else numbers
 
     def find(self, features: Matrix) -> list[int]:
         """The candidate numbers of rows of features."""
@@ -92,7 +119,7 @@ class Candidates:
             return self._encode_named(named)
         if self._named:
             raise UnknownCandidate(
-                f"{_shown(points)} has no column names, and the candidates have: give a dict, a list of dicts or a "
+                f"{shown(points)} has no column names, and the candidates have: give a dict, a list of dicts or a "
                 f"data frame with the columns {', '.join(str(codec.column.name) for codec in self._codecs)}."
             )
         array = np.asarray(points)
@@ -100,7 +127,7 @@ class Candidates:
         array = array[:, None] if array.ndim == 1 and len(self._codecs) == 1 else array
         if array.ndim != 2 or array.shape[1] != len(self._codecs):
             raise UnknownCandidate(
-                f"{_shown(points)} has shape {np.shape(points)}: a row has {len(self._codecs)} numbers, "
+                f"{shown(points)} has shape {np.shape(points)}: a row has {len(self._codecs)} numbers, "
                 "like the candidates."
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
@@ -117,10 +144,28 @@ class Candidates:
         return np.stack([codec.encode(named[str(codec.column.name)]) for codec in self._codecs], axis=1)
 
 
+@dataclass(frozen=True)
+class ArrayRows:
+    """Rows of an array, each the user's to change."""
+
+    array: NDArray[Any]
+
+    def __call__(self, index: int) -> NDArray[Any]:
+        return self.array[index].copy()
+
+
+@dataclass(frozen=True)
+class FrameRows:
+    """Rows of a data frame, as dicts."""
+
+    frame: "nw.DataFrame[Any]"
+
+    def __call__(self, index: int) -> dict[str, Any]:
+        return dict(zip(self.frame.columns, self.frame.row(index), strict=True))
+
+
 def read_candidates(source: Any) -> Candidates:
     """Candidates from an array, a data frame that narwhals reads, or a Space."""
-    if isinstance(source, Candidates):
-        return source
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
@@ -142,8 +187,7 @@ def _read_array(source: Any) -> Candidates:
     codecs = [Numbers(j) for j in range(array.shape[1])]
     columns = [codec.encode(array[:, j]) for j, codec in enumerate(codecs)]
     features = np.stack(columns, axis=1) if columns else np.zeros((len(array), 0))
-    kept = array.copy()
-    return Candidates(features, codecs, lambda index: kept[index].copy(), named=False)
+    return Candidates(features, codecs, ArrayRows(array.copy()), named=False)
 
 
 def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
@@ -161,8 +205,7 @@ def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
         codecs.append(codec)
         columns.append(codec.encode(series.to_numpy() if isinstance(codec, Numbers) else series.to_list()))
     features = np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
-    names = list(frame.columns)
-    return Candidates(features, codecs, lambda index: dict(zip(names, frame.row(index), strict=True)), named=True)
+    return Candidates(features, codecs, FrameRows(frame.clone()), named=True)
 
 
 def _codec(name: str, series: "nw.Series[Any]") -> Codec:
@@ -183,10 +226,15 @@ def _by_type_and_value(level: Any) -> tuple[str, Any]:
     return type(cast("object", level)).__name__, level
 
 
+def _is_one_row(where: Any) -> bool:
+    """A dict; or one row of a pandas frame, which is a series with the columns for its index."""
+    return isinstance(where, Mapping) or (hasattr(where, "to_dict") and np.ndim(where) == 1)
+
+
 def _named_columns(points: Any) -> Mapping[str, Any] | None:
     """Columns by name, where `points` is a dict, a list of dicts or a data frame; else None."""
-    if isinstance(points, Mapping):
-        row = cast("Mapping[str, Any]", points)
+    if _is_one_row(points):
+        row = cast("Mapping[str, Any]", points if isinstance(points, Mapping) else points.to_dict())
         return {name: [value] for name, value in row.items()}
     if (
         isinstance(points, (list, tuple))
@@ -213,15 +261,9 @@ def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     rank[order] = np.arange(len(order))
     merged = len(features) - len(first)
     if merged:
-        warn(
+        notify(
             f"{merged:,} of the {len(features):,} candidate rows repeat an earlier row: they were merged, and "
             "measurements of any of them count for all.",
             DuplicateCandidates,
-            stacklevel=5,
         )
     return first[order], rank[inverse]
-
-
-def _shown(points: Any) -> str:
-    text = repr(points)
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -14,13 +14,13 @@ Shapes: X is (n, d), Y is (m, d); k(X, Y) is (n, m) and k.diag(X) is (n,).
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Literal, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.random import Generator
 
 from ostinato.arrays import Array, Matrix, namespace_of
+from ostinato.checks import positive
 from ostinato.errors import InvalidKernel, InvalidSetting
 
 
@@ -62,13 +62,13 @@ class Kernel(ABC):
         return On(self, names)
 
     def __add__(self, other: "Kernel") -> "Kernel":
-        return Sum(self, other)
+        return Sum(self, other) if isinstance(cast("object", other), Kernel) else NotImplemented
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
-        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, float(other))
+        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
 
     def __rmul__(self, other: float) -> "Kernel":
-        return Scaled(self, float(other))
+        return Scaled(self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Scaled(Kernel):
     factor: float
 
     def __post_init__(self) -> None:
-        check_positive("a kernel's factor", self.factor)
+        positive("a kernel's factor", self.factor)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.factor * self.kernel(X, Y)
@@ -159,6 +159,8 @@ class On(Kernel):
 
     def bind(self, columns: Sequence[Column]) -> "On":
         places = tuple(_place(name, columns) for name in self.names)
+        if len(set(places)) < len(places):
+            raise InvalidKernel(f"The kernel looks at a column twice ({self.names!r}): name each column once.")
         return On(self.kernel.bind([columns[place] for place in places]), places)
 
     def factors(self, width: int) -> tuple[Kernel, ...] | None:
@@ -188,7 +190,7 @@ class Constant(Kernel):
     std: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("std", self.std)
+        positive("std", self.std)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return namespace_of(X).full((X.shape[0], Y.shape[0]), self.std**2, dtype=X.dtype)
@@ -198,6 +200,9 @@ class Constant(Kernel):
 
     def factors(self, width: int) -> tuple[Kernel, ...]:
         return (self, *(Constant() for _ in range(width - 1)))
+
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix:
+        return np.zeros((count, width))
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ class Anisotropic(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lengthscale", as_lengthscale(self.lengthscale))
-        check_positive("std", self.std)
+        positive("std", self.std)
 
     @property
     def scales(self) -> tuple[float, ...]:
@@ -234,11 +239,6 @@ class Anisotropic(Kernel):
         )
 
 
-def check_positive(name: str, value: float) -> None:
-    if not (isfinite(value) and value > 0):
-        raise InvalidSetting(f"{name} is {value!r}, which is out of range: give a finite number above 0.")
-
-
 def check_numbers(kernel: str, columns: Sequence[Column]) -> None:
     """Distances between the codes of unordered categories mean nothing."""
     for column in columns:
@@ -250,13 +250,11 @@ def check_numbers(kernel: str, columns: Sequence[Column]) -> None:
             )
 
 
-def as_lengthscale(value: float | Sequence[float]) -> tuple[float, ...]:
-    scales = tuple(float(scale) for scale in np.ravel(np.asarray(value, dtype=np.float64)))
-    if not scales:
+def as_lengthscale(value: Any) -> tuple[float, ...]:
+    given: tuple[Any, ...] = (value,) if np.ndim(value) == 0 else tuple(value)
+    if not given:
         raise InvalidSetting("lengthscale is empty: give one number, or one a column.")
-    for scale in scales:
-        check_positive("lengthscale", scale)
-    return scales
+    return tuple(positive("lengthscale", scale) for scale in given)
 
 
 def _place(name: str | int, columns: Sequence[Column]) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,23 +61,24 @@ class Custom(Kernel):
     diagonal: Callable[[Matrix], Vector] | None = None
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        values = np.asarray(self.function(to_numpy(X), to_numpy(Y)), dtype=np.float64)
-        if values.shape != (X.shape[0], Y.shape[0]):
-            raise InvalidKernel(
-                f"The kernel function returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} rows: it must "
-                f"return a matrix of shape {(X.shape[0], Y.shape[0])}, one covariance a pair of rows."
-            )
-        if not np.isfinite(values).all():
-            raise InvalidKernel("The kernel function returned NaN or infinity: it must be finite on all candidates.")
-        return from_numpy(namespace_of(X), values)
+        return self._checked(self.function(to_numpy(X), to_numpy(Y)), (X.shape[0], Y.shape[0]), X)
 
     def diag(self, X: Array) -> Array:
         rows = to_numpy(X)
         if self.diagonal is not None:
-            values = np.asarray(self.diagonal(rows), dtype=np.float64)
-        else:
-            values = np.asarray([self.function(row, row)[0, 0] for row in rows[:, None, :]], dtype=np.float64)
-        return from_numpy(namespace_of(X), values)
+            return self._checked(self.diagonal(rows), (X.shape[0],), X)
+        return self._checked([self.function(row, row)[0, 0] for row in rows[:, None, :]], (X.shape[0],), X)
+
+    def _checked(self, values: Any, shape: tuple[int, ...], like: Array) -> Array:
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != shape:
+            raise InvalidKernel(
+                f"The kernel function returned shape {array.shape} where {shape} is due: it must return one covariance "
+                "for each row of X with each row of Y."
+            )
+        if not np.isfinite(array).all():
+            raise InvalidKernel("The kernel function returned NaN or infinity: it must be finite on all candidates.")
+        return from_numpy(namespace_of(like), array)
 
 
 def as_kernel(kernel: "Kernel | Callable[[Matrix, Matrix], Matrix]") -> Kernel:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ostinato.arrays import Array, Matrix, Vector, namespace_of, squared_distances
-from ostinato.kernels.base import Anisotropic, Column, Kernel, check_numbers, check_positive
+from ostinato.checks import positive
+from ostinato.kernels.base import Anisotropic, Column, Kernel, check_numbers
 
 
 class Stationary(Anisotropic):
@@ -106,7 +107,7 @@ class RationalQuadratic(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("alpha", self.alpha)
+        positive("alpha", self.alpha)
 
     def correlation(self, r2: Array) -> Array:
         return (1 + r2 / (2 * self.alpha)) ** -self.alpha

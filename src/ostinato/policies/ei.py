@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from ostinato.acquisition import SMALLEST_SD, improvement_slope, log_expected_improvement
+from ostinato.confidence import Schedule
 from ostinato.policies.base import Belief, Scores
 from ostinato.policies.mini import MiniWithWidth
 
@@ -12,7 +13,7 @@ from ostinato.policies.mini import MiniWithWidth
 class MiniEI(MiniWithWidth):
     """Expected improvement, repeated by the mini-META rule."""
 
-    beta: float = 1.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    beta: float | Schedule = 1.0
 
     def score(self, belief: Belief) -> Scores:
         beta = self.width(belief)

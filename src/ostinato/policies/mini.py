@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from math import floor, inf, isfinite, log
 from typing import cast
 
+from ostinato.checks import number, whole
 from ostinato.confidence import Schedule, as_schedule
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.policies.base import Belief, Proposal, Scores
@@ -37,13 +38,13 @@ class Mini(ABC):
     cap_per_candidate: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.C) and self.C > 1):
+        if not (isfinite(number(self.C)) and self.C > 1):
             raise InvalidSetting(
                 f"C={self.C!r} is out of range: it must be above 1 (1.1 to 2 is usual; larger repeats more)."
             )
         for name, cap in (("cap_per_batch", self.cap_per_batch), ("cap_per_candidate", self.cap_per_candidate)):
-            if cap is not None and (cap != int(cap) or cap < 1):
-                raise InvalidSetting(f"{name}={cap!r} is out of range: give a whole number, 1 or more, or None.")
+            if cap is not None:
+                whole(name, cap)
 
     @abstractmethod
     def score(self, belief: Belief) -> Scores:

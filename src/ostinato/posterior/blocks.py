@@ -4,7 +4,7 @@ The block is the one unit of memory, of laziness and of transfer: everything tha
 happens here, block by block.
 """
 
-from ostinato.arrays import Array, Namespace, lowest
+from ostinato.arrays import Array, Namespace, lowest, namespace_of
 from ostinato.posterior.cache import Cache
 from ostinato.posterior.factor import Factor
 
@@ -15,13 +15,15 @@ class Block:
     """Candidates start … start + size of the table."""
 
     def __init__(self, xp: Namespace, start: int, prior_mean: float, prior_variance: Array, cache: Cache) -> None:
-        self._xp, self._prior_mean, self._cache = xp, prior_mean, cache
+        self._prior_mean, self._cache = prior_mean, cache
         self.start = start
         self.size: int = prior_variance.shape[0]
         self.prior_variance = prior_variance
         self.mean = xp.full(self.size, prior_mean, dtype=xp.float64)
         self.variance = xp.asarray(prior_variance, copy=True)
         self.rounding = 0.0
+
+    _xp = property(lambda self: namespace_of(self.mean))
 
     def add(self, X: Array) -> None:
         """Cache the covariances with more unique candidates."""
@@ -52,16 +54,18 @@ class Block:
         self.mean = self._prior_mean + self.spread(factor.alpha)
 
     def refresh_variance(self, factor: Factor) -> None:
-        xp = self._xp
-        fresh = xp.zeros_like(self.variance)
+        fresh = self._xp.zeros_like(self.variance)
         for start in range(0, self.size, SWEEP):
             part = slice(start, min(start + SWEEP, self.size))
             fresh[part] = factor.variance(self._cache.columns(part), self.prior_variance[part])
-        self.variance = xp.where(fresh > 0, fresh, xp.zeros_like(fresh))
+        self.rounding = 0.0
+        self.variance = self._not_negative(fresh)
 
     def _without(self, decrease: Array) -> Array:
-        """variance − decrease; below zero only by rounding, which is counted and taken off."""
-        variance = self.variance - decrease  # a new array: beliefs may still hold the old one
+        return self._not_negative(self.variance - decrease)
+
+    def _not_negative(self, variance: Array) -> Array:
+        """Variances fall below zero by rounding only; how far is noted, for the posterior to judge."""
         below = lowest(variance)
         if below < 0:
             self.rounding = max(self.rounding, -below)

@@ -36,10 +36,12 @@ class Cache(Protocol):
 class Rows:
     """All rows, in chunks, so that they grow without being copied."""
 
-    def __init__(self, xp: Namespace, kernel: Kernel, features: Array) -> None:
-        self._xp, self._kernel, self._features = xp, kernel, features
+    def __init__(self, kernel: Kernel, features: Array) -> None:
+        self._kernel, self._features = kernel, features
         self._chunks = [self._chunk()]
         self._filled = 0
+
+    _xp = property(lambda self: namespace_of(self._features))
 
     def add(self, X: Array) -> None:
         new = self._kernel(X, self._features)
@@ -80,7 +82,6 @@ class Factored:
         return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= prod(grid.shape)
 
     def __init__(self, xp: Namespace, grid: Grid) -> None:
-        self._xp = xp
         self._axes = [from_numpy(xp, axis[:, None]) for axis in grid.axes]
         self._kernels = grid.factors
         self._split = _best_split(grid.shape)
@@ -88,6 +89,8 @@ class Factored:
         self._filled = 0
         self._place = xp.asarray(grid.place)
         self._in_order = grid.in_order
+
+    _xp = property(lambda self: namespace_of(self._a))
 
     def add(self, X: Array) -> None:
         count = self._filled + X.shape[0]

@@ -12,14 +12,13 @@ random Fourier features, an approximation, which is said by a warning. Other ker
 from collections.abc import Callable
 from math import sqrt
 from typing import TypeAlias
-from warnings import warn
 
 import numpy as np
 from numpy.random import Generator
 
-from ostinato.arrays import Array, Matrix, Vector, from_numpy
-from ostinato.errors import ApproximateDraws, InvalidKernel
-from ostinato.kernels import Constant, Kernel, Linear, Scaled, Sum
+from ostinato.arrays import Array, Matrix, Vector, from_numpy, to_numpy
+from ostinato.errors import ApproximateDraws, InvalidKernel, notify
+from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Sum
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import find_grid
 from ostinato.posterior.unique import Unique
@@ -35,7 +34,7 @@ def draw(posterior: Posterior, prior: PriorDraw, unique: Unique, rng: Generator)
     """One draw of f at all candidates, block by block. `unique` may hold measurements still in flight."""
     xp = posterior.xp
     f = prior(rng)
-    w = np.asarray([float(weight) for weight in unique.w])
+    w = to_numpy(unique.w)
     noise = rng.standard_normal(len(w)) / np.sqrt(np.where(w > 0, w, 1.0))
     residual = from_numpy(xp, np.where(w > 0, f[posterior.measured] + noise, 0.0))
     pull = unique.times(residual)
@@ -97,6 +96,9 @@ def _structured(kernel: Kernel, features: Matrix) -> PriorDraw:
         return lambda rng: sqrt(kernel.factor) * inner(rng)
     if isinstance(kernel, Linear):
         return _gaussian(kernel.weigh(features))
+    if isinstance(kernel, On):
+        places = [int(name) for name in kernel.names]
+        return prior_draw(kernel.kernel, features[:, places])
     if isinstance(kernel, Constant):
         return lambda rng: np.full(len(features), kernel.std * rng.standard_normal())
     return _fourier(kernel, features)
@@ -111,12 +113,11 @@ def _fourier(kernel: Kernel, features: Matrix) -> PriorDraw:
             f"{EXACT_UP_TO:,} candidates, they are no full grid on which the kernel splits, and the kernel is not "
             "stationary. Use MiniUCB or MiniEI, or fewer candidates."
         )
-    warn(
+    notify(
         f"Draws for {len(features):,} candidates use {FOURIER_FEATURES} random Fourier features: they follow the prior "
         "approximately. (They are exact on full grids with product kernels such as RBF, and on "
         f"{EXACT_UP_TO:,} candidates or fewer.)",
         ApproximateDraws,
-        stacklevel=2,
     )
     amplitude = np.sqrt(2 / FOURIER_FEATURES * kernel.diag(features))
 

@@ -10,26 +10,25 @@ around a hundredth of the run's: the q-sized part and the means every q epochs, 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import ceil
-from warnings import warn
+from math import ceil, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, to_numpy
-from ostinato.errors import LimitedPrecision
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, lowest, namespace_of, to_numpy
+from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.posterior.blocks import Block
 from ostinato.posterior.cache import Factored, Rows
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
-from ostinato.posterior.unique import Gain, Unique
+from ostinato.posterior.unique import Gain, Unique, rounding_at
 from ostinato.tally import Tally
 
 BLOCK_SIZE = 16_384
 FEW = 64  # epochs between two repairs, at the least
 VARIANCES_EVERY = 16  # repairs of the q-sized part to one of all variances
-DRIFT = 1e-9
+DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 PRECISE_UP_TO = 1e11  # κ² n/λ: beyond it float64 cannot hold what was measured
 
 
@@ -46,10 +45,13 @@ class Posterior:
         xp: Namespace = np,
         block_size: int | None = None,
     ) -> None:
-        self.features, self.kernel, self.noise, self.prior_mean, self.xp = features, kernel, noise, mean, xp
+        self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.blocks = list(_blocks(xp, kernel, features, mean, block_size))
+        self._block_size = block_size
         self.starts = tuple(block.start for block in self.blocks)
         self.kappa2 = max(highest(block.prior_variance) for block in self.blocks)
+        if not min(lowest(block.prior_variance) for block in self.blocks) >= 0 or not isfinite(self.kappa2):
+            raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
         self._measured = np.zeros(0, dtype=np.int64)
@@ -57,6 +59,10 @@ class Posterior:
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
+
+    @property
+    def xp(self) -> Namespace:
+        return namespace_of(self.blocks[0].mean)
 
     @property
     def log_det(self) -> float:
@@ -110,6 +116,15 @@ class Posterior:
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._repair(everything=True)
 
+    def restarted(self, tally: Tally) -> "Posterior":
+        """A new posterior of the same settings, with this tally and nothing else."""
+        fresh = Posterior(
+            self.features, self.kernel, self.noise, mean=self.prior_mean, xp=self.xp, block_size=self._block_size
+        )
+        fresh.rebuild(tally)
+        fresh._warned = self._warned
+        return fresh
+
     def hallucinated(self, pending: Sequence[tuple[int, int]]) -> tuple[Unique, list[Array]]:
         """Unique part and variances as if the pending (candidate, n) had come; the mean waits for their values."""
         if not pending:
@@ -134,11 +149,10 @@ class Posterior:
         if (rho > PRECISE_UP_TO or self._jitter > 0) and not self._warned:
             self._warned = True
             jitter = f" (a jitter of {self._jitter:g} was needed)" if self._jitter else ""
-            warn(
+            notify(
                 f"A candidate was measured so often, at so little noise, that κ²·n/λ = {rho:.2g}{jitter}: above "
                 f"{PRECISE_UP_TO:g} float64 cannot hold all of it. Answers stay finite; small variances are rough.",
                 LimitedPrecision,
-                stacklevel=4,
             )
 
     # Predictions: NumPy, and exact to the last digit that float64 can hold
@@ -212,7 +226,7 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        everything = everything or self._since_variances >= VARIANCES_EVERY * every or self._drifted()
+        everything = everything or self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT
         if not (everything or self._since_means >= every):
             return
         self.unique.adopt(self.factor)
@@ -221,9 +235,9 @@ class Posterior:
             block.refresh_mean(self.factor)
             if everything:
                 block.refresh_variance(self.factor)
-                block.rounding = 0.0
         if everything:
             self._since_variances = 0
+            self._check_positive()
         self._pin_measured(everything)
 
     def _pin_measured(self, everything: bool) -> None:
@@ -247,9 +261,18 @@ class Posterior:
         found = [(place, known[row.tobytes()]) for place, row in enumerate(points) if row.tobytes() in known]
         return [place for place, _ in found], [slot for _, slot in found]
 
-    def _drifted(self) -> bool:
-        """Whether rounding took more off a variance than it may: 1e-9 of the prior's."""
-        return any(block.rounding > DRIFT * self.kappa2 for block in self.blocks)
+    @property
+    def _rounding(self) -> float:
+        """How far below zero a variance came, in units of the prior's."""
+        return max(block.rounding for block in self.blocks) / (self.kappa2 or 1.0)
+
+    def _check_positive(self) -> None:
+        """A fresh factorisation leaves no more than rounding: a variance further below zero is the kernel's fault."""
+        if self._rounding > rounding_at(self.unique.size, self.kappa2 * self.unique.heaviest):
+            raise InvalidKernel(
+                f"The kernel is not positive on these candidates: a variance came out {self._rounding:.3g} of the "
+                "largest below zero. Check that k(x, y) is symmetric and a valid covariance."
+            )
 
 
 def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_size: int | None) -> Iterator[Block]:
@@ -262,4 +285,4 @@ def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_
     count = ceil(len(features) / (block_size or BLOCK_SIZE))
     for start, stop in pairwise(np.linspace(0, len(features), count + 1).astype(int)):
         part = from_numpy(xp, features[start:stop])
-        yield Block(xp, int(start), mean, kernel.diag(part), Rows(xp, kernel, part))
+        yield Block(xp, int(start), mean, kernel.diag(part), Rows(kernel, part))

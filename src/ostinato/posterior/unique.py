@@ -21,7 +21,7 @@ from math import log, sqrt
 
 import msgspec
 
-from ostinato.arrays import Array, Namespace, grown
+from ostinato.arrays import Array, Namespace, grown, highest, namespace_of
 from ostinato.errors import InvalidKernel
 from ostinato.posterior.factor import Factor, factorise, reciprocal
 
@@ -54,7 +54,6 @@ class Unique:
     """K, w, m, M and α on the unique candidates. A slot is a candidate's place in them."""
 
     def __init__(self, xp: Namespace) -> None:
-        self._xp = xp
         self.size = 0
         self.log_det = 0.0
         self.heaviest = 0.0
@@ -64,13 +63,14 @@ class Unique:
         self._holding = 0
         self._w, self._l, self._m, self._alpha = (xp.zeros(16, dtype=xp.float64) for _ in range(4))
 
+    _xp = property(lambda self: namespace_of(self._M))
     K = property(lambda self: self._K[: self.size, : self.size])
     w = property(lambda self: self._w[: self.size])
     m = property(lambda self: self._m[: self.size])
     alpha = property(lambda self: self._alpha[: self.size])
 
-    def add(self, rows: Array) -> int:
-        """Give candidates slots of their own, unmeasured; returns the first.
+    def add(self, rows: Array) -> None:
+        """Give candidates slots of their own, unmeasured.
 
         `rows` holds their covariances with all slots, the old ones and then their own.
         """
@@ -80,7 +80,6 @@ class Unique:
         self._K[first:size, :size] = rows
         self._K[:size, first:size] = self._xp.matrix_transpose(rows)
         self.size = size
-        return first
 
     def gain(self, slot: int, noise: float) -> Gain:
         """What a measurement (or the mean of several) of this noise variance at `slot` would change."""
@@ -134,9 +133,10 @@ class Unique:
 
     def restart(self, w: Array, m: Array) -> None:
         """Forget all measurements but these weights and means (all slots)."""
+        factor = factorise(self.K, w, m)  # which may refuse the kernel: nothing has changed yet
         self._w[: self.size], self._l[: self.size], self._m[: self.size] = w, reciprocal(w), m
-        self.heaviest = float(self._xp.max(w)) if self.size else 0.0
-        self.adopt(self.factor())
+        self.heaviest = highest(w) if self.size else 0.0
+        self.adopt(factor)
 
     def factor(self) -> Factor:
         """A fresh factorisation of what was measured."""
@@ -194,9 +194,13 @@ class Unique:
     def _check_positive(self, k: float, v: float) -> None:
         if k >= 0 and v >= 0:
             return
-        rounding = 100 * self.size * EPSILON * (1 + k * self.heaviest)
-        if k < 0 or v < -(1e-6 + rounding) * k:
+        if k < 0 or v < -rounding_at(self.size, k * self.heaviest) * k:
             raise InvalidKernel(
                 f"The kernel is not positive on these candidates: it gives the variance {min(k, v):.3g}. "
                 "Check that k(x, y) is symmetric and a valid covariance."
             )
+
+
+def rounding_at(q: int, rho: float) -> float:
+    """How far below zero rounding can take a variance, relative to the prior's, for ρ = k n/λ."""
+    return 1e-6 + 100 * q * EPSILON * (1 + rho)

@@ -1,0 +1,64 @@
+"""Checks of what users give, each with an error that names the value, the cause and the remedy."""
+
+from math import isfinite, nan
+from typing import Any, SupportsFloat, SupportsIndex, cast
+
+import numpy as np
+
+from ostinato.errors import InvalidSetting
+
+
+def is_whole(value: Any) -> bool:
+    """Whether `value` is an integer, Python's or NumPy's (and not a bool)."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """A whole number, `least` or more."""
+    if not is_whole(value) or value < least:
+        raise InvalidSetting(f"{name}={value!r} is out of range: give a whole number, {least} or more.")
+    return int(value)
+
+
+def number(value: Any) -> float:
+    """`value` as a float; NaN where it is no number (text and booleans are none)."""
+    if isinstance(value, (str, bytes, bool, np.bool_)) or np.ndim(value) != 0:
+        return nan
+    try:
+        return float(cast("SupportsFloat | SupportsIndex", value))
+    except (TypeError, ValueError, OverflowError):
+        return nan
+
+
+def finite(name: str, value: Any) -> float:
+    result = number(value)
+    if not isfinite(result):
+        raise InvalidSetting(f"{name}={value!r} is out of range: give one finite number.")
+    return result
+
+
+def positive(name: str, value: Any) -> float:
+    result = number(value)
+    if not (isfinite(result) and result > 0):
+        raise InvalidSetting(f"{name}={value!r} is out of range: give a finite number above 0.")
+    return result
+
+
+def not_negative(name: str, value: Any) -> float:
+    result = number(value)
+    if not (isfinite(result) and result >= 0):
+        raise InvalidSetting(f"{name}={value!r} is out of range: give a finite number, 0 or more.")
+    return result
+
+
+def fraction(name: str, value: Any) -> float:
+    result = number(value)
+    if not 0 < result < 1:
+        raise InvalidSetting(f"{name}={value!r} is out of range: give a number between 0 and 1, both excluded.")
+    return result
+
+
+def shown(value: Any) -> str:
+    """`value` for a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
