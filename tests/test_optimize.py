@@ -1,5 +1,10 @@
 """The whole loop in one call: it spends the budget, shows progress, and loses nothing when stopped."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -67,6 +72,46 @@ def test_ctrl_c_before_the_first_measurement_has_no_result():
 
     with pytest.raises(KeyboardInterrupt):
         ostinato.optimize(f, X, budget=10, **SETTINGS)
+
+
+@pytest.mark.parametrize("delay", [0.6, 0.9, 1.2])
+def test_real_ctrl_c_at_any_moment_loses_nothing(delay, tmp_path):
+    """A run in a process of its own, interrupted twice, with ask and tell taking most of its time."""
+    script = """
+import numpy as np, ostinato
+from ostinato.kernels import Matern52
+X = np.random.default_rng(0).uniform(-2, 2, (3000, 2))
+calls = []
+def f(x, n):
+    calls.append(n)
+    return np.zeros(n) + 0.1
+print("ready", flush=True)
+r = ostinato.optimize(f, X, budget=10**7, vectorized=True, kernel=Matern52(1.0), noise_std=0.3, seed=0,
+                      policy=ostinato.MiniUCB(1.05, 6.0))
+opt = r.optimizer
+assert r.interrupted and r.steps == sum(calls), (r.ended, r.steps, sum(calls))
+fresh = opt.predict(X)
+assert np.allclose(opt.predict().mean, fresh.mean, atol=1e-9)
+opt.tell(opt.ask(limit=1), [0.1])
+print("fine", r.steps)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(delay)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.002)
+    out, err = process.communicate(timeout=60)
+    assert out.startswith("fine"), err
+
+
+def test_caps_that_are_reached_end_the_run_with_its_result():
+    policy = ostinato.MiniUCB(cap_per_candidate=2)
+    result = ostinato.optimize(make_f(), X, budget=1000, policy=policy, **SETTINGS)
+    assert (result.ended, result.steps) == ("exhausted", 82)
+    assert "cap" in str(result)
 
 
 def test_an_error_of_f_is_passed_on_with_all_that_was_measured():

@@ -22,6 +22,7 @@ from ostinato.errors import (
     LimitedPrecision,
     MissingSetting,
     NothingMeasured,
+    SurprisingMeasurements,
     UnknownBatch,
     UnknownCandidate,
 )
@@ -229,6 +230,8 @@ def test_many_batches_in_flight_still_optimise(policy):
         (InvalidFeedback, lambda opt, batch: opt.tell(batch, n=2, mean=1.0)),
         (InvalidFeedback, lambda opt, batch: opt.tell(batch, n=10**6, mean=1.0, std=1.0)),
         (UnknownBatch, lambda opt, batch: opt.tell(make().ask(limit=1), [1.0])),
+        (UnknownBatch, lambda opt, batch: opt.tell(None, [1.0])),
+        (InvalidFeedback, lambda opt, batch: opt.observe([1, 2, 3], n=2, mean=1.0, std=1.0)),
         (UnknownCandidate, lambda opt, batch: opt.observe(25, [1.0])),
         (UnknownCandidate, lambda opt, batch: opt.observe([9.0, 9.0], [1.0])),
         (UnknownCandidate, lambda opt, batch: opt.observe({"x": 1.0}, [1.0])),
@@ -272,6 +275,9 @@ def test_what_is_rejected_changes_nothing(error, act):
         (InvalidSetting, {"mean": np.inf}, "mean=inf"),
         (InvalidSetting, {"mean": "low"}, "mean='low'"),
         (InvalidSetting, {"block_size": 0}, "block_size=0"),
+        (InvalidSetting, {"seed": -1}, "seed=-1 is no seed"),
+        (InvalidSetting, {"noise_std": "1"}, "noise_std='1'"),
+        (InvalidSetting, {"noise_std": True}, "noise_std=True"),
         (InvalidSetting, {"direction": "up"}, "direction='up' is unknown"),
         (InvalidSetting, {"policy": MiniUCB}, "is no policy"),
         (InvalidSetting, {"policy": "ucb"}, "policy='ucb' is no policy"),
@@ -284,6 +290,15 @@ def test_what_is_rejected_changes_nothing(error, act):
 def test_settings_that_cannot_work_are_refused(error, settings, message):
     with pytest.raises(error, match=f"(?s){message}"):
         make(**settings)
+
+
+def test_measurements_far_from_the_prior_are_remarked_on_once():
+    opt = make()
+    with pytest.warns(SurprisingMeasurements, match=r"Measured 100 where 0 ± 1 .*Set mean=") as caught:
+        opt.tell(opt.ask(limit=1), [100.0])
+    assert caught[0].filename == __file__  # it points at the user's own line
+    opt.tell(opt.ask(limit=1), [100.0])
+    assert opt.steps == 2
 
 
 def test_the_precision_warning_comes_after_the_feedback_is_safe():

@@ -12,7 +12,7 @@ from scipy.special import erfcx
 
 from ostinato.arrays import Array, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
 
-SMALLEST_SD = 1e-150  # of κ: keeps z finite where a candidate's value is known
+SMALLEST = 1e-100  # width, in units of κ: keeps z finite where a candidate's value is known
 FAR = -50.0  # below this z the series of h is exact, and the closed form cancels
 
 
@@ -25,9 +25,13 @@ def log_expected_improvement(mean: Array, variance: Array, beta: float, top: flo
     """log of β σ h((μ − top)/(β σ)), for top = max μ over all candidates."""
     xp = namespace_of(mean)
     width = beta * xp.sqrt(variance)
-    smallest = max(beta, SMALLEST_SD) * SMALLEST_SD * kappa
+    smallest = smallest_width(kappa)
     width = xp.where(width > smallest, width, xp.full_like(width, smallest))
     return xp.log(width) + log_h(xp, (mean - top) / width)
+
+
+def smallest_width(kappa: float) -> float:
+    return SMALLEST * (kappa or 1.0)
 
 
 def log_h(xp: Namespace, z: Any) -> Any:

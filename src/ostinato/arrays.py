@@ -38,7 +38,9 @@ def to_numpy(array: Array) -> NDArray[Any]:
 
 
 def from_numpy(xp: Namespace, array: NDArray[Any]) -> Array:
-    return array if is_numpy(xp) else xp.asarray(array.tolist(), dtype=xp.float64)
+    if is_numpy(xp):
+        return array
+    return xp.reshape(xp.asarray(array.ravel().tolist(), dtype=xp.float64), array.shape)
 
 
 def indices(mask: Array) -> NDArray[np.int64]:

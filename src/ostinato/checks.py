@@ -7,6 +7,8 @@ import numpy as np
 
 from ostinato.errors import InvalidSetting
 
+SMALLEST, LARGEST = 1e-140, 1e140
+
 
 def is_whole(value: Any) -> bool:
     """Whether `value` is an integer, Python's or NumPy's (and not a bool)."""
@@ -38,9 +40,12 @@ def finite(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
+    """A number above 0 whose square float64 can hold."""
     result = number(value)
     if not (isfinite(result) and result > 0):
         raise InvalidSetting(f"{name}={value!r} is out of range: give a finite number above 0.")
+    if not SMALLEST < result < LARGEST:
+        raise InvalidSetting(f"{name}={value!r} cannot be squared in float64: use other units.")
     return result
 
 
@@ -56,6 +61,11 @@ def fraction(name: str, value: Any) -> float:
     if not 0 < result < 1:
         raise InvalidSetting(f"{name}={value!r} is out of range: give a number between 0 and 1, both excluded.")
     return result
+
+
+def counted(n: int, noun: str, nouns: str | None = None) -> str:
+    """1 batch, 2,000 batches."""
+    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
 
 
 def shown(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from ostinato.checks import fraction, not_negative, positive
+from ostinato.errors import InvalidSetting
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -121,4 +122,8 @@ class Improvement(Scalable):
 
 def as_schedule(beta: float | Schedule) -> Schedule:
     """A number becomes `Fixed`; a schedule stays what it is."""
+    if isinstance(beta, type):
+        raise InvalidSetting(
+            f"beta={beta.__name__} is a class: give a schedule made of it, such as Bayesian(delta=0.1)."
+        )
     return beta if callable(beta) else Fixed(not_negative("beta", beta))

@@ -12,7 +12,7 @@ OstinatoError
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
-Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws.
+Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements.
 """
 
 import sys
@@ -79,9 +79,13 @@ class ApproximateDraws(OstinatoWarning):
     """Posterior draws use random Fourier features, which approximate the prior."""
 
 
+class SurprisingMeasurements(OstinatoWarning):
+    """Measurements are far from anything that the prior mean and the kernel allow for."""
+
+
 def notify(message: str, category: type[OstinatoWarning]) -> None:
     """Warn, pointing at the caller's own line: the first frame outside this library."""
     level, frame = 2, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
-    warn(message, category, stacklevel=level - 1)
+    warn(message, category, stacklevel=level)

@@ -4,9 +4,11 @@ An epoch begins with the first feedback of a batch. A switch is a change of cand
 """
 
 from collections import Counter
+from typing import Any
 
 import msgspec
 
+from ostinato.checks import shown
 from ostinato.errors import UnknownBatch
 from ostinato.records import Batch
 
@@ -38,8 +40,10 @@ class Ledger:
         self.asked += 1
         self._leases[batch.id] = Lease(batch, candidate)
 
-    def find(self, batch: Batch) -> Lease:
+    def find(self, batch: Any) -> Lease:
         """The open lease of a batch."""
+        if not isinstance(batch, Batch):
+            raise UnknownBatch(f"{shown(batch)} is no batch: give what ask() returned.")
         lease = self._leases.get(batch.id)
         if lease is None or (lease.batch.index, lease.batch.repeats) != (batch.index, batch.repeats):
             over = lease is None and batch.id < self.asked

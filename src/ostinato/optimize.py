@@ -1,18 +1,15 @@
 """`optimize`: the whole loop in one call, with progress, and Ctrl-C that loses nothing."""
 
-import signal
-import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ostinato.checks import number, whole
-from ostinato.errors import InvalidFeedback
+from ostinato.checks import counted, number, whole
+from ostinato.errors import InvalidFeedback, NothingToAsk
+from ostinato.interrupts import Interrupts
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
 from ostinato.records import Batch, Best, Certificate
@@ -20,7 +17,10 @@ from ostinato.records import Batch, Best, Certificate
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found, and what it took. `optimizer` answers further questions, and can go on."""
+    """What a run found, and what it took. `optimizer` answers further questions, and can go on.
+
+    ended: "budget" when it was spent, "interrupted" by Ctrl-C, or "exhausted" when every candidate reached its cap.
+    """
 
     best: Best
     steps: int
@@ -28,18 +28,25 @@ class Result:
     switches: int
     unique: int
     certificate: Certificate | None
-    interrupted: bool
+    ended: Literal["budget", "interrupted", "exhausted"]
     optimizer: Optimizer
+
+    @property
+    def interrupted(self) -> bool:
+        return self.ended == "interrupted"
 
     def __str__(self) -> str:
         lines = [
             f"best        {self.best}",
-            f"run         {self.steps:,} measurements of {self.unique:,} candidates, {self.switches:,} switches",
+            f"run         {counted(self.steps, 'measurement')} of {counted(self.unique, 'candidate')}, "
+            f"{counted(self.switches, 'switch', 'switches')}",
         ]
         if self.certificate is not None:
             lines.append(f"certificate {self.certificate}")
-        if self.interrupted:
+        if self.ended == "interrupted":
             lines.append("            interrupted: this is the result so far")
+        if self.ended == "exhausted":
+            lines.append("            every candidate reached its cap on repeats before the budget was spent")
         return "\n".join(lines)
 
 
@@ -65,74 +72,64 @@ def optimize(
     """
     budget = whole("budget", budget)
     optimizer = Optimizer(candidates, **settings)
-    with reporter(optimizer, budget, progress) as report:
-        interrupted = _run(f, optimizer, budget, vectorized, report)
-    return Result(
-        best=optimizer.best(),
-        steps=optimizer.steps,
-        epochs=optimizer.epochs,
-        switches=optimizer.switches,
-        unique=optimizer.unique,
-        certificate=optimizer.certificate,
-        interrupted=interrupted,
-        optimizer=optimizer,
-    )
+    with Interrupts() as interrupts:
+        with reporter(optimizer, budget, progress) as report:
+            ended = _run(f, optimizer, budget, vectorized, report, interrupts)
+        return Result(
+            best=optimizer.best(),
+            steps=optimizer.steps,
+            epochs=optimizer.epochs,
+            switches=optimizer.switches,
+            unique=optimizer.unique,
+            certificate=optimizer.certificate,
+            ended=ended,
+            optimizer=optimizer,
+        )
 
 
-def _run(f: Callable[..., Any], optimizer: Optimizer, budget: int, vectorized: bool, report: Reporter) -> bool:
-    """Ask, evaluate, tell, until the budget is spent; True when interrupted."""
+def _run(
+    f: Callable[..., Any],
+    optimizer: Optimizer,
+    budget: int,
+    vectorized: bool,
+    report: Reporter,
+    interrupts: Interrupts,
+) -> Literal["budget", "interrupted", "exhausted"]:
+    """Ask, evaluate, tell, until the budget is spent; returns why it ended."""
     measure = _measure_at_once if vectorized else _measure_singly
     try:
         while optimizer.steps < budget:
-            with interrupts_held():
-                batch = optimizer.ask(limit=budget - optimizer.steps)
+            batch = optimizer.ask(limit=budget - optimizer.steps)
             values: list[Any] = []
             try:
-                measure(f, batch, values)
+                with interrupts.released():
+                    measure(f, batch, values, report)
             finally:
                 if values:
-                    with interrupts_held():
-                        optimizer.tell(batch, values[0] if vectorized else values)
-            report()
+                    optimizer.tell(batch, values[0] if vectorized else values)
+            report(0)
     except KeyboardInterrupt:
         if optimizer.steps == 0:
             raise
-        return True
+        return "interrupted"
+    except NothingToAsk:
+        return "exhausted"
     except Exception as error:
         error.optimizer = optimizer  # type: ignore[attr-defined]
         error.add_note(
-            f"Raised after {optimizer.steps:,} measurements, which are kept in this error's attribute `optimizer`."
+            f"Raised after {counted(optimizer.steps, 'measurement')}, kept in this error's attribute `optimizer`."
         )
         raise
-    return False
+    return "budget"
 
 
-@contextmanager
-def interrupts_held() -> Generator[None, None, None]:
-    """Ctrl-C within waits for the end, so that a measurement is taken in whole or not at all."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[tuple[int, FrameType | None]] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append((number, frame))
-
-    handler = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if came and callable(handler):
-            handler(*came[0])
-
-
-def _measure_singly(f: Callable[..., Any], batch: Batch, values: list[Any]) -> None:
+def _measure_singly(f: Callable[..., Any], batch: Batch, values: list[Any], report: Reporter) -> None:
     for _ in range(batch.repeats):
-        values.append(_one(f(batch.candidate), batch))  # noqa: PERF401  (what came before an error is kept)
+        values.append(_one(f(batch.candidate), batch))
+        report(len(values))
 
 
-def _measure_at_once(f: Callable[..., Any], batch: Batch, values: list[Any]) -> None:
+def _measure_at_once(f: Callable[..., Any], batch: Batch, values: list[Any], report: Reporter) -> None:
     answer = np.asarray(f(batch.candidate, batch.repeats))
     if answer.shape != (batch.repeats,):
         raise InvalidFeedback(

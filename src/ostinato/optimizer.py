@@ -15,21 +15,20 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, highest, lowest, t
 from ostinato.candidates import read_candidates
 from ostinato.checks import finite, fraction, whole
 from ostinato.confidence import Progress
-from ostinato.errors import InvalidFeedback, InvalidSetting, NothingMeasured
+from ostinato.errors import InvalidFeedback, InvalidSetting, NothingMeasured, SurprisingMeasurements, notify
 from ostinato.kernels import Kernel
 from ostinato.ledger import Ledger
 from ostinato.policies import Belief, MiniUCB, Policy
 from ostinato.posterior import Posterior
+from ostinato.posterior.chance import chance_of_being_best
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
 from ostinato.records import Batch, Best, Certificate, Prediction
-from ostinato.settings import checked_kernel, checked_policy, noise_variances, sign_of
+from ostinato.settings import checked_kernel, checked_policy, generator, noise_variances, sign_of
 from ostinato.tally import Statistics, Tally
 
-RIVALS = 512  # candidates that are weighed against the best one for its chance
-DRAWS = 4_096  # joint draws for that
 JOINT = 5_000  # points whose covariance matrix is made
+SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
-TINY = 2.0**-1022
 
 
 class Optimizer:
@@ -65,7 +64,7 @@ class Optimizer:
         self._sign = sign_of(direction)
         self.policy: Policy = MiniUCB() if policy is None else checked_policy(policy)
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
-        self._rng = np.random.default_rng(self.seed)
+        self._rng = generator(self.seed)
         self._priority = self._rng.permutation(len(self._table))
         self._answers = self._rng.spawn(1)[0]
         self._posterior = Posterior(
@@ -79,6 +78,7 @@ class Optimizer:
         self._tally = Tally()
         self._ledger = Ledger()
         self._log_det_0 = 0.0
+        self._surprised = False
 
     # What was done so far
 
@@ -169,6 +169,7 @@ class Optimizer:
         self._take_in({lease.candidate: feedback})
         self._ledger.told(lease, feedback.n)
         self._posterior.warn_where_float64_ends()
+        self._warn_of_surprise(lease.candidate, feedback)
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -189,8 +190,11 @@ class Optimizer:
         indices or a table of rows, with one value each. A flat array as long as a row is a row.
         """
         named = self._table.named_by(candidate)
-        if isinstance(named, int):
-            self._take_in({named: _statistics(values, n, mean, std)})
+        if isinstance(named, int) or len(named) == 1:
+            number = named if isinstance(named, int) else named[0]
+            self._take_in({number: _statistics(values, n, mean, std)})
+        elif values is None:
+            raise InvalidFeedback(f"Statistics are told for one candidate at a time, and {len(named)} were given.")
         else:
             self._take_in(_one_value_each(named, values))
         self._posterior.warn_where_float64_ends()
@@ -200,7 +204,7 @@ class Optimizer:
     def predict(self, points: Any = None) -> Prediction:
         """Mean and standard deviation of f at all candidates, or at new points given like the candidates."""
         if points is None:
-            mean, variance = self._over_candidates()
+            mean, variance = (each[self._table.numbers] for each in self._posterior.over_candidates())
         else:
             mean, variance = self._posterior.predict(self._table.encode(points))
         return Prediction(self._sign * mean, np.sqrt(variance))
@@ -257,6 +261,7 @@ class Optimizer:
             kappa=sqrt(self._posterior.kappa2),
             progress=Progress(self.steps, self.log_det, len(self._table)),
             priority=self._priority,
+            variance=lambda candidate: self._posterior.direction(candidate, unique).variance,
             counts=lambda: self._counts(pending),
             draw=lambda: draw(self._posterior, self._prior, unique, self._rng),
         )
@@ -276,6 +281,19 @@ class Optimizer:
         for candidate, statistics in turned.items():
             self._tally.add(candidate, statistics)
 
+    def _warn_of_surprise(self, candidate: int, feedback: Statistics) -> None:
+        """One warning, when a measurement is far from anything that prior mean and kernel allow for."""
+        expected = self._sign * self._posterior.prior_mean
+        spread = sqrt(self._posterior.kappa2 + float(self._posterior.noise[candidate]) / feedback.n)
+        if abs(feedback.mean - expected) > SURPRISE * spread and not self._surprised:
+            self._surprised = True
+            notify(
+                f"Measured {feedback.mean:.4g} where {expected:.4g} ± {spread:.2g} was expected of any candidate: others "
+                "are then misjudged. Set mean= to what a typical candidate gives, the kernel's std= to how much values "
+                "vary, and noise_std= to how much repeats do.",
+                SurprisingMeasurements,
+            )
+
     def _counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""
         told = {candidate: statistics.n for candidate, statistics in self._tally}
@@ -291,17 +309,8 @@ class Optimizer:
         return number, mean, sqrt(variance)
 
     def _chance(self, number: int) -> float:
-        """P(no other candidate is better), by joint draws at the likeliest rivals."""
-        mean, variance = self._concatenated(self._posterior.means), self._concatenated(self._posterior.variances)
-        covariance = self._posterior.covariance_with(number)
-        gap: Vector = np.sqrt(np.maximum(variance + variance[number] - 2 * covariance, 0.0))
-        ahead = (mean[number] - mean) / np.maximum(gap, TINY)
-        ahead[number] = -np.inf
-        rivals = np.argsort(ahead, kind="stable")[:RIVALS]
         rng = np.random.default_rng((int(self._priority[0]), self.steps))  # its own: asking does not disturb the run
-        root = square_root(self._posterior.covariance(self._table.features[rivals]))
-        draws = mean[rivals] + np.matmul(rng.standard_normal((DRAWS, len(rivals))), root.T)
-        return float(np.count_nonzero(np.argmax(draws, axis=1) == 0)) / DRAWS
+        return chance_of_being_best(self._posterior, number, rng)
 
     def _draw(self, rng: np.random.Generator) -> list[Array]:
         return draw(self._posterior, self._prior, self._posterior.unique, rng)
@@ -313,14 +322,6 @@ class Optimizer:
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: all but the prior's draws, which are made again when they are needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_prior"}
-
-    def _over_candidates(self) -> tuple[Vector, Vector]:
-        """Mean and variance at every row of the user's table."""
-        numbers = self._table.numbers
-        return (
-            self._concatenated(self._posterior.means)[numbers],
-            self._concatenated(self._posterior.variances)[numbers],
-        )
 
     def _concatenated(self, blocks: list[Array]) -> Vector:
         return np.concatenate([to_numpy(block) for block in blocks])

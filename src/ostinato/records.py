@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from ostinato.arrays import Vector
+from ostinato.checks import counted
 
 
 class Batch(msgspec.Struct, frozen=True, eq=False):
@@ -48,7 +49,7 @@ class Best(msgspec.Struct, frozen=True, eq=False):
         low, high = self.interval
         return (
             f"{self.candidate}: {self.mean:.4g} ({self.level:.0%} interval {low:.4g} to {high:.4g}) "
-            f"after {self.n:,} measurements; chance of being the best {self.chance:.0%}"
+            f"after {counted(self.n, 'measurement')}; chance of being the best {self.chance:.0%}"
         )
 
 
@@ -82,7 +83,7 @@ class Certificate(msgspec.Struct, frozen=True):
             if n
         ]
         return (
-            f"{self.full:,} full batches, at most {self.bound:,.0f} possible"
+            f"{counted(self.full, 'full batch', 'full batches')}, at most {self.bound:,.0f} possible"
             + (f" (apart: {', '.join(apart)})" if apart else "")
             + ("" if self.holds else " — VIOLATED")
         )

@@ -6,12 +6,11 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import shown
+from ostinato.checks import positive
 from ostinato.errors import InvalidKernel, InvalidSetting, MissingSetting
 from ostinato.kernels import Kernel, as_kernel
 
 SOME = 64  # candidates on which a kernel is tried before it is used
-SMALLEST, LARGEST = 1e-140, 1e140  # noise_std, so that its square is well inside float64
 
 
 def sign_of(direction: str) -> int:
@@ -19,6 +18,14 @@ def sign_of(direction: str) -> int:
     if direction not in ("maximize", "minimize"):
         raise InvalidSetting(f"direction={direction!r} is unknown: give 'maximize' or 'minimize'.")
     return 1 if direction == "maximize" else -1
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """The run's one source of randomness."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidSetting(f"seed={seed!r} is no seed ({error}): give a whole number, 0 or more, or None.") from None
 
 
 def checked_policy(policy: Any) -> Any:
@@ -59,28 +66,26 @@ def noise_variances(noise_std: Any, table: Candidates) -> Vector:
             "deviation of one measurement (one number, or one a candidate). Measuring one candidate ten times and "
             "taking the standard deviation is enough."
         )
-    try:
-        std = np.asarray(noise_std, dtype=np.float64)
-    except (TypeError, ValueError):
-        std = np.asarray(np.nan)
-    if std.shape not in ((), (table.rows,)):
+    if np.ndim(noise_std) == 0:
+        return np.full(len(table), _noise(noise_std) ** 2)
+    if np.shape(noise_std) != (table.rows,):
         raise InvalidSetting(
-            f"noise_std has shape {std.shape} for {table.rows:,} candidates: give one number, or one a candidate."
+            f"noise_std has shape {np.shape(noise_std)} for {table.rows:,} candidates: give one number, or one a row."
         )
-    bad = std[~(np.isfinite(std) & (std > 0))]
-    if bad.size:
-        raise InvalidSetting(
-            f"noise_std={noise_std if std.ndim == 0 else bad[0]!r} is out of range: it must be a finite number above "
-            "0. For measurements without noise give a small one, such as a thousandth of how much values vary."
-        )
-    if not np.all((std > SMALLEST) & (std < LARGEST)):
-        raise InvalidSetting(f"noise_std={shown(noise_std)} cannot be squared in float64: rescale the measurements.")
-    if std.ndim == 0:
-        return np.full(len(table), float(std) ** 2)
+    std = np.asarray([_noise(each) for each in noise_std])
     each = std[table.indices]
     if not np.array_equal(each[table.numbers], std):
         raise InvalidSetting("noise_std differs between identical candidate rows, which are one candidate.")
     return np.square(each)
+
+
+def _noise(value: Any) -> float:
+    try:
+        return positive("noise_std", value)
+    except InvalidSetting as error:
+        raise InvalidSetting(
+            f"{error} For measurements without noise give a small one, such as a thousandth of how much values vary."
+        ) from None
 
 
 def _is_positive(K: Any) -> bool:

@@ -70,6 +70,11 @@ def test_parameters_out_of_range_are_refused(make):
 
 
 def test_spaces_that_cannot_be_enumerated_are_refused():
+    for parameter in (Float(0, 1, step=1e-10), Integer(0, 10**12)):  # at once, before any value is made
+        with pytest.raises(InvalidCandidates, match="can be enumerated"):
+            Space(x=parameter).enumerate()
+    with pytest.raises(InvalidSetting, match="no predicate"):
+        Space(x=Integer(1, 3)).where("x > 2")
     with pytest.raises(InvalidCandidates, match="no parameter"):
         Space()
     with pytest.raises(InvalidCandidates, match="1,000,000,000 combinations"):

@@ -91,7 +91,11 @@ def test_ordered_categories_of_a_frame_are_ranks():
         ("water", "no table"),
         (np.array([[1.0, np.nan]]), "Column 1 holds nan in row 0"),
         (np.array([[1.0], [np.inf]]), "holds inf in row 1"),
-        (np.array([["a", "b"]]), "no number"),
+        (np.array([["a", "b"]]), "no plain number"),
+        (np.array([[1 + 2j]]), "no plain number"),
+        (np.ma.masked_array([[1.0], [2.0]], [[True], [False]]), "no plain number"),
+        (np.array([["2026-01-01"]], dtype="datetime64[D]"), "no plain number"),
+        ([[1.0], [2.0, 3.0]], "no table"),
         (pd.DataFrame({"x": [1.0, None]}), "Column 'x' has no value in row 1"),
         (pl.DataFrame({"x": ["a", None]}), "Column 'x' has no value in row 1"),
         (pd.DataFrame({"x": [1.0, np.inf]}), "holds inf in row 1"),
@@ -143,3 +147,19 @@ def test_a_data_frame_that_changes_later_changes_nothing():
     frame["result"] = 0.0
     frame.loc[1, "temp"] = 99.0
     assert candidates[1] == {"temp": 30.0, "cycles": 2, "solvent": "oil"}
+
+
+def test_rows_that_are_off_by_rounding_are_found_and_others_name_the_nearest():
+    candidates = read_candidates(pd.DataFrame({"ph": [0.1, 0.2, 0.3], "solvent": ["oil", "oil", "water"]}))
+    assert candidates.named_by({"ph": 0.1 + 0.2, "solvent": "water"}) == 2
+    assert candidates.named_by({"ph": np.float64(0.30000000004), "solvent": "water"}) == 2
+    with pytest.raises(UnknownCandidate, match=r"nearest is index 2, .*'water'"):
+        candidates.named_by({"ph": 0.31, "solvent": "water"})
+
+
+def test_frames_whose_columns_are_numbers():
+    candidates = read_candidates(pd.DataFrame(np.array([[1.0, 2.0], [3.0, 4.0]])))
+    assert candidates[1] == {0: 3.0, 1: 4.0}
+    assert candidates.named_by({0: 3.0, 1: 4.0}) == 1
+    with pytest.raises(InvalidCandidates, match="not all different"):
+        read_candidates(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))

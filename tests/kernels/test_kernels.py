@@ -156,8 +156,12 @@ def test_refuses_columns_that_do_not_fit():
         RBF((1.0, 2.0)).bind(COLUMNS)
     with pytest.raises(InvalidKernel, match="a column twice"):
         RBF().on("a", "a").bind(COLUMNS)
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidKernel, match="cannot be added"):
         RBF() + 1
+    with pytest.raises(InvalidKernel, match="Custom"):
+        RBF() * (lambda X, Y: X @ Y.T)
+    with pytest.raises(InvalidKernel, match="neither"):
+        as_kernel(RBF)
     with pytest.raises(InvalidKernel, match="column 'd', which is not there"):
         RBF().on("d").bind(COLUMNS)
     with pytest.raises(InvalidKernel, match=r"unordered categories.*Hamming"):

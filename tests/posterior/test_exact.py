@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from histories import histories
 from ostinato.errors import InvalidKernel, LimitedPrecision
-from ostinato.kernels import RBF, Custom, Matern52
+from ostinato.kernels import RBF, Constant, Custom, Linear, Matern52
 from ostinato.posterior import Posterior
 from ostinato.tally import Statistics, Tally
 from reference import fifty_digits, scikit_learn
@@ -28,6 +28,53 @@ def over_candidates(posterior):
     mean = np.concatenate([np.asarray(np.from_dlpack(block)) for block in posterior.means])
     variance = np.concatenate([np.asarray(np.from_dlpack(block)) for block in posterior.variances])
     return mean, variance
+
+
+SMOOTH = [(RBF(1.0), 0.5), (RBF(3.0), 1.0), (Linear(0.5) + Constant(2.0), 1.0), (Matern52(4.0), 1.0)]
+
+
+@pytest.mark.parametrize(("kernel", "span"), SMOOTH, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("noise_std", [0.3, 0.01, 0.00101])
+def test_smooth_kernels_lose_no_digits_between_repairs(kernel, span, noise_std):
+    """Hundreds of single measurements of neighbours: K is all but singular, and M = (K + Λ)⁻¹ loses digits fast."""
+    rng = np.random.default_rng(0)
+    X = np.linspace(0, span, 200)[:, None]
+    posterior = Posterior(X, kernel, np.full(200, noise_std**2), block_size=64)
+    rows = rng.integers(0, 200, 140)
+    values = np.sin(3 * X[rows, 0]) + noise_std * rng.standard_normal(140)
+    for row, value in zip(rows, values, strict=True):
+        posterior.condition(int(row), 1, value)
+    K = kernel(X, X)
+    A = K[np.ix_(rows, rows)] + noise_std**2 * np.eye(140)
+    expected = K[:, rows] @ np.linalg.solve(A, values)
+    log_det = np.linalg.slogdet(A)[1] - 140 * np.log(noise_std**2)
+    mean, variance = over_candidates(posterior)
+    fresh_variance = posterior.predict(X)[1]
+    rho = float(K.max()) * np.bincount(rows).max() / noise_std**2
+    assert mean == pytest.approx(expected, abs=max(1e-8, 1e-15 * rho))  # beyond ρ = 1e7 the dense solve is no better
+    assert posterior.log_det == pytest.approx(log_det, abs=max(1e-8, 1e-15 * rho))
+    assert variance == pytest.approx(fresh_variance, rel=100 * 140 * EPSILON * (1 + rho) + 1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6))
+def test_candidates_of_very_different_prior_variance(seed):
+    """A linear kernel on rows of sizes 1e-3 to 1e3: some candidates vary a million times more than others."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((8, 2)) * 10 ** rng.uniform(-3, 3, (8, 1))
+    posterior = Posterior(X, Linear(), np.full(8, 0.1), block_size=3)
+    totals = {}
+    for row in rng.integers(0, 8, 20):
+        n = int(10 ** rng.uniform(0, 3))
+        value = float(X[row] @ [1.0, -1.0] + np.sqrt(0.1 / n) * rng.standard_normal())
+        posterior.condition(int(row), n, value)
+        count, mean = totals.get(int(row), (0, 0.0))
+        totals[int(row)] = (count + n, (count * mean + n * value) / (count + n))
+    counts, means = zip(*totals.values(), strict=True)
+    expected = fifty_digits(Linear()(X, X), list(totals), counts, means, np.full(8, 0.1))
+    rho = float(np.max(np.sum(X * X, axis=1))) * max(counts) / 0.1
+    assert over_candidates(posterior)[0] == pytest.approx(expected.mean, rel=1e-7, abs=1e-7)
+    assert posterior.log_det == pytest.approx(expected.log_det, abs=1e-8 + 100 * EPSILON * rho)
 
 
 @pytest.mark.parametrize("xp", BACKENDS)
@@ -52,7 +99,7 @@ def check_against_fifty_digits(history, block_size):
     posterior = posterior_of(history, block_size=block_size)
     rows, counts, means = history.merged
     expected = fifty_digits(RBF()(history.X, history.X), rows, counts, means, history.noise)
-    mean, variance = over_candidates(posterior)
+    mean, variance = posterior.over_candidates()
     fresh_mean, fresh_variance = posterior.predict(history.X)
     for found in (mean, fresh_mean):
         assert found == pytest.approx(expected.mean, abs=1e-8)

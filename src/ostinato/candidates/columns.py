@@ -1,6 +1,7 @@
 """How one column of a candidate table becomes numbers: as it is, as ranks, or as codes."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,22 +34,20 @@ class Numbers:
 
     def encode(self, values: Iterable[Any]) -> Vector:
         array: NDArray[Any] = np.asarray(values if hasattr(values, "dtype") else list(values))
-        if array.dtype.kind not in "iufb":
-            try:
-                if any(isinstance(value, (str, bytes)) for value in array.flat):
-                    raise TypeError("text")
+        if array.dtype.kind == "O" and not any(isinstance(value, (str, bytes)) for value in array.flat):
+            with suppress(TypeError, ValueError):
                 array = array.astype(np.float64)
-            except (TypeError, ValueError):
-                raise InvalidCandidates(
-                    f"Column {self.name!r} holds {array.dtype.name} ({array.flat[0]!r}, …), which is no number: "
-                    "give numbers, or a data frame, whose text columns are read as categories."
-                ) from None
+        if array.dtype.kind not in "iufb" or np.ma.is_masked(values):
+            raise InvalidCandidates(
+                f"Column {self.name!r} holds {array.dtype.name} ({array.flat[0]!r}, …), which is no plain number: give "
+                "numbers, or a data frame, whose text columns are read as categories."
+            )
         array = array.astype(np.float64) + 0.0  # −0.0 and 0.0 are one value
         bad = np.flatnonzero(~np.isfinite(array))
         if bad.size:
             raise InvalidCandidates(
-                f"Column {self.name!r} holds {array[bad[0]]} in row {int(bad[0])} (and in {bad.size - 1} others): "
-                "every feature must be a finite number. Drop such rows, or fill them in."
+                f"Column {self.name!r} holds {array[bad[0]]} in row {int(bad[0])} ({bad.size} such rows in all): every "
+                "feature must be a finite number. Drop such rows, or fill them in."
             )
         return array
 
@@ -67,10 +66,11 @@ class Levels:
 
     def encode(self, values: Iterable[Any]) -> Vector:
         codes = {level: float(code) for code, level in enumerate(self.levels)}
-        try:
-            return np.asarray([codes[value] for value in values], dtype=np.float64)
-        except (KeyError, TypeError) as error:
-            raise UnknownCandidate(
-                f"Column {self.name!r} has no level {error.args[0]!r}: its levels are "
-                f"{', '.join(repr(level) for level in self.levels[:20])}{', …' if len(self.levels) > 20 else ''}."
-            ) from None
+        given = list(values)
+        for value in given:
+            if not isinstance(value, Hashable) or value not in codes:
+                raise UnknownCandidate(
+                    f"Column {self.name!r} has no level {value!r}: its levels are "
+                    f"{', '.join(repr(level) for level in self.levels[:20])}{', …' if len(self.levels) > 20 else ''}."
+                )
+        return np.asarray([codes[value] for value in given], dtype=np.float64)

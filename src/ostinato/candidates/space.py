@@ -27,6 +27,9 @@ class Parameter(Protocol):
     """One named dimension: its values, and how they become numbers."""
 
     @property
+    def size(self) -> int: ...
+
+    @property
     def values(self) -> tuple[Any, ...]: ...
 
     def codec(self, name: str) -> Codec: ...
@@ -51,12 +54,15 @@ class Float:
             whole("count", self.count, 2)
 
     @property
+    def size(self) -> int:
+        return int(self.count or 0) if self.step is None else floor((self.high - self.low) / self.step + 1e-9) + 1
+
+    @property
     def values(self) -> tuple[float, ...]:
         if self.step is None:
-            return tuple(float(value) for value in np.linspace(self.low, self.high, self.count or 2))
-        steps = floor((self.high - self.low) / self.step + 1e-9)
+            return tuple(float(value) for value in np.linspace(self.low, self.high, self.size))
         digits = 6 - floor(log10(self.step))  # low + 3·0.1 is meant to be 0.3, not 0.30000000000000004
-        return tuple(round(float(self.low + i * self.step), digits) for i in range(steps + 1))
+        return tuple(round(float(self.low + i * self.step), digits) for i in range(self.size))
 
     def codec(self, name: str) -> Codec:
         return Numbers(name)
@@ -78,6 +84,10 @@ class Integer:
         whole("step", self.step)
 
     @property
+    def size(self) -> int:
+        return len(range(int(self.low), int(self.high) + 1, int(self.step)))
+
+    @property
     def values(self) -> tuple[int, ...]:
         return tuple(range(int(self.low), int(self.high) + 1, int(self.step)))
 
@@ -94,6 +104,7 @@ class _Choice:
         if not levels or len(set(levels)) < len(levels):
             raise InvalidSetting(f"The levels {levels!r} must be at least one, and all different.")
         self.values: tuple[Any, ...] = levels
+        self.size = len(levels)
 
     def codec(self, name: str) -> Codec:
         return Levels(name, self.values, self.ordered)
@@ -132,14 +143,17 @@ class Space:
 
     def where(self, allowed: Callable[[dict[str, Any]], bool]) -> "Space":
         """The same space with one more constraint: a predicate on a candidate, given as a dict."""
+        if not callable(allowed):
+            raise InvalidSetting(
+                f"where({allowed!r}) is no predicate: give a function, as in lambda c: c['temp'] < 50."
+            )
         narrowed = Space(**self.parameters)
         narrowed._constraints = (*self._constraints, allowed)
         return narrowed
 
     def enumerate(self) -> "Enumeration":
         """The table of all allowed combinations; the last parameter varies fastest."""
-        values = {name: parameter.values for name, parameter in self.parameters.items()}
-        total = prod(len(v) for v in values.values())
+        total = prod(parameter.size for parameter in self.parameters.values())
         if total > LARGEST:
             raise InvalidCandidates(
                 f"The space has {total:,} combinations, above the {LARGEST:,} that can be enumerated: use larger steps "

@@ -12,12 +12,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Matrix
+from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.space import Space
 from ostinato.checks import is_whole, shown
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
 from ostinato.kernels import Column
+
+ROUNDING = 1e-9  # of a column's largest value: rows this close to a candidate are that candidate
+TINY = 1e-300
 
 
 class Candidates:
@@ -100,17 +103,22 @@ class Candidates:
         return numbers[0] if as_long_as_a_row else numbers
 
     def find(self, features: Matrix) -> list[int]:
-        """The candidate numbers of rows of features."""
+        """The candidate numbers of rows of features, which may be off by rounding."""
         if self._by_row is None:
             self._by_row = {row.tobytes(): number for number, row in enumerate(self.features)}
-        found = [self._by_row.get(row.tobytes()) for row in features]
-        for row, number in zip(features, found, strict=True):
-            if number is None:
-                raise UnknownCandidate(
-                    f"The row {row.tolist()} is not among the {len(self):,} candidates: only they can be measured. "
-                    "Give an index, or a row exactly as in the table (predict answers for other points)."
-                )
-        return cast("list[int]", found)
+        return [
+            self._by_row[row.tobytes()] if row.tobytes() in self._by_row else self._nearest(row) for row in features
+        ]
+
+    def _nearest(self, row: Vector) -> int:
+        gaps = np.abs(self.features - row) / np.maximum(np.max(np.abs(self.features), axis=0), TINY)
+        number = int(np.argmin(np.max(gaps, axis=1)))
+        if np.max(gaps[number]) <= ROUNDING:
+            return number
+        raise UnknownCandidate(
+            f"The row {row.tolist()} is not among the {len(self):,} candidates: only they can be measured. The nearest "
+            f"is index {self.index_of(number)}, {shown(self[self.index_of(number)])}; predict answers for other points."
+        )
 
     def encode(self, points: Any) -> Matrix:
         """Features of one row or of many, given as the table was: rows, dicts, or a data frame."""
@@ -132,7 +140,7 @@ class Candidates:
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
 
-    def _encode_named(self, named: Mapping[str, Any]) -> Matrix:
+    def _encode_named(self, named: Mapping[Any, Any]) -> Matrix:
         wanted = [codec.column.name for codec in self._codecs]
         missing = [name for name in wanted if name not in named]
         unknown = [name for name in named if name not in wanted]
@@ -141,7 +149,7 @@ class Candidates:
                 f"The columns {', '.join(map(repr, named))} do not match the candidates': "
                 f"{', '.join(map(repr, wanted))} are needed."
             )
-        return np.stack([codec.encode(named[str(codec.column.name)]) for codec in self._codecs], axis=1)
+        return np.stack([codec.encode(named[codec.column.name]) for codec in self._codecs], axis=1)
 
 
 @dataclass(frozen=True)
@@ -169,14 +177,20 @@ def read_candidates(source: Any) -> Candidates:
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
-    frame = nw.from_native(source, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(source, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidCandidates(f"The data frame's column names are not all different: {error}") from None
     if isinstance(frame, nw.DataFrame):
         return _read_frame(frame)  # pyright: ignore[reportUnknownArgumentType]
     return _read_array(source)
 
 
 def _read_array(source: Any) -> Candidates:
-    array = np.asarray(source)
+    try:
+        array = np.ma.asanyarray(source) if np.ma.isMaskedArray(source) else np.asarray(source)
+    except ValueError as error:
+        raise InvalidCandidates(f"The candidates are no table: {error}") from None
     if array.ndim == 1 and array.dtype.kind in "iufb":
         array = array[:, None]
     if array.ndim != 2:
@@ -193,8 +207,8 @@ def _read_array(source: Any) -> Candidates:
 def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
     codecs: list[Codec] = []
     columns: list[NDArray[np.float64]] = []
-    for name in frame.columns:
-        series = frame[name]
+    for place, name in enumerate(frame.columns):
+        series = frame[:, place]
         if series.null_count():
             row = int(np.flatnonzero(series.is_null().to_numpy())[0])
             raise InvalidCandidates(
@@ -231,7 +245,7 @@ def _is_one_row(where: Any) -> bool:
     return isinstance(where, Mapping) or (hasattr(where, "to_dict") and np.ndim(where) == 1)
 
 
-def _named_columns(points: Any) -> Mapping[str, Any] | None:
+def _named_columns(points: Any) -> Mapping[Any, Any] | None:
     """Columns by name, where `points` is a dict, a list of dicts or a data frame; else None."""
     if _is_one_row(points):
         row = cast("Mapping[str, Any]", points if isinstance(points, Mapping) else points.to_dict())
@@ -248,7 +262,7 @@ def _named_columns(points: Any) -> Mapping[str, Any] | None:
     frame: Any = nw.from_native(cast("Any", points), eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         table = cast("nw.DataFrame[Any]", frame)
-        return {name: table[name].to_list() for name in table.columns}
+        return {name: table[:, place].to_list() for place, name in enumerate(table.columns)}
     return None
 
 

@@ -1,6 +1,7 @@
 """`ostinato`: the commands."""
 
 import sys
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -15,7 +16,16 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class PolicyName(StrEnum):
+    """The policies that the demonstration knows."""
+
+    ucb = "ucb"
+    ei = "ei"
+    ts = "ts"
 
 
 def _show_version(value: bool) -> None:
@@ -39,7 +49,9 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the noise and of the run: the same seed, the same run.")
     ] = 0,
-    policy: Annotated[str, typer.Option(help="How candidates are picked: ucb, ei or ts.")] = "ucb",
+    policy: Annotated[
+        PolicyName, typer.Option(case_sensitive=False, help="How candidates are picked.")
+    ] = PolicyName.ucb,
 ) -> None:
     """Optimise a noisy function over a grid of 10,648 candidates, and compare the answer with the truth.
 
@@ -49,7 +61,7 @@ def demo(
 
     Example: [bold]ostinato demo --budget 5000 --policy ei[/bold]
     """
-    report(run(budget, seed, policy), Console())
+    report(run(budget, seed, policy.value), Console())
 
 
 def main() -> None:

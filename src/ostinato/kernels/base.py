@@ -62,10 +62,16 @@ class Kernel(ABC):
         return On(self, names)
 
     def __add__(self, other: "Kernel") -> "Kernel":
-        return Sum(self, other) if isinstance(cast("object", other), Kernel) else NotImplemented
+        if not isinstance(cast("object", other), Kernel):
+            raise InvalidKernel(f"{other!r} cannot be added to a kernel: make it one, Constant(…) or Custom(function).")
+        return Sum(self, other)
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
-        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        if callable(other):
+            raise InvalidKernel(f"{other!r} cannot multiply a kernel: make it one, Custom(function).")
+        return Scaled(self, other)
 
     def __rmul__(self, other: float) -> "Kernel":
         return Scaled(self, other)

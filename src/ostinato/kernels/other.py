@@ -67,7 +67,8 @@ class Custom(Kernel):
         rows = to_numpy(X)
         if self.diagonal is not None:
             return self._checked(self.diagonal(rows), (X.shape[0],), X)
-        return self._checked([self.function(row, row)[0, 0] for row in rows[:, None, :]], (X.shape[0],), X)
+        each = [np.asarray(self.function(row, row), dtype=np.float64).ravel()[0] for row in rows[:, None, :]]
+        return self._checked(each, (X.shape[0],), X)
 
     def _checked(self, values: Any, shape: tuple[int, ...], like: Array) -> Array:
         array = np.asarray(values, dtype=np.float64)
@@ -85,7 +86,7 @@ def as_kernel(kernel: "Kernel | Callable[[Matrix, Matrix], Matrix]") -> Kernel:
     """A kernel stays what it is; any other callable becomes `Custom`."""
     if isinstance(kernel, Kernel):
         return kernel
-    if callable(kernel):
+    if callable(kernel) and not isinstance(kernel, type):
         return Custom(kernel)
     raise InvalidKernel(
         f"kernel={kernel!r} is neither a kernel nor a callable: give for instance "

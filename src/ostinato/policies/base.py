@@ -18,7 +18,7 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     """All that a policy may know: the posterior at the candidates (block by block), and how far the run is.
 
     Variances count measurements still in flight as if they had come; means do not. `top` and `bottom` are the highest
-    and the lowest mean. `counts` and `draw` answer when called.
+    and the lowest mean. `variance` (of one candidate, to the last digit), `counts` and `draw` answer when called.
     """
 
     means: list[Array]
@@ -30,6 +30,7 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     kappa: float
     progress: Progress
     priority: NDArray[np.int64]
+    variance: Callable[[int], float]
     counts: Callable[[], Mapping[int, int]]
     draw: Callable[[], list[Array]]
 

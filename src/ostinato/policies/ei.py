@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
-from ostinato.acquisition import SMALLEST_SD, improvement_slope, log_expected_improvement
+from ostinato.acquisition import improvement_slope, log_expected_improvement, smallest_width
 from ostinato.confidence import Schedule
 from ostinato.policies.base import Belief, Scores
 from ostinato.policies.mini import MiniWithWidth
@@ -27,5 +27,5 @@ class MiniEI(MiniWithWidth):
 
 def _tolerance(belief: Belief, beta: float, mean: float, variance: float) -> float:
     """The resolution of values, as the winner's log EI feels it: its slope is Φ(z)/(β σ h(z))."""
-    width = max(beta * sqrt(variance), SMALLEST_SD * belief.kappa)
+    width = max(beta * sqrt(variance), smallest_width(belief.kappa))
     return belief.resolution(beta) / width * improvement_slope((mean - belief.top) / width)

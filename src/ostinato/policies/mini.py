@@ -53,7 +53,7 @@ class Mini(ABC):
     def propose(self, belief: Belief, limit: int | None = None) -> Proposal:
         scores = self._without_exhausted(self.score(belief), belief)
         candidate = scores.first_best(belief)
-        wanted = self.repeats(belief.at(candidate)[1], float(belief.noise[candidate]))
+        wanted = self.repeats(belief.variance(candidate), float(belief.noise[candidate]))
         allowed = min(wanted, self._allowance(candidate, belief))
         repeats = min(allowed, limit or allowed)
         return Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)

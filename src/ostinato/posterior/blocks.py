@@ -44,22 +44,15 @@ class Block:
         C = self.spread(P)
         return self._without(self._xp.sum(C * C, axis=0))
 
-    def pin(self, candidate: int, mean: float | None, variance: float) -> None:
-        """Set one candidate's numbers from a formula that loses none of their digits."""
-        if mean is not None:
-            self.mean[candidate - self.start] = mean
-        self.variance[candidate - self.start] = variance
+    def fresh_mean(self, factor: Factor) -> Array:
+        return self._prior_mean + self.spread(factor.alpha)
 
-    def refresh_mean(self, factor: Factor) -> None:
-        self.mean = self._prior_mean + self.spread(factor.alpha)
-
-    def refresh_variance(self, factor: Factor) -> None:
+    def fresh_variance(self, factor: Factor) -> Array:
         fresh = self._xp.zeros_like(self.variance)
         for start in range(0, self.size, SWEEP):
             part = slice(start, min(start + SWEEP, self.size))
             fresh[part] = factor.variance(self._cache.columns(part), self.prior_variance[part])
-        self.rounding = 0.0
-        self.variance = self._not_negative(fresh)
+        return self._not_negative(fresh)
 
     def _without(self, decrease: Array) -> Array:
         return self._not_negative(self.variance - decrease)

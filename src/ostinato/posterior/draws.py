@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from ostinato.arrays import Array, Matrix, Vector, from_numpy, to_numpy
+from ostinato.arrays import Array, Matrix, Vector, cholesky, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Sum
 from ostinato.posterior.exact import Posterior
@@ -58,8 +58,12 @@ def square_root(covariance: Matrix) -> Matrix:
     """R with R Rᵀ = covariance, for matrices that may be singular."""
     scale = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     unit = np.where(scale > 0, scale, 1.0)
-    values, vectors = np.linalg.eigh(covariance / unit[:, None] / unit[None, :])
-    return scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    correlation = covariance / unit[:, None] / unit[None, :]
+    root = cholesky(correlation)
+    if root is None:  # singular to working precision
+        values, vectors = np.linalg.eigh(correlation)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return scale[:, None] * root
 
 
 def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:

@@ -22,13 +22,14 @@ from ostinato.posterior.blocks import Block
 from ostinato.posterior.cache import Factored, Rows
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
-from ostinato.posterior.unique import Gain, Unique, rounding_at
+from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 from ostinato.tally import Tally
 
 BLOCK_SIZE = 16_384
 FEW = 64  # epochs between two repairs, at the least
 VARIANCES_EVERY = 16  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
+AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
 PRECISE_UP_TO = 1e11  # κ² n/λ: beyond it float64 cannot hold what was measured
 
 
@@ -59,6 +60,7 @@ class Posterior:
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
+        self._direction: Direction | None = None
 
     @property
     def xp(self) -> Namespace:
@@ -95,13 +97,28 @@ class Posterior:
         z = self.unique.absorb(gain, value - self.prior_mean)
         for block in self.blocks:
             block.condition(gain.p, z)
-        self._block(candidate).pin(candidate, None, gain.variance_after)
-        self._factor = None
+        block = self._block(candidate)
+        block.variance[candidate - block.start] = gain.variance_after
+        self._changed()
         self._repair()
 
     def gain(self, candidate: int, n: int) -> Gain:
         """What n measurements of a candidate would change."""
-        return self.unique.gain(self._slot(candidate), float(self.noise[candidate]) / n)
+        return self.direction(candidate).gain(float(self.noise[candidate]) / n)
+
+    def direction(self, candidate: int, ghost: Unique | None = None) -> Direction:
+        """Where measuring a candidate moves the posterior; with its variance, to the last digit.
+
+        Kept for the next call: what is asked for is likely to be told. A `ghost` counts measurements in flight.
+        """
+        slot = self._slot(candidate)
+        if ghost is not None and ghost is not self.unique:
+            if slot >= ghost.size:
+                ghost.add(self.unique.K[slot : slot + 1, : slot + 1])
+            return ghost.direction(slot)
+        if self._direction is None or self._direction.slot != slot:
+            self._direction = self.unique.direction(slot)
+        return self._direction
 
     def rebuild(self, tally: Tally) -> None:
         """Start again from the facts: the posterior is a function of the tally alone."""
@@ -129,18 +146,20 @@ class Posterior:
         """Unique part and variances as if the pending (candidate, n) had come; the mean waits for their values."""
         if not pending:
             return self.unique, self.variances
-        slots = [self._slot(candidate) for candidate, _ in pending]
+        for candidate, _ in pending:
+            self._slot(candidate)
         ghost = self.unique.fork()
         terms: list[Array] = []
-        for slot, (candidate, n) in zip(slots, pending, strict=True):
-            gain = ghost.gain(slot, float(self.noise[candidate]) / n)
+        for candidate, n in pending:
+            gain = self.direction(candidate, ghost).gain(float(self.noise[candidate]) / n)
             ghost.hallucinate(gain)
             terms.append(gain.p)
         P = self.xp.stack(terms)
         variances = [block.shrunk(P) for block in self.blocks]
-        for slot, (candidate, _) in zip(slots, pending, strict=True):
+        for candidate, _ in pending:
             number = self._number(candidate)
-            variances[number][candidate - self.blocks[number].start] = ghost.variance_at(slot)
+            place = candidate - self.blocks[number].start
+            variances[number][place] = self.direction(candidate, ghost).variance
         return ghost, variances
 
     def warn_where_float64_ends(self) -> None:
@@ -159,9 +178,15 @@ class Posterior:
 
     def covariance_with(self, candidate: int) -> Vector:
         """cov(f(x), f(candidate)) at every candidate x."""
-        gain = self.gain(candidate, 1)
-        scale = np.sqrt(gain.D)
-        return scale * np.concatenate([to_numpy(block.spread(gain.p)) for block in self.blocks])
+        p = self.direction(candidate).p
+        return np.concatenate([to_numpy(block.spread(p)) for block in self.blocks])
+
+    def over_candidates(self) -> tuple[Vector, Vector]:
+        """Mean and variance of f at all candidates: as kept, or computed afresh where counts over noise are large."""
+        means, variances = self.means, self.variances
+        if self.kappa2 * self.unique.heaviest > AFRESH_ABOVE:
+            means, variances = self._fresh_means(), self._fresh_variances()
+        return np.concatenate([to_numpy(m) for m in means]), np.concatenate([to_numpy(v) for v in variances])
 
     def predict(self, points: Matrix) -> tuple[Vector, Vector]:
         """Mean and variance of f at any points (rows of features)."""
@@ -214,7 +239,10 @@ class Posterior:
         self.unique.add(self.kernel(X, self._X))
         for block in self.blocks:
             block.add(X)
-        self._factor = None
+        self._changed()
+
+    def _changed(self) -> None:
+        self._factor = self._direction = None
 
     def _number(self, candidate: int) -> int:
         return bisect_right(self.starts, candidate) - 1
@@ -230,25 +258,37 @@ class Posterior:
         if not (everything or self._since_means >= every):
             return
         self.unique.adopt(self.factor)
+        self._direction = None
         self._since_means = 0
-        for block in self.blocks:
-            block.refresh_mean(self.factor)
-            if everything:
-                block.refresh_variance(self.factor)
+        for block, mean in zip(self.blocks, self._fresh_means(), strict=True):
+            block.mean = mean
         if everything:
-            self._since_variances = 0
-            self._check_positive()
-        self._pin_measured(everything)
+            self._repair_variances()
 
-    def _pin_measured(self, everything: bool) -> None:
-        mean = to_numpy(self.factor.mean_at_measured()) + self.prior_mean
-        variance = to_numpy(self.factor.variance_at_measured())
+    def _repair_variances(self) -> None:
+        self._since_variances = 0
+        for block in self.blocks:
+            block.rounding = 0.0
+        for block, variance in zip(self.blocks, self._fresh_variances(), strict=True):
+            block.variance = variance
+        self._check_positive()
+
+    def _fresh_means(self) -> list[Array]:
+        fresh = [block.fresh_mean(self.factor) for block in self.blocks]
+        return self._pinned(fresh, to_numpy(self.factor.mean_at_measured()) + self.prior_mean)
+
+    def _fresh_variances(self) -> list[Array]:
+        fresh = [block.fresh_variance(self.factor) for block in self.blocks]
+        return self._pinned(fresh, np.maximum(to_numpy(self.factor.variance_at_measured()), 0.0))
+
+    def _pinned(self, blocks: list[Array], at_slots: Vector) -> list[Array]:
+        """With the product forms' numbers at measured candidates, which lose none of their digits."""
         precise = self._precise()
         for candidate, slot in self._slots.items():
             if precise[slot]:
-                block = self._block(candidate)
-                own = max(float(variance[slot]), 0.0) if everything else float(block.variance[candidate - block.start])
-                block.pin(candidate, float(mean[slot]), own)
+                number = self._number(candidate)
+                blocks[number][candidate - self.starts[number]] = float(at_slots[slot])
+        return blocks
 
     def _precise(self) -> NDArray[np.bool_]:
         """Which slots have ℓ ≤ k, so that the product forms at measured candidates are the better ones."""

@@ -5,12 +5,12 @@ Notation, used throughout this package:
     K     (q, q)   k(X, X)
     w     (q,)     weights n_i/λ_i: counts over noise variances; ℓ_i = 1/w_i is the variance of the mean m_i
     m     (q,)     means of the measurements, with the prior mean μ₀ taken off
-    M     (q, q)   (K + diag ℓ)⁻¹ = VᵀV
+    M     (q, q)   (K + diag ℓ)⁻¹
     α     (q,)     M m, so that  mean(x) = μ₀ + k(x, X) α
     k_x   (q, n)   k(X, x) for n points x
 
 With S = diag √w the matrix B = I + S K S = L Lᵀ has no eigenvalue below 1: repeats cannot make it singular, and
-a candidate with no measurement (w = 0) simply drops out. Then V = L⁻¹ S, M = S B⁻¹ S and
+a candidate with no measurement (w = 0) simply drops out. Then M = S B⁻¹ S and
 log det(I + K_t/λ) = log det B = 2 Σ log L_ii, which is what all t measurements would give.
 """
 
@@ -36,11 +36,6 @@ class Factor:
     jitter: float  # the part of the diagonal that had to be added; 0 unless float64 is at its end
 
     @cached_property
-    def V(self) -> Array:
-        xp = namespace_of(self.L)
-        return solve_lower(self.L, xp.eye(self.w.shape[0], dtype=self.w.dtype) * xp.sqrt(self.w)[:, None])
-
-    @cached_property
     def M(self) -> Array:
         S = namespace_of(self.w).sqrt(self.w)
         return S[:, None] * inverse_from_cholesky(self.L) * S[None, :]
@@ -56,15 +51,18 @@ class Factor:
 
     def variance(self, k_x: Array, k_xx: Array) -> Array:
         """k(x, x) − k(x, X) M k(X, x), for the diagonal k_xx."""
-        xp = namespace_of(k_x)
-        T = xp.matmul(self.V, k_x)
-        return k_xx - xp.sum(T * T, axis=0)
+        T = self._whitened(k_x)
+        return k_xx - namespace_of(k_x).sum(T * T, axis=0)
 
     def covariance(self, k_x: Array, k_xx: Array) -> Array:
         """The same for the whole matrix k_xx = k(x, x')."""
+        T = self._whitened(k_x)
         xp = namespace_of(k_x)
-        T = xp.matmul(self.V, k_x)
         return k_xx - xp.matmul(xp.matrix_transpose(T), T)
+
+    def _whitened(self, k_x: Array) -> Array:
+        """T = L⁻¹ S k(X, x), with TᵀT = k(x, X) M k(X, x)."""
+        return solve_lower(self.L, namespace_of(self.w).sqrt(self.w)[:, None] * k_x)
 
     # At a measured candidate with ℓ_i far below k_ii, the differences above lose everything to cancellation.
     # Because M K = I − M diag ℓ, the same numbers are products there:

@@ -11,10 +11,10 @@ because with p scaled by 1/√D and z = (ȳ − μ(x*))/√D the whole update is
     M += p pᵀ      α += z p      mean(x) += z p·k(X, x)      var(x) −= (p·k(X, x))²      log_det += log(D/e)
 
 (For a new x* this is the bordered inverse, for a known one the Sherman–Morrison formula: they are the same.)
-p solves (K + diag ℓ) p = ℓ* e_*, so where counts over noise are large enough for M's own rounding to show, one step
-of refinement against that equation makes p as good as a fresh factorisation would. The terms p pᵀ are held back and
-added to M by one matrix product every FLUSH epochs. This file keeps the q-sized half; `blocks.py` the half that has the
-size of the candidate set.
+p solves (K + diag ℓ) p = ℓ* e_*; one step of refinement against that equation makes it as good as a fresh factorisation
+would, however M has drifted (with smooth kernels M loses digits fast, even at modest counts). The terms p pᵀ are held
+back and added to M by one matrix product every FLUSH epochs. This file keeps the q-sized half; `blocks.py` the half
+that has the size of the candidate set.
 """
 
 from math import log, sqrt
@@ -28,11 +28,23 @@ from ostinato.posterior.factor import Factor, factorise, reciprocal
 FLUSH = 32
 STRIP = 512
 EPSILON = 2.0**-52
-REFINE_ABOVE = 1e6  # k n/λ from which refinement is worth its q² operations
+
+
+class Direction(msgspec.Struct, frozen=True, eq=False):
+    """Where measuring a unique candidate moves the posterior: p, not yet scaled, and its variance v."""
+
+    slot: int
+    p: Array
+    variance: float
+
+    def gain(self, noise: float) -> "Gain":
+        """How far it moves when the measurement (or the mean of several) has this noise variance e."""
+        D = self.variance + noise
+        return Gain(self.slot, self.p / sqrt(D), self.variance, noise, D)
 
 
 class Gain(msgspec.Struct, frozen=True, eq=False):
-    """What measuring one unique candidate would change: p (already over √D), v, e and D = v + e."""
+    """What measuring one unique candidate would change: p (over √D), v, e and D = v + e."""
 
     slot: int
     p: Array
@@ -81,8 +93,8 @@ class Unique:
         self._K[:size, first:size] = self._xp.matrix_transpose(rows)
         self.size = size
 
-    def gain(self, slot: int, noise: float) -> Gain:
-        """What a measurement (or the mean of several) of this noise variance at `slot` would change."""
+    def direction(self, slot: int) -> Direction:
+        """Where a measurement at `slot` would move the posterior."""
         k, l = float(self._K[slot, slot]), float(self._l[slot])
         if 0 < l <= k:
             p = self._refined(l * self._column(slot), slot)
@@ -94,9 +106,7 @@ class Unique:
             p = self._refined(p, slot)
             v = float(self._xp.vecdot(row, p))
         self._check_positive(k, v)
-        v = max(v, 0.0)  # below zero by rounding only: anything more was refused above
-        D = v + noise
-        return Gain(slot, p / sqrt(D), v, noise, D)
+        return Direction(slot, p, max(v, 0.0))  # below zero by rounding only: anything more was refused
 
     def absorb(self, gain: Gain, value: float) -> float:
         """Take in a mean `value` (prior mean off) measured as `gain` foresaw; returns z."""
@@ -127,9 +137,6 @@ class Unique:
         xp = self._xp
         held = self._held[: self._holding, : self.size]
         return xp.matmul(self._M[: self.size, : self.size], b) + xp.matmul(xp.matmul(held, b), held)
-
-    def variance_at(self, slot: int) -> float:
-        return self.gain(slot, 1.0).variance
 
     def restart(self, w: Array, m: Array) -> None:
         """Forget all measurements but these weights and means (all slots)."""
@@ -179,8 +186,6 @@ class Unique:
 
     def _refined(self, p: Array, slot: int) -> Array:
         """One step of iterative refinement of (K + diag ℓ) p = ℓ* e_*."""
-        if self.heaviest * float(self._K[slot, slot]) < REFINE_ABOVE:
-            return p
         residual = self._xp.matmul(self.K, p) + self._l[: self.size] * p
         residual[slot] -= self._l[slot]
         return p - self.times(residual)
@@ -194,7 +199,8 @@ class Unique:
     def _check_positive(self, k: float, v: float) -> None:
         if k >= 0 and v >= 0:
             return
-        if k < 0 or v < -rounding_at(self.size, k * self.heaviest) * k:
+        largest = highest(self._xp.linalg.diagonal(self.K))
+        if k < 0 or v < -rounding_at(self.size, largest * self.heaviest) * largest:
             raise InvalidKernel(
                 f"The kernel is not positive on these candidates: it gives the variance {min(k, v):.3g}. "
                 "Check that k(x, y) is symmetric and a valid covariance."

@@ -1,0 +1,49 @@
+"""Ctrl-C that waits: held while the library works, let through while the user's own code runs."""
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Interrupts:
+    """Within the block Ctrl-C is only noted; within `released()` it raises KeyboardInterrupt as usual.
+
+    So a measurement is taken in whole or not at all, and a second Ctrl-C cannot spoil the result of the first. Outside
+    the main thread, where signals do not arrive, it does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._noted = False
+        self._handler: Any = None
+        self._main = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> "Interrupts":
+        if self._main:
+            self._handler = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._main:
+            signal.signal(signal.SIGINT, self._handler)
+
+    @contextmanager
+    def released(self) -> Generator[None, None, None]:
+        """Let Ctrl-C through, one that was noted before included."""
+        if not self._main:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._handler)
+        try:
+            if self._noted:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._noted = True
