@@ -288,9 +288,9 @@ class Optimizer:
         if abs(feedback.mean - expected) > SURPRISE * spread and not self._surprised:
             self._surprised = True
             notify(
-                f"Measured {feedback.mean:.4g} where {expected:.4g} ± {spread:.2g} was expected of any candidate: others "
-                "are then misjudged. Set mean= to what a typical candidate gives, the kernel's std= to how much values "
-                "vary, and noise_std= to how much repeats do.",
+                f"Measured {feedback.mean:.4g} where {expected:.4g} ± {spread:.2g} was expected of any candidate: the "
+                "others are then misjudged. Set mean= to what a typical candidate gives, the kernel's std= to how much "
+                "values vary, and noise_std= to how much repeats do.",
                 SurprisingMeasurements,
             )
 
