@@ -11,10 +11,10 @@ because with p scaled by 1/√D and z = (ȳ − μ(x*))/√D the whole update is
     M += p pᵀ      α += z p      mean(x) += z p·k(X, x)      var(x) −= (p·k(X, x))²      log_det += log(D/e)
 
 (For a new x* this is the bordered inverse, for a known one the Sherman–Morrison formula: they are the same.)
-p solves (K + diag ℓ) p = ℓ* e_*; one step of refinement against that equation makes it as good as a fresh factorisation
-would, however M has drifted (with smooth kernels M loses digits fast, even at modest counts). The terms p pᵀ are held
-back and added to M by one matrix product every FLUSH epochs. This file keeps the q-sized half; `blocks.py` the half
-that has the size of the candidate set.
+p solves (K + diag ℓ) p = ℓ* e_*. Under smooth kernels M loses digits fast, even at modest counts, so a few rows of that
+equation are tried every time (O(q)); where they do not hold to RESIDUAL of v, one step of refinement (O(q²)) makes p as
+good as a fresh factorisation would. The terms p pᵀ are held back and added to M by one matrix product every FLUSH
+epochs. This file keeps the q-sized half; `blocks.py` the half that has the size of the candidate set.
 """
 
 from math import log, sqrt
@@ -28,6 +28,8 @@ from ostinato.posterior.factor import Factor, factorise, reciprocal
 FLUSH = 32
 STRIP = 512
 EPSILON = 2.0**-52
+PROBES = 8  # rows of p's equation that are tried
+RESIDUAL = 1e-12
 
 
 class Direction(msgspec.Struct, frozen=True, eq=False):
@@ -96,15 +98,11 @@ class Unique:
     def direction(self, slot: int) -> Direction:
         """Where a measurement at `slot` would move the posterior."""
         k, l = float(self._K[slot, slot]), float(self._l[slot])
-        if 0 < l <= k:
-            p = self._refined(l * self._column(slot), slot)
-            v = l * (1 - float(p[slot]))
-        else:
-            row = self._K[slot, : self.size]
-            p = -self.times(row)
-            p[slot] += 1
-            p = self._refined(p, slot)
-            v = float(self._xp.vecdot(row, p))
+        p = l * self._column(slot) if 0 < l <= k else self._subtracted(slot)
+        v = self._variance(p, slot)
+        if self._misses(p, slot) > RESIDUAL * v:
+            p = p - self.times(self._residual(p, slot, slice(0, self.size)))
+            v = self._variance(p, slot)
         self._check_positive(k, v)
         return Direction(slot, p, max(v, 0.0))  # below zero by rounding only: anything more was refused
 
@@ -184,11 +182,32 @@ class Unique:
         held = self._held[: self._holding, : self.size]
         return self._M[slot, : self.size] + self._xp.matmul(held[:, slot], held)
 
-    def _refined(self, p: Array, slot: int) -> Array:
-        """One step of iterative refinement of (K + diag ℓ) p = ℓ* e_*."""
-        residual = self._xp.matmul(self.K, p) + self._l[: self.size] * p
-        residual[slot] -= self._l[slot]
-        return p - self.times(residual)
+    def _subtracted(self, slot: int) -> Array:
+        """e_* − M K_*."""
+        p = -self.times(self._K[slot, : self.size])
+        p[slot] += 1
+        return p
+
+    def _variance(self, p: Array, slot: int) -> float:
+        """v = ℓ* (1 − p_*) where that is a product, and p · K_* otherwise."""
+        l = float(self._l[slot])
+        if 0 < l <= float(self._K[slot, slot]):
+            return l * (1 - float(p[slot]))
+        return float(self._xp.vecdot(self._K[slot, : self.size], p))
+
+    def _misses(self, p: Array, slot: int) -> float:
+        """By how much p misses its equation, in a few rows."""
+        rows = slice(slot % PROBES, self.size, max(1, self.size // PROBES))
+        return highest(self._xp.abs(self._residual(p, slot, rows)))
+
+    def _residual(self, p: Array, slot: int, rows: slice) -> Array:
+        """Some rows of (K + diag ℓ) p − ℓ* e_*; unmeasured candidates have no equation."""
+        l = self._l[rows]
+        residual = self._xp.matmul(self._K[rows, : self.size], p) + l * p[rows]
+        place, within = divmod(slot - rows.start, rows.step or 1)
+        if within == 0 and 0 <= place < residual.shape[0]:
+            residual[place] -= self._l[slot]
+        return self._xp.where(l > 0, residual, self._xp.zeros_like(residual))
 
     def _mean_at(self, slot: int) -> float:
         l = float(self._l[slot])
