@@ -7,11 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 
 from rich.console import Console
 
-from benchmarks.problem import Problem, Row
+from benchmarks.problem import Problem, Row, epochs_of
 
 
 def run(console: Console) -> Iterator[Row]:
@@ -38,15 +37,7 @@ def measure(steps: int, kind: str) -> dict[str, float]:
     before = peak()
     problem = Problem()
     opt = problem.optimizer(as_grid=kind == "grid")
-    seconds = 0.0
-    while opt.steps < steps:
-        start = perf_counter()
-        batch = opt.ask(limit=steps - opt.steps)
-        seconds += perf_counter() - start
-        values = problem.measure(batch.index, batch.repeats)
-        start = perf_counter()
-        opt.tell(batch, values)
-        seconds += perf_counter() - start
+    seconds = sum(seconds for _, seconds in epochs_of(problem, opt, steps))
     return {"megabytes": peak() - before, "seconds": seconds, "epochs": opt.epochs, "q": opt.unique}
 
 

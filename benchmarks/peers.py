@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.naive import LetterOfThePaper, Naive, ScikitLearn
-from benchmarks.problem import STEPS, Problem, Row
+from benchmarks.problem import STEPS, Problem, Row, epochs_of
 
 
 def run(console: Console) -> Iterator[Row]:
@@ -33,17 +33,8 @@ def run(console: Console) -> Iterator[Row]:
 def ours(*, as_grid: bool = True) -> tuple[float, list[tuple[int, int]], int]:
     problem = Problem()
     opt = problem.optimizer(as_grid=as_grid)
-    seconds, choices = 0.0, []
-    while opt.steps < STEPS:
-        start = perf_counter()
-        batch = opt.ask(limit=STEPS - opt.steps)
-        seconds += perf_counter() - start
-        values = problem.measure(batch.index, batch.repeats)
-        start = perf_counter()
-        opt.tell(batch, values)
-        seconds += perf_counter() - start
-        choices.append((batch.index, batch.repeats))
-    return seconds, choices, opt.unique
+    epochs = list(epochs_of(problem, opt, STEPS))
+    return sum(seconds for _, seconds in epochs), [(batch.index, batch.repeats) for batch, _ in epochs], opt.unique
 
 
 def naive(peer: type[Naive]) -> tuple[float, list[tuple[int, int]]]:

@@ -5,11 +5,13 @@ exploration, so that several hundred different candidates are measured in 5,000 
 the prior.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
-from ostinato import MiniUCB, Optimizer
+from ostinato import Batch, MiniUCB, Optimizer
 from ostinato.demo import grid
 from ostinato.kernels import RBF
 from ostinato.posterior.draws import prior_draw
@@ -22,12 +24,12 @@ SEED = 2
 
 @dataclass(frozen=True)
 class Row:
-    """One figure, and what was wanted of it."""
+    """One figure, and what was wanted of it. `ok` is None where nothing was."""
 
     what: str
     measured: str
     wanted: str
-    ok: bool
+    ok: bool | None
 
 
 class Problem:
@@ -51,3 +53,15 @@ class Problem:
             seed=0,
             block_size=None if as_grid else len(self.X),
         )
+
+
+def epochs_of(problem: Problem, opt: Optimizer, steps: int) -> Iterator[tuple[Batch, float]]:
+    """Run to `steps` measurements; for every epoch its batch, and the seconds of ask and tell (not the function's)."""
+    while opt.steps < steps:
+        start = perf_counter()
+        batch = opt.ask(limit=steps - opt.steps)
+        asked = perf_counter() - start
+        values = problem.measure(batch.index, batch.repeats)
+        start = perf_counter()
+        opt.tell(batch, values)
+        yield batch, asked + perf_counter() - start
