@@ -10,7 +10,7 @@ demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
 	@$(BIN)/ostinato demo
 
 test: $(VENV)/.tests  ## the tests
-	$(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 check: $(VENV)/.checks  ## format, lint, types, import layers
 	$(BIN)/ruff format --check .

@@ -135,6 +135,7 @@ def test_what_names_one_candidate_and_what_names_several():
     assert whole.named_by([[1, 2], [3, 0]]) == [1, 3]
     with pytest.raises(UnknownCandidate, match="may be a row or 2 indices"):
         whole.named_by([1, 2])
+    assert whole.named_by([0, 1]) == [0, 1]  # there is no such row
     one_column = read_candidates(np.array([[3], [2], [1], [0]]))
     assert one_column.named_by(one_column[1]) == 1  # what ask gives can be observed
     assert one_column.named_by([1, 2, 3]) == [1, 2, 3]

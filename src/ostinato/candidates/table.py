@@ -90,34 +90,48 @@ class Candidates:
         return self.find(self.encode(where))
 
     def _named_by_flat(self, flat: NDArray[Any], *, certain: bool) -> int | list[int]:
+        """`certain` says that a sequence as long as a row is one, as the arrays that `ask` gives are."""
         whole = flat.dtype.kind in "iu"
         as_long_as_a_row = not self._named and len(flat) == len(self._codecs)
         if whole and not as_long_as_a_row:
             return [self.number_of(index) for index in flat]
+        rows = self.encode(flat)
         if whole and not certain and np.all((flat >= 0) & (flat < self.rows)):
+            if self._lookup(rows[0]) is None:
+                return [self.number_of(index) for index in flat]
             raise UnknownCandidate(
                 f"{flat.tolist()} may be a row or {len(flat)} indices: give a row as an array, "
                 f"np.array({flat.tolist()}), and indices one at a time."
             )
-        numbers = self.find(self.encode(flat))
+        numbers = self.find(rows)
         return numbers[0] if as_long_as_a_row else numbers
 
     def find(self, features: Matrix) -> list[int]:
         """The candidate numbers of rows of features, which may be off by rounding."""
-        if self._by_row is None:
-            self._by_row = {row.tobytes(): number for number, row in enumerate(self.features)}
-        return [
-            self._by_row[row.tobytes()] if row.tobytes() in self._by_row else self._nearest(row) for row in features
-        ]
+        return [self._found(row, self._lookup(row)) for row in features]
 
-    def _nearest(self, row: Vector) -> int:
-        gaps = np.abs(self.features - row) / np.maximum(np.max(np.abs(self.features), axis=0), TINY)
-        number = int(np.argmin(np.max(gaps, axis=1)))
-        if np.max(gaps[number]) <= ROUNDING:
+    def _lookup(self, row: Vector) -> int | None:
+        if self._by_row is None:
+            self._by_row = {candidate.tobytes(): number for number, candidate in enumerate(self.features)}
+        number = self._by_row.get(row.tobytes())
+        if number is None:
+            nearest, gap = self._nearest(row)
+            number = nearest if gap <= ROUNDING else None
+        return number
+
+    def _nearest(self, row: Vector) -> tuple[int, float]:
+        """The nearest candidate, and how far it is in units of the columns' largest values."""
+        gaps = np.max(np.abs(self.features - row) / np.maximum(np.max(np.abs(self.features), axis=0), TINY), axis=1)
+        number = int(np.argmin(gaps))
+        return number, float(gaps[number])
+
+    def _found(self, row: Vector, number: int | None) -> int:
+        if number is not None:
             return number
+        index = self.index_of(self._nearest(row)[0])
         raise UnknownCandidate(
             f"The row {row.tolist()} is not among the {len(self):,} candidates: only they can be measured. The nearest "
-            f"is index {self.index_of(number)}, {shown(self[self.index_of(number)])}; predict answers for other points."
+            f"is index {index}, {shown(self[index])}; predict answers for other points."
         )
 
     def encode(self, points: Any) -> Matrix:
