@@ -161,3 +161,17 @@ def test_progress_goes_to_the_terminal_where_asked_for(capsys):
     assert shown.out == ""
     ostinato.optimize(make_f(), X, budget=100, **SETTINGS)
     assert capsys.readouterr().err == ""
+
+
+def test_a_users_seed_of_pythons_random_is_left_alone():
+    """The first call in a process and the second see the same numbers."""
+    script = """
+import random, numpy as np, ostinato
+from ostinato.kernels import RBF
+def run():
+    random.seed(0)
+    f = lambda x: random.random()
+    return ostinato.optimize(f, np.arange(5.0), budget=20, kernel=RBF(1.0), noise_std=0.3, seed=0)
+assert run().best.mean == run().best.mean
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -301,6 +301,20 @@ def test_measurements_far_from_the_prior_are_remarked_on_once():
     assert opt.steps == 2
 
 
+def test_noise_that_repeats_contradict_is_remarked_on_once():
+    opt = make(noise_std=0.1, policy=MiniUCB(3.0))
+    values = TRUTH + 0.5 * np.random.default_rng(0).standard_normal((30, 25))
+    with pytest.warns(SurprisingMeasurements, match=r"differ \d.* times as much as noise_std") as caught:
+        run_with(opt, values)
+    assert len(caught) == 1
+
+
+def run_with(opt, values):
+    for _ in range(40):
+        batch = opt.ask(limit=30)
+        opt.tell(batch, values[: batch.repeats, batch.index])
+
+
 def test_the_precision_warning_comes_after_the_feedback_is_safe():
     opt = make(noise_std=1e-3)
     with pytest.warns(LimitedPrecision):

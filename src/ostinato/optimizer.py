@@ -28,6 +28,7 @@ from ostinato.tally import Statistics, Tally
 
 JOINT = 5_000  # points whose covariance matrix is made
 SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
+NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 
 
@@ -78,7 +79,9 @@ class Optimizer:
         self._tally = Tally()
         self._ledger = Ledger()
         self._log_det_0 = 0.0
-        self._surprised = False
+        self._surprised = self._contradicted = False
+        self._scatter = np.zeros(2)  # degrees of freedom of the repeats, and their squares over the noise
+        self._chances: dict[tuple[int, int], float] = {}
 
     # What was done so far
 
@@ -170,6 +173,7 @@ class Optimizer:
         self._ledger.told(lease, feedback.n)
         self._posterior.warn_where_float64_ends()
         self._warn_of_surprise(lease.candidate, feedback)
+        self._warn_of_noise(lease.candidate, feedback)
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -294,6 +298,19 @@ class Optimizer:
                 SurprisingMeasurements,
             )
 
+    def _warn_of_noise(self, candidate: int, feedback: Statistics) -> None:
+        """One warning, when the repeats within batches differ by far more than the noise that was given."""
+        noise = float(self._posterior.noise[candidate])
+        self._scatter = self._scatter + np.array([feedback.n - 1, feedback.squares / noise])
+        freedom, squares = self._scatter
+        if freedom >= ENOUGH and squares > NOISIER**2 * freedom and not self._contradicted:
+            self._contradicted = True
+            notify(
+                f"Repeats of one candidate differ {sqrt(squares / freedom):.3g} times as much as noise_std says, so "
+                "that intervals are far too narrow. Give their standard deviation as noise_std.",
+                SurprisingMeasurements,
+            )
+
     def _counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""
         told = {candidate: statistics.n for candidate, statistics in self._tally}
@@ -309,8 +326,12 @@ class Optimizer:
         return number, mean, sqrt(variance)
 
     def _chance(self, number: int) -> float:
-        rng = np.random.default_rng((int(self._priority[0]), self.steps))  # its own: asking does not disturb the run
-        return chance_of_being_best(self._posterior, number, rng)
+        """Computed once for what is known now; by draws of its own, so that asking does not disturb the run."""
+        key = (self.steps, number)
+        if key not in self._chances:
+            rng = np.random.default_rng((int(self._priority[0]), self.steps))
+            self._chances = {key: chance_of_being_best(self._posterior, number, rng)}
+        return self._chances[key]
 
     def _draw(self, rng: np.random.Generator) -> list[Array]:
         return draw(self._posterior, self._prior, self._posterior.unique, rng)

@@ -5,6 +5,12 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TypeAlias
 
+# Imported here and not when first needed: rich draws from Python's global `random` when it is imported, and would
+# change the numbers of a user who has seeded it before calling optimize.
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+
 from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
 
@@ -19,10 +25,6 @@ def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Gen
 
     Where nobody looks it draws nothing.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.table import Column
-
     console = Console(stderr=True)
     if not (console.is_terminal if show is None else show):
         yield lambda _: None

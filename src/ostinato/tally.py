@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ostinato.checks import is_whole, number, shown
 from ostinato.errors import InvalidFeedback
 
-LARGEST = 1e150  # of a measurement, so that its square is finite
+LARGEST = 1e100  # of a measurement, so that squares and sums of them are finite
 MOST = 10**15  # measurements told at once, so that float64 counts them exactly
 
 
@@ -47,7 +47,7 @@ class Statistics(msgspec.Struct, frozen=True):
             mean = float(y.sum()) / n
             deviations = y - mean
             statistics = cls(n, mean, float(deviations @ deviations))
-        if not isfinite(statistics.squares):
+        if not (isfinite(statistics.squares) and abs(mean) <= LARGEST):
             _explain(y)
         return statistics
 
@@ -68,7 +68,9 @@ class Statistics(msgspec.Struct, frozen=True):
         if not (isfinite(std) and std >= 0):
             raise InvalidFeedback(f"std={std!r} is not a standard deviation: give a finite number, 0 or more.")
         if abs(mean) > LARGEST or std > LARGEST:
-            raise InvalidFeedback(f"mean={mean!r}, std={std!r} overflow when squared: rescale to below {LARGEST:g}.")
+            raise InvalidFeedback(
+                f"mean={mean!r}, std={std!r} are too large to compute with: rescale to below {LARGEST:g}."
+            )
         return cls(int(n), float(mean), (int(n) - 1) * float(std) ** 2)
 
 
@@ -127,5 +129,5 @@ def _explain(y: NDArray[np.float64]) -> NoReturn:
             "measurements out (a batch may be answered in part), then tell the rest."
         )
     raise InvalidFeedback(
-        f"The measurements reach {np.max(np.abs(y)):g} and overflow when squared: rescale to below {LARGEST:g}."
+        f"The measurements reach {np.max(np.abs(y)):g}, too large to compute with: rescale to below {LARGEST:g}."
     )

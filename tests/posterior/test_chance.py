@@ -7,6 +7,7 @@ from scipy.stats import norm
 from ostinato.kernels import RBF, Constant
 from ostinato.posterior import Posterior
 from ostinato.posterior.chance import chance_of_being_best
+from ostinato.posterior.draws import draw, prior_draw
 
 
 def test_two_independent_candidates():
@@ -21,6 +22,19 @@ def test_thousands_of_independent_candidates_all_count():
     posterior.condition(7, 1, 3.0)
     chance = chance_of_being_best(posterior, 7, np.random.default_rng(0))
     assert chance == pytest.approx(norm.cdf(3.0) ** 4999, abs=0.002)
+
+
+def test_thousands_of_neighbours_stand_for_each_other():
+    axis = np.linspace(0, 1, 61)
+    grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    posterior = Posterior(grid, RBF(0.3), np.full(len(grid), 1.0))
+    for row in (0, 500, 2000, 3700):
+        posterior.condition(row, 3, 1.0)
+    rng, prior = np.random.default_rng(0), prior_draw(posterior.kernel, grid)
+    draws = np.stack([draw(posterior, prior, posterior.unique, rng)[0] for _ in range(4000)])
+    top = int(np.argmax(np.bincount(np.argmax(draws, axis=1), minlength=len(grid))))
+    share = np.mean(np.argmax(draws, axis=1) == top)
+    assert chance_of_being_best(posterior, top, rng) == pytest.approx(share, abs=0.03)
 
 
 def test_candidates_that_are_the_same_are_not_better():

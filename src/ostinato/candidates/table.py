@@ -183,7 +183,12 @@ class FrameRows:
     frame: "nw.DataFrame[Any]"
 
     def __call__(self, index: int) -> dict[str, Any]:
-        return dict(zip(self.frame.columns, self.frame.row(index), strict=True))
+        return {name: _plain(value) for name, value in zip(self.frame.columns, self.frame.row(index), strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars as Python's own."""
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
 def read_candidates(source: Any) -> Candidates:
