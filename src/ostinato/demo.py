@@ -80,9 +80,15 @@ def report(demonstration: Demonstration, console: Console) -> None:
     best, optimum = result.best, int(np.argmax(truth))
     low, high = best.interval
     answer = Table(
-        "", "candidate", "true value", "estimated value", box=SIMPLE_HEAD, header_style="bold", padding=(0, 1)
+        "",
+        "candidate",
+        "true value",
+        f"estimate ({best.level:.0%})",
+        box=SIMPLE_HEAD,
+        header_style="bold",
+        padding=(0, 1),
     )
-    estimate = f"{best.mean:.3f} ({best.level:.0%}: {low:.3f} to {high:.3f})"
+    estimate = f"{best.mean:.3f}, {low:.3f} to {high:.3f}"
     answer.add_row("recommended", _shown(best.candidate), f"{truth[best.index]:.3f}", estimate)
     answer.add_row("true optimum", _shown(demonstration.grid[optimum]), f"{truth[optimum]:.3f}", "")
     facts = Table.grid(padding=(0, 2))

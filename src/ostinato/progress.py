@@ -57,7 +57,4 @@ def describe(optimizer: Optimizer) -> str:
     if optimizer.unique == 0:
         return ""
     _, mean, std = optimizer.leader()
-    return (
-        f" · best {mean:.4g} ± {Z95 * std:.2g} · {counted(optimizer.epochs, 'epoch')} · "
-        f"{counted(optimizer.unique, 'candidate')}"
-    )
+    return f" · best {mean:.4g} ± {Z95 * std:.2g} · {counted(optimizer.epochs, 'epoch')} · {optimizer.unique:,} unique"
