@@ -299,6 +299,8 @@ def test_measurements_far_from_the_prior_are_remarked_on_once():
     assert caught[0].filename == __file__  # it points at the user's own line
     opt.tell(opt.ask(limit=1), [100.0])
     assert opt.steps == 2
+    with pytest.warns(SurprisingMeasurements):
+        make().observe([3, 4, 5], [0.0, 50.0, 0.0])
 
 
 def test_noise_that_repeats_contradict_is_remarked_on_once():

@@ -12,29 +12,30 @@ class Interrupts:
     """Within the block Ctrl-C is only noted; within `released()` it raises KeyboardInterrupt as usual.
 
     So a measurement is taken in whole or not at all, and a second Ctrl-C cannot spoil the result of the first. Outside
-    the main thread, where signals do not arrive, it does nothing.
+    the main thread, where signals do not arrive, and where Ctrl-C is ignored, it does nothing.
     """
 
     def __init__(self) -> None:
         self._noted = False
         self._handler: Any = None
-        self._main = threading.current_thread() is threading.main_thread()
+        in_main = threading.current_thread() is threading.main_thread()
+        self._active = in_main and callable(signal.getsignal(signal.SIGINT))
 
     def __enter__(self) -> "Interrupts":
-        if self._main:
+        if self._active:
             self._handler = signal.signal(signal.SIGINT, self._note)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._main:
+        if self._active:
             signal.signal(signal.SIGINT, self._handler)
 
     @contextmanager
     def released(self) -> Generator[None, None, None]:
         """Let Ctrl-C through, one that was noted before included."""
-        if not self._main:
+        if not self._active:
             yield
             return
         signal.signal(signal.SIGINT, self._handler)

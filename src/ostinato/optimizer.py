@@ -171,9 +171,7 @@ class Optimizer:
             )
         self._take_in({lease.candidate: feedback})
         self._ledger.told(lease, feedback.n)
-        self._posterior.warn_where_float64_ends()
-        self._warn_of_surprise(lease.candidate, feedback)
-        self._warn_of_noise(lease.candidate, feedback)
+        self._remark({lease.candidate: feedback})
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -196,12 +194,13 @@ class Optimizer:
         named = self._table.named_by(candidate)
         if isinstance(named, int) or len(named) == 1:
             number = named if isinstance(named, int) else named[0]
-            self._take_in({number: _statistics(values, n, mean, std)})
+            feedback = {number: _statistics(values, n, mean, std)}
         elif values is None:
             raise InvalidFeedback(f"Statistics are told for one candidate at a time, and {len(named)} were given.")
         else:
-            self._take_in(_one_value_each(named, values))
-        self._posterior.warn_where_float64_ends()
+            feedback = _one_value_each(named, values)
+        self._take_in(feedback)
+        self._remark(feedback)
 
     # Answers
 
@@ -284,6 +283,13 @@ class Optimizer:
             raise
         for candidate, statistics in turned.items():
             self._tally.add(candidate, statistics)
+
+    def _remark(self, feedback: Mapping[int, Statistics]) -> None:
+        """Warnings, each at most once in a run; last of all, when the feedback is safe."""
+        self._posterior.warn_where_float64_ends()
+        for candidate, statistics in feedback.items():
+            self._warn_of_surprise(candidate, statistics)
+            self._warn_of_noise(candidate, statistics)
 
     def _warn_of_surprise(self, candidate: int, feedback: Statistics) -> None:
         """One warning, when a measurement is far from anything that prior mean and kernel allow for."""

@@ -170,6 +170,18 @@ def test_is_a_function_of_the_tally_alone(history):
         assert other.log_det == pytest.approx(forward.log_det, abs=1e-8)
 
 
+def test_a_rebuild_forgets_what_was_computed_before_it():
+    posterior = Posterior(np.arange(3.0)[:, None], RBF(), np.full(3, 0.1))
+    tally = Tally()
+    for value in (1.0, -2.0):
+        for row in range(3):
+            tally.add(row, Statistics(5, value))
+        posterior.rebuild(tally)
+        kept, fresh = posterior.means[0], posterior.predict(posterior.features)[0]  # predict keeps a factorisation
+        assert kept == pytest.approx(fresh, abs=1e-12)
+    assert kept[0] == pytest.approx(-0.5, abs=0.1)
+
+
 def test_ten_to_the_five_epochs_do_not_drift():
     rng = np.random.default_rng(3)
     X = rng.uniform(-3, 3, (500, 2))

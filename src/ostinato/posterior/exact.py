@@ -3,8 +3,8 @@
     condition(candidate, n, mean)      one epoch: O(|A|(q + d) + q²), whether the candidate is new or known
     rebuild(tally)                     from the facts alone: O(|A| q² + q³)
 
-Rounding drifts over many epochs, so a fresh factorisation checks and repairs the state on a schedule whose cost stays
-around a hundredth of the run's: the q-sized part and the means every q epochs, the variances every 16 q.
+Rounding drifts over many epochs, so a fresh factorisation repairs the state on a schedule that costs a few hundredths
+of the run: the q-sized part and the means every q epochs, the variances every 16 q.
 """
 
 from bisect import bisect_right
@@ -55,7 +55,7 @@ class Posterior:
             raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
-        self._measured = np.zeros(0, dtype=np.int64)
+        self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
         self._since_means = self._since_variances = 0
         self._jitter = 0.0
         self._warned = False
@@ -77,11 +77,6 @@ class Posterior:
     @property
     def variances(self) -> list[Array]:
         return [block.variance for block in self.blocks]
-
-    @property
-    def measured(self) -> NDArray[np.int64]:
-        """The candidates in slots, in their order."""
-        return self._measured
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance of f at one candidate."""
@@ -131,6 +126,7 @@ class Posterior:
             w[slot] = statistics.n / self.noise[candidate]
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
+        self._changed()
         self._repair(everything=True)
 
     def restarted(self, tally: Tally) -> "Posterior":
@@ -225,7 +221,7 @@ class Posterior:
     @property
     def _X(self) -> Array:
         """Features of the candidates in slots."""
-        return from_numpy(self.xp, self.features[self._measured])
+        return from_numpy(self.xp, self.features[self.measured])
 
     def _slot(self, candidate: int) -> int:
         if candidate not in self._slots:
@@ -235,7 +231,7 @@ class Posterior:
     def _add(self, candidates: list[int]) -> None:
         X = from_numpy(self.xp, self.features[candidates])
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
-        self._measured = np.append(self._measured, candidates)
+        self.measured = np.append(self.measured, candidates)
         self.unique.add(self.kernel(X, self._X))
         for block in self.blocks:
             block.add(X)

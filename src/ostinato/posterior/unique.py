@@ -137,11 +137,9 @@ class Unique:
         return xp.matmul(self._M[: self.size, : self.size], b) + xp.matmul(xp.matmul(held, b), held)
 
     def restart(self, w: Array, m: Array) -> None:
-        """Forget all measurements but these weights and means (all slots)."""
-        factor = factorise(self.K, w, m)  # which may refuse the kernel: nothing has changed yet
+        """Forget all measurements but these weights and means (all slots); to be followed by `adopt`."""
         self._w[: self.size], self._l[: self.size], self._m[: self.size] = w, reciprocal(w), m
         self.heaviest = highest(w) if self.size else 0.0
-        self.adopt(factor)
 
     def factor(self) -> Factor:
         """A fresh factorisation of what was measured."""
