@@ -3,8 +3,9 @@
     condition(candidate, n, mean)      one epoch: O(|A|(q + d) + q²), whether the candidate is new or known
     rebuild(tally)                     from the facts alone: O(|A| q² + q³)
 
-Rounding drifts over many epochs, so a fresh factorisation repairs the state on a schedule: the q-sized part and the means
-every q epochs, the variances every 64 q. That is 3% of a long run at q = 300, and 8% on grids, where epochs are cheap.
+Rounding drifts over many epochs, so a fresh factorisation repairs the state on a schedule: the q-sized part and the
+means every q epochs, the variances every 64 q. That is 3% of a long run at q = 300, and 8% on grids, where epochs are
+cheap.
 """
 
 from bisect import bisect_right
