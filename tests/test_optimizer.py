@@ -27,11 +27,28 @@ from ostinato.errors import (
     UnknownCandidate,
 )
 from ostinato.kernels import RBF, Constant, Hamming
+from ostinato.policies import (
+    BBKB,
+    BKB,
+    GPBTS,
+    GPBUCB,
+    GPEI,
+    GPTS,
+    GPUCB,
+    EpsilonGreedy,
+    RareEI,
+    RareTS,
+    RareUCB,
+    Uniform,
+)
 from reference import scikit_learn
 
 X = np.random.default_rng(7).uniform(-2, 2, (25, 2))
 TRUTH = np.sin(X[:, 0]) + np.cos(X[:, 1])
-POLICIES = [MiniUCB(1.3), MiniEI(1.3), MiniTS(1.3)]
+POLICIES = [
+    *(MiniUCB(1.3), MiniEI(1.3), MiniTS(1.3), GPUCB(), GPEI(), GPTS(), RareUCB(), RareEI(), RareTS()),
+    *(GPBUCB(1.3), GPBTS(1.3), BKB(), BBKB(1.3), BBKB(1.3, rule="local"), EpsilonGreedy(), Uniform()),
+]
 
 
 def make(**settings):

@@ -6,10 +6,11 @@ from pathlib import Path
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_readmes_code_runs(capsys):
+def test_the_readmes_code_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some of it writes files
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert len(blocks) >= 6
-    namespace = {}
+    namespace = {"__name__": "__main__"}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)
     printed = capsys.readouterr().out

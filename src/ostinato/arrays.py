@@ -14,6 +14,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_namespace
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotri
 from scipy.spatial.distance import cdist
 
@@ -81,6 +82,14 @@ def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
         trans = "T" if transposed else "N"
         return cast("Any", solve_triangular)(L, b, lower=True, trans=trans, check_finite=False)
     return xp.linalg.solve(xp.matrix_transpose(L) if transposed else L, b)
+
+
+def transposed_times(L: Any, X: Any) -> Any:
+    """Lᵀ X for a lower-triangular L; X may be overwritten."""
+    xp = namespace_of(L)
+    if not is_numpy(xp) or X.ndim == 1:
+        return xp.matmul(xp.matrix_transpose(L), X)
+    return dtrmm(1.0, L.T, X.T, side=1, lower=0, trans_a=1, overwrite_b=1).T
 
 
 def inverse_from_cholesky(L: Array) -> Array:

@@ -30,6 +30,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.rounds = 0
         self.epochs = 0
         self.switches = 0
         self.full = self.capped = self.truncated = self.cut_short = 0

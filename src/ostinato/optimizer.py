@@ -9,17 +9,18 @@ from math import sqrt
 from typing import Any, Literal, cast
 
 import numpy as np
+from msgspec.structs import replace
 from scipy.special import ndtri
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, highest, lowest, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, lowest, to_numpy
 from ostinato.candidates import read_candidates
 from ostinato.checks import finite, fraction, whole
 from ostinato.confidence import Progress
 from ostinato.errors import InvalidFeedback, InvalidSetting, NothingMeasured, SurprisingMeasurements, notify
 from ostinato.kernels import Kernel
 from ostinato.ledger import Ledger
-from ostinato.policies import Belief, MiniUCB, Policy
-from ostinato.posterior import Posterior
+from ostinato.policies import Belief, MiniUCB, Policy, Proposal
+from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.chance import chance_of_being_best
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
 from ostinato.records import Batch, Best, Certificate, Prediction
@@ -68,7 +69,7 @@ class Optimizer:
         self._rng = generator(self.seed)
         self._priority = self._rng.permutation(len(self._table))
         self._answers = self._rng.spawn(1)[0]
-        self._posterior = Posterior(
+        self._model: Model = getattr(self.policy, "model", Posterior)(
             self._table.features,
             checked_kernel(kernel, self._table),
             noise_variances(noise_std, self._table),
@@ -76,6 +77,8 @@ class Optimizer:
             xp=xp,
             block_size=None if block_size is None else whole("block_size", block_size),
         )
+        self._exact: Posterior | None = None
+        self._round: list[Proposal] = []
         self._tally = Tally()
         self._ledger = Ledger()
         self._log_det_0 = 0.0
@@ -94,6 +97,11 @@ class Optimizer:
     def epochs(self) -> int:
         """Batches that were answered, in full or in part."""
         return self._ledger.epochs
+
+    @property
+    def rounds(self) -> int:
+        """Decisions: rounds of one batch or several, asked for without learning anything in between."""
+        return self._ledger.rounds
 
     @property
     def switches(self) -> int:
@@ -122,7 +130,7 @@ class Optimizer:
         if per_batch is None:
             return None
         ledger = self._ledger
-        gain = self.log_det - self._log_det_0
+        gain = self._model.log_det - self._log_det_0
         return Certificate(ledger.full, ledger.capped, ledger.truncated, ledger.partial, gain, per_batch)
 
     # The loop
@@ -133,7 +141,7 @@ class Optimizer:
         Ask again before telling, and repeats in flight are counted as if they had come.
         """
         most = None if limit is None else whole("limit", limit)
-        proposal = self.policy.propose(self._belief(), most)
+        proposal = self._next(most)
         index = self._table.index_of(proposal.candidate)
         batch = Batch(
             self._ledger.asked,
@@ -145,7 +153,7 @@ class Optimizer:
             proposal.truncated,
         )
         if self._ledger.asked == 0:
-            self._log_det_0 = self.log_det
+            self._log_det_0 = self._model.log_det
         self._ledger.lease(batch, proposal.candidate)
         return batch
 
@@ -250,24 +258,61 @@ class Optimizer:
 
     # Inside
 
+    def _next(self, most: int | None) -> Proposal:
+        """The next proposal of the round, or of a new one; cut at `most`."""
+        if not self._round:
+            self._round = self.policy.propose(self._belief(), most)
+            self._ledger.rounds += 1
+        proposal = self._round.pop(0)
+        if most is None or proposal.repeats <= most:
+            return proposal
+        return replace(proposal, repeats=most, truncated=True)
+
     def _belief(self) -> Belief:
-        pending = self._ledger.pending
-        unique, variances = self._posterior.hallucinated(list(pending.items()))
-        means = self._posterior.means
+        model, pending = self._model, self._ledger.pending
+        model.refresh(self._rng)
+        ghost, means, variances = model.ghost(), model.means, model.variances
+        if pending:
+            ahead = self._ahead(model, pending)
+            ghost, variances = ahead.ghost, self._in_blocks(ahead.everywhere())
         return Belief(
             means=means,
             variances=variances,
             top=max(map(highest, means)),
             bottom=min(map(lowest, means)),
-            starts=self._posterior.starts,
-            noise=self._posterior.noise,
-            kappa=sqrt(self._posterior.kappa2),
-            progress=Progress(self.steps, self.log_det, len(self._table)),
+            starts=model.starts,
+            noise=model.noise,
+            kappa=sqrt(model.kappa2),
+            progress=Progress(self.steps, model.log_det, len(self._table)),
             priority=self._priority,
-            variance=lambda candidate: self._posterior.direction(candidate, unique).variance,
+            rng=self._rng,
+            variance=ghost.variance,
+            covariance=model.covariance_with,
             counts=lambda: self._counts(pending),
-            draw=lambda: draw(self._posterior, self._prior, unique, self._rng),
+            averages=lambda: {candidate: statistics.mean for candidate, statistics in self._tally},
+            draw=lambda: self._draw_ahead(ghost, pending),
+            ahead=lambda: self._ahead(model, pending),
         )
+
+    def _ahead(self, model: Model, pending: Mapping[int, int]) -> Ahead:
+        """The variances, with what is in flight counted as if it had come."""
+        ahead = Ahead(model.variances, model.ghost())
+        for candidate, n in pending.items():
+            ahead.add(candidate, n)
+        return ahead
+
+    def _in_blocks(self, values: Vector) -> list[Array]:
+        return [from_numpy(self._model.xp, part) for part in np.split(values, self._model.starts[1:])]
+
+    @property
+    def _posterior(self) -> Posterior:
+        """The exact posterior, which gives all answers: the policy's own model, or made from the tally when asked."""
+        if isinstance(self._model, Posterior):
+            return self._model
+        if self._exact is None:
+            self._exact = Posterior.like(self._model)
+            self._exact.rebuild(self._tally)
+        return self._exact
 
     def _take_in(self, feedback: Mapping[int, Statistics]) -> None:
         """Feedback → posterior and tally: all of it, or, if anything stops that, none."""
@@ -275,26 +320,27 @@ class Optimizer:
         try:
             if len(turned) < MANY:
                 for candidate, statistics in turned.items():
-                    self._posterior.condition(candidate, statistics.n, statistics.mean)
+                    self._model.condition(candidate, statistics.n, statistics.mean)
             else:
-                self._posterior.rebuild(self._tally.plus(turned))
+                self._model.rebuild(self._tally.plus(turned))
         except BaseException:  # a kernel that is refused, or Ctrl-C: go back to what the facts say
-            self._posterior = self._posterior.restarted(self._tally)
+            self._model = self._model.restarted(self._tally)
             raise
+        self._exact = None
         for candidate, statistics in turned.items():
             self._tally.add(candidate, statistics)
 
     def _remark(self, feedback: Mapping[int, Statistics]) -> None:
         """Warnings, each at most once in a run; last of all, when the feedback is safe."""
-        self._posterior.warn_where_float64_ends()
+        self._model.warn_where_float64_ends()
         for candidate, statistics in feedback.items():
             self._warn_of_surprise(candidate, statistics)
             self._warn_of_noise(candidate, statistics)
 
     def _warn_of_surprise(self, candidate: int, feedback: Statistics) -> None:
         """One warning, when a measurement is far from anything that prior mean and kernel allow for."""
-        expected = self._sign * self._posterior.prior_mean
-        spread = sqrt(self._posterior.kappa2 + float(self._posterior.noise[candidate]) / feedback.n)
+        expected = self._sign * self._model.prior_mean
+        spread = sqrt(self._model.kappa2 + float(self._model.noise[candidate]) / feedback.n)
         if abs(feedback.mean - expected) > SURPRISE * spread and not self._surprised:
             self._surprised = True
             notify(
@@ -306,7 +352,7 @@ class Optimizer:
 
     def _warn_of_noise(self, candidate: int, feedback: Statistics) -> None:
         """One warning, when the repeats within batches differ by far more than the noise that was given."""
-        noise = float(self._posterior.noise[candidate])
+        noise = float(self._model.noise[candidate])
         self._scatter = self._scatter + np.array([feedback.n - 1, feedback.squares / noise])
         freedom, squares = self._scatter
         if freedom >= ENOUGH and squares > NOISIER**2 * freedom and not self._contradicted:
@@ -342,9 +388,15 @@ class Optimizer:
     def _draw(self, rng: np.random.Generator) -> list[Array]:
         return draw(self._posterior, self._prior, self._posterior.unique, rng)
 
+    def _draw_ahead(self, ghost: Ghost, pending: Mapping[int, int]) -> list[Array]:
+        """A draw that counts what is in flight."""
+        if not isinstance(ghost, ExactGhost):
+            ghost = self._ahead(self._posterior, pending).ghost
+        return draw(self._posterior, self._prior, cast("ExactGhost", ghost).unique, self._rng)
+
     @cached_property
     def _prior(self) -> PriorDraw:
-        return prior_draw(self._posterior.kernel, self._table.features)
+        return prior_draw(self._model.kernel, self._table.features)
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: all but the prior's draws, which are made again when they are needed."""

@@ -71,10 +71,12 @@ def test_pathwise_conditioning_gives_the_posterior(pending):
     posterior = Posterior(GRID, RBF(1.0), np.full(15, 0.3), mean=1.0, block_size=7)
     for row, n, value in [(0, 3, 2.0), (7, 1, 0.5), (0, 2, 2.5)]:
         posterior.condition(row, n, value)
-    ghost, _ = posterior.hallucinated(pending)
+    ghost = posterior.ghost()
+    for row, n in pending:
+        ghost.add(row, n)
     rng = np.random.default_rng(0)
     prior = prior_draw(posterior.kernel, GRID)
-    sample = np.stack([np.concatenate(draw(posterior, prior, ghost, rng)) for _ in range(N)])
+    sample = np.stack([np.concatenate(draw(posterior, prior, ghost.unique, rng)) for _ in range(N)])
     mean = np.concatenate(posterior.means)
     for row, n in pending:
         posterior.condition(row, n, 0.0)

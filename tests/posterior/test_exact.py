@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from histories import histories
 from ostinato.errors import InvalidKernel, LimitedPrecision
 from ostinato.kernels import RBF, Constant, Custom, Linear, Matern52
-from ostinato.posterior import Posterior
+from ostinato.posterior import Ahead, Posterior
 from ostinato.tally import Statistics, Tally
 from reference import fifty_digits, scikit_learn
 
@@ -207,7 +207,10 @@ def test_hallucination_gives_the_variance_that_will_be(history, pending):
     merged = dict.fromkeys((row for row, _ in pending), 0)
     for row, n in pending:
         merged[row] += n
-    ghost, variances = posterior.hallucinated(list(merged.items()))
+    ahead = Ahead(posterior.variances, posterior.ghost())
+    for row, n in merged.items():
+        ahead.add(row, n)
+    variances, ghost = [ahead.everywhere()], ahead.ghost.unique
     log_det = ghost.log_det
     assert np.array_equal(over_candidates(posterior), before)
     for row, n in merged.items():

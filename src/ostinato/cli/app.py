@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from ostinato import __version__
+from ostinato.cli import experiments
 from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
 
@@ -62,6 +63,11 @@ def demo(
     Example: [bold]ostinato demo --budget 5000 --policy ei[/bold]
     """
     report(run(budget, seed, policy.value), Console())
+
+
+app.command()(experiments.problems)
+app.command()(experiments.reproduce)
+app.command()(experiments.compare)
 
 
 def main() -> None:

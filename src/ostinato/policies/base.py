@@ -2,23 +2,30 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Array, Vector, highest, indices
-from ostinato.confidence import Progress
+from ostinato.checks import number
+from ostinato.confidence import Progress, Schedule, as_schedule
+from ostinato.errors import InvalidSetting
+from ostinato.posterior import Ahead
 
 TIE = 1e-9
 
 
 class Belief(msgspec.Struct, frozen=True, eq=False):
-    """All that a policy may know: the posterior at the candidates (block by block), and how far the run is.
+    """All that a policy may know: the model at the candidates (block by block), and how far the run is.
 
     Variances count measurements still in flight as if they had come; means do not. `top` and `bottom` are the highest
-    and the lowest mean. `variance` (of one candidate, to the last digit), `counts` and `draw` answer when called.
+    and the lowest mean. What costs something answers when called: `variance` of one candidate, to the last digit;
+    `covariance` of all candidates with one; `counts` and `averages` of the measurements of each candidate measured;
+    `draw`, a function from the posterior; `ahead`, the variances if more were measured (one for each belief).
     """
 
     means: list[Array]
@@ -30,13 +37,25 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     kappa: float
     progress: Progress
     priority: NDArray[np.int64]
+    rng: np.random.Generator
     variance: Callable[[int], float]
+    covariance: Callable[[int], Vector]
     counts: Callable[[], Mapping[int, int]]
+    averages: Callable[[], Mapping[int, float]]
     draw: Callable[[], list[Array]]
+    ahead: Callable[[], Ahead]
+
+    @property
+    def candidates(self) -> int:
+        return len(self.priority)
 
     def resolution(self, beta: float) -> float:
         """How far apart two scores in units of f must lie to count as different: 1e-9 (κβ + max|μ|)."""
         return TIE * (self.kappa * beta + max(self.top, -self.bottom))
+
+    def first(self, tied: NDArray[np.int64]) -> int:
+        """Of several candidates that are equal, the one of lowest priority."""
+        return int(tied[0] if len(tied) == 1 else tied[np.argmin(self.priority[tied])])
 
     def place(self, candidate: int) -> tuple[int, int]:
         """The block of a candidate, and its place there."""
@@ -63,8 +82,7 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
         """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
         bar = self.best - self.tolerance
         ties = [indices(block >= bar) + start for block, start in zip(self.blocks, belief.starts, strict=True)]
-        tied = ties[0] if len(ties) == 1 else np.concatenate(ties)
-        return int(tied[0] if len(tied) == 1 else tied[np.argmin(belief.priority[tied])])
+        return belief.first(ties[0] if len(ties) == 1 else np.concatenate(ties))
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -78,11 +96,53 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Policy(Protocol):
-    """Frozen settings that turn a belief into a proposal."""
+    """Frozen settings that turn a belief into a round: what to measure before anything new is learned.
 
-    def propose(self, belief: Belief, limit: int | None) -> Proposal: ...
+    Most rounds hold one proposal. Two attributes are optional. `model`: what makes the model that the policy sees (by
+    default `posterior.Posterior`, the exact one). `gain_of_full_batch`: what every full batch adds at least to the
+    log-determinant, where that is promised.
+    """
 
-    @property
-    def gain_of_full_batch(self) -> float | None:
-        """What every full batch adds at least to the log-determinant; None where nothing is promised."""
-        ...
+    def propose(self, belief: Belief, limit: int | None) -> list[Proposal]: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The root of all policies, where the checks of their settings end."""
+
+    def __post_init__(self) -> None:
+        return
+
+
+@dataclass(frozen=True)
+class WithWidth(Settings):
+    """Scores that depend on a confidence width β: a number, or a schedule from `confidence`."""
+
+    beta: float | Schedule = 2.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "beta", as_schedule(self.beta))
+
+    def width(self, belief: Belief) -> float:
+        schedule: Any = self.beta
+        width = float(schedule(belief.progress))
+        if not (isfinite(width) and width >= 0):
+            raise InvalidSetting(
+                f"The β schedule {self.beta!r} gave {width!r}: it must give a finite number, 0 or more."
+            )
+        return width
+
+
+@dataclass(frozen=True)
+class WithStaleness(Settings):
+    """Batches or rounds within which no standard deviation shrinks by more than about the factor C > 1."""
+
+    C: float = 1.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isfinite(number(self.C)) and self.C > 1):
+            raise InvalidSetting(
+                f"C={self.C!r} is out of range: it must be above 1 (1.1 to 2 is usual; larger repeats more)."
+            )

@@ -1,17 +1,16 @@
-"""mini-GP-EI: the largest expected improvement on the highest posterior mean is asked next."""
+"""Expected improvement: the largest expected improvement on the highest posterior mean is asked next."""
 
 from dataclasses import dataclass
 from math import sqrt
 
 from ostinato.acquisition import improvement_slope, log_expected_improvement, smallest_width
 from ostinato.confidence import Schedule
-from ostinato.policies.base import Belief, Scores
-from ostinato.policies.mini import MiniWithWidth
+from ostinato.policies.base import Belief, Scores, WithWidth
 
 
 @dataclass(frozen=True)
-class MiniEI(MiniWithWidth):
-    """Expected improvement, repeated by the mini-META rule."""
+class EI(WithWidth):
+    """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm."""
 
     beta: float | Schedule = 1.0
 

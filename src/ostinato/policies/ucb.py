@@ -1,15 +1,14 @@
-"""mini-GP-UCB: the highest plausible value, μ + β σ, is asked next."""
+"""Upper confidence bounds: the highest plausible value, μ + β σ, is asked next."""
 
 from dataclasses import dataclass
 
 from ostinato.acquisition import upper_confidence
-from ostinato.policies.base import Belief, Scores
-from ostinato.policies.mini import MiniWithWidth
+from ostinato.policies.base import Belief, Scores, WithWidth
 
 
 @dataclass(frozen=True)
-class MiniUCB(MiniWithWidth):
-    """Upper confidence bounds, repeated by the mini-META rule. The default policy."""
+class UCB(WithWidth):
+    """u = μ + β σ."""
 
     def score(self, belief: Belief) -> Scores:
         beta = self.width(belief)

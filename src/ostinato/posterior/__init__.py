@@ -1,5 +1,9 @@
-"""The exact Gaussian-process posterior on unique candidates."""
+"""What is believed of f after everything that was measured: exact, sparse, or not at all."""
 
-from ostinato.posterior.exact import Posterior
+from ostinato.posterior.ahead import Ahead, Ghost
+from ostinato.posterior.exact import ExactGhost, Posterior
+from ostinato.posterior.model import Model
+from ostinato.posterior.nystrom import Nystrom
+from ostinato.posterior.unmodelled import Unmodelled
 
-__all__ = ["Posterior"]
+__all__ = ["Ahead", "ExactGhost", "Ghost", "Model", "Nystrom", "Posterior", "Unmodelled"]

@@ -5,7 +5,7 @@ happens here, block by block.
 """
 
 from ostinato.arrays import Array, Namespace, lowest, namespace_of
-from ostinato.posterior.cache import Cache
+from ostinato.posterior.cache import Cache, Indices
 from ostinato.posterior.factor import Factor
 
 SWEEP = 1024  # candidates whose variances are recomputed at a time, to bound memory
@@ -39,10 +39,9 @@ class Block:
         self.mean += z * c
         self.variance = self._without(c * c)
 
-    def shrunk(self, P: Array) -> Array:
-        """The variance if all the measurements with coefficients P (one row each) had come."""
-        C = self.spread(P)
-        return self._without(self._xp.sum(C * C, axis=0))
+    def columns(self, part: slice | Indices) -> Array:
+        """k(X, x) for some of the block's candidates x."""
+        return self._cache.columns(part)
 
     def fresh_mean(self, factor: Factor) -> Array:
         return self._prior_mean + self.spread(factor.alpha)

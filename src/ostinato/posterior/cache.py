@@ -5,15 +5,19 @@ products of two short vectors, a_i ⊗ b_i, so that Σ p_i a_i ⊗ b_i is one sm
 numbers instead of q·L·R, and computes where `Rows` waits for memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from math import prod
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from ostinato.arrays import Array, Namespace, from_numpy, grown, namespace_of
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Array, Matrix, Namespace, from_numpy, grown, is_numpy, namespace_of, to_numpy
 from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid
 
+Indices: TypeAlias = NDArray[np.int64]
 CHUNK = 1024  # rows allocated at a time (and touched only when they are filled)
 
 
@@ -28,7 +32,7 @@ class Cache(Protocol):
         """p · k(X, A) for coefficients p on the first rows; or for several such p, one a row."""
         ...
 
-    def columns(self, part: slice) -> Array:
+    def columns(self, part: slice | Indices) -> Array:
         """Some columns, all rows."""
         ...
 
@@ -61,8 +65,16 @@ class Rows:
         )
         return sum(others, first)
 
-    def columns(self, part: slice) -> Array:
-        return self._xp.concat([rows[:, part] for _, rows in self._rows(self._filled)])
+    def columns(self, part: slice | Indices) -> Array:
+        return self._xp.concat([_taken(rows, part, axis=1) for _, rows in self._rows(self._filled)])
+
+    def some(self, numbers: Indices, part: slice) -> Array:
+        """Some rows (in increasing order), some columns; copied once."""
+        chunks: list[Array] = []
+        for start, rows in self._rows(self._filled):
+            here = numbers[(numbers >= start) & (numbers < start + CHUNK)] - start
+            chunks.append(rows[here, part] if is_numpy(self._xp) else _taken(rows[:, part], here, axis=0))
+        return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def _chunk(self) -> Array:
         return self._xp.empty((CHUNK, self._features.shape[0]), dtype=self._xp.float64)
@@ -113,10 +125,34 @@ class Factored:
         product = xp.reshape(xp.matmul(xp.matrix_transpose(a), b), (-1,))
         return product if self._in_order else xp.take(product, self._place)
 
-    def columns(self, part: slice) -> Array:
-        xp, place = self._xp, self._place[part]
+    def columns(self, part: slice | Indices) -> Array:
+        xp, place = self._xp, _taken(self._place, part, axis=0)
         a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
         return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1)
+
+
+class WithColumns(Protocol):
+    """A cache, or what holds one."""
+
+    def columns(self, part: slice | Indices) -> Array: ...
+
+
+def columns_of(caches: Sequence[WithColumns], starts: Sequence[int], candidates: Indices) -> Matrix:
+    """Columns of candidates that lie in several blocks, which begin at `starts`."""
+    number = np.searchsorted(starts, candidates, side="right") - 1
+    places = {int(i): np.flatnonzero(number == i) for i in np.unique(number)}
+    parts = [to_numpy(caches[i].columns(candidates[here] - starts[i])) for i, here in places.items()]
+    columns = np.empty((parts[0].shape[0], len(candidates)))
+    for here, part in zip(places.values(), parts, strict=True):
+        columns[:, here] = part
+    return columns
+
+
+def _taken(array: Array, part: slice | Indices, axis: int) -> Array:
+    if isinstance(part, slice):
+        return array[(slice(None),) * axis + (part,)]
+    xp = namespace_of(array)
+    return xp.take(array, xp.asarray(part), axis=axis)
 
 
 def _outer(a: Array, b: Array) -> Array:

@@ -36,7 +36,7 @@ def draw(posterior: Posterior, prior: PriorDraw, unique: Unique, rng: Generator)
     f = prior(rng)
     w = to_numpy(unique.w)
     noise = rng.standard_normal(len(w)) / np.sqrt(np.where(w > 0, w, 1.0))
-    residual = from_numpy(xp, np.where(w > 0, f[posterior.measured] + noise, 0.0))
+    residual = from_numpy(xp, np.where(w > 0, f[posterior.measured[: len(w)]] + noise, 0.0))
     pull = unique.times(residual)
     return [
         block.mean + from_numpy(xp, f[block.start : block.start + block.size]) - block.spread(pull)

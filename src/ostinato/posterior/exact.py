@@ -9,7 +9,7 @@ cheap.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from math import ceil, isfinite
 
@@ -20,9 +20,10 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highes
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.posterior.blocks import Block
-from ostinato.posterior.cache import Factored, Rows
+from ostinato.posterior.cache import Factored, Indices, Rows, columns_of
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
+from ostinato.posterior.model import Model
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 from ostinato.tally import Tally
 
@@ -49,7 +50,7 @@ class Posterior:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.blocks = list(_blocks(xp, kernel, features, mean, block_size))
-        self._block_size = block_size
+        self.block_size = block_size
         self.starts = tuple(block.start for block in self.blocks)
         self.kappa2 = max(highest(block.prior_variance) for block in self.blocks)
         if not min(lowest(block.prior_variance) for block in self.blocks) >= 0 or not isfinite(self.kappa2):
@@ -110,7 +111,7 @@ class Posterior:
         slot = self._slot(candidate)
         if ghost is not None and ghost is not self.unique:
             if slot >= ghost.size:
-                ghost.add(self.unique.K[slot : slot + 1, : slot + 1])
+                ghost.add(self.unique.K[ghost.size :, :])
             return ghost.direction(slot)
         if self._direction is None or self._direction.slot != slot:
             self._direction = self.unique.direction(slot)
@@ -132,32 +133,24 @@ class Posterior:
 
     def restarted(self, tally: Tally) -> "Posterior":
         """A new posterior of the same settings, with this tally and nothing else."""
-        fresh = Posterior(
-            self.features, self.kernel, self.noise, mean=self.prior_mean, xp=self.xp, block_size=self._block_size
-        )
+        fresh = Posterior.like(self)
         fresh.rebuild(tally)
         fresh._warned = self._warned
         return fresh
 
-    def hallucinated(self, pending: Sequence[tuple[int, int]]) -> tuple[Unique, list[Array]]:
-        """Unique part and variances as if the pending (candidate, n) had come; the mean waits for their values."""
-        if not pending:
-            return self.unique, self.variances
-        for candidate, _ in pending:
-            self._slot(candidate)
-        ghost = self.unique.fork()
-        terms: list[Array] = []
-        for candidate, n in pending:
-            gain = self.direction(candidate, ghost).gain(float(self.noise[candidate]) / n)
-            ghost.hallucinate(gain)
-            terms.append(gain.p)
-        P = self.xp.stack(terms)
-        variances = [block.shrunk(P) for block in self.blocks]
-        for candidate, _ in pending:
-            number = self._number(candidate)
-            place = candidate - self.blocks[number].start
-            variances[number][place] = self.direction(candidate, ghost).variance
-        return ghost, variances
+    @classmethod
+    def like(cls, model: Model) -> "Posterior":
+        """The exact posterior of another model's settings, nothing measured."""
+        return cls(
+            model.features, model.kernel, model.noise, mean=model.prior_mean, xp=model.xp, block_size=model.block_size
+        )
+
+    def refresh(self, rng: np.random.Generator) -> None:
+        """Always up to date."""
+
+    def ghost(self) -> "ExactGhost":
+        """Its variances can go on without it."""
+        return ExactGhost(self)
 
     def warn_where_float64_ends(self) -> None:
         """One warning, the first time that counts over noise are more than float64 can hold."""
@@ -170,6 +163,14 @@ class Posterior:
                 f"{PRECISE_UP_TO:g} float64 cannot hold all of it. Answers stay finite; small variances are rough.",
                 LimitedPrecision,
             )
+
+    def columns(self, candidates: Indices) -> Matrix:
+        """k(X, x) for some candidates x."""
+        return columns_of(self.blocks, self.starts, candidates)
+
+    def spread(self, P: Matrix) -> Matrix:
+        """P k(X, A) for all candidates."""
+        return np.concatenate([to_numpy(block.spread(from_numpy(self.xp, P))) for block in self.blocks], axis=1)
 
     # Predictions: NumPy, and exact to the last digit that float64 can hold
 
@@ -310,6 +311,31 @@ class Posterior:
                 f"The kernel is not positive on these candidates: a variance came out {self._rounding:.3g} of the "
                 "largest below zero. Check that k(x, y) is symmetric and a valid covariance."
             )
+
+
+class ExactGhost:
+    """Imagined measurements: a copy of the q-sized half, made when the first comes, loses a rank-one term for each."""
+
+    def __init__(self, posterior: Posterior) -> None:
+        self._posterior = posterior
+        self.unique = posterior.unique
+
+    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+        if self.unique is self._posterior.unique:
+            self.unique = self.unique.fork()
+        direction = self._posterior.direction(candidate, self.unique)
+        gain = direction.gain(float(self._posterior.noise[candidate]) / n)
+        self.unique.hallucinate(gain)
+        return gain.p, direction.variance
+
+    def variance(self, candidate: int) -> float:
+        return self._posterior.direction(candidate, self.unique).variance
+
+    def columns(self, candidates: Indices) -> Matrix:
+        return self._posterior.columns(candidates)
+
+    def spread(self, P: Matrix) -> Matrix:
+        return self._posterior.spread(P)
 
 
 def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_size: int | None) -> Iterator[Block]:

@@ -1,0 +1,7 @@
+"""Comparisons of policies on problems with a known truth: the paper's experiments, and your own."""
+
+from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
+from ostinato.experiments.compare import Comparison, compare, reproduce
+from ostinato.experiments.records import Run
+
+__all__ = ["ALGORITHMS", "Algorithm", "Comparison", "Run", "compare", "reproduce"]

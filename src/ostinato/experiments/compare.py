@@ -1,0 +1,151 @@
+"""Comparisons: the paper's experiments, and those of your own, by the same protocol.
+
+compare({"mine": MyPolicy(), "mini": MiniUCB(C=1.1)}, ["rosenbrock", my_problem], seeds=10, horizon=1000)
+reproduce("synthetic")
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import join
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+
+from ostinato.errors import InvalidSetting
+from ostinato.experiments import report
+from ostinato.experiments.algorithms import ALGORITHMS, LENGTHSCALE, Algorithm, find
+from ostinato.experiments.jobs import span
+from ostinato.experiments.machine import facts
+from ostinato.experiments.protocol import Protocol, quick, with_uniform
+from ostinato.experiments.records import Run
+from ostinato.policies import Policy
+from ostinato.problems import Problem, groups, load
+
+SEEDS, HORIZON = 40, 5000
+CHOOSING, LONGEST = 5, 500  # settings are chosen at a fifth of the horizon, and at most so far
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The finished runs, and the report written about them."""
+
+    runs: list[Run]
+    page: Path
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A policy whose settings are no longer open."""
+
+    policy: Policy
+
+    def __call__(self, **settings: float) -> Policy:
+        return self.policy
+
+
+def compare(
+    policies: Mapping[str, Policy] | Sequence[str | Algorithm],
+    problems: Sequence[str | Problem],
+    *,
+    seeds: int = 10,
+    horizon: int = 1000,
+    lengthscale: float | None = None,
+    choose: bool = False,
+    folder: str | Path = "comparison",
+    workers: int | None = None,
+    console: Console | None = None,
+) -> Comparison:
+    """Run policies on problems with the same seeds, and write tables, figures and a report into `folder`.
+
+    policies: your own by name, as {"mine": MyPolicy()}, or names of known algorithms such as "BBKB", or `Algorithm`s.
+    problems: names (`ostinato problems` lists them) or `Problem`s of your own.
+    lengthscale: of the kernel, where it is not chosen; by default the middle one of each problem's.
+    choose: whether settings are chosen first, on seeds of their own.
+    folder: called again with the same folder, finished runs are not made again. Give another one, or another name,
+        to a policy that you have changed.
+    """
+    algorithms = with_uniform(_algorithms(policies, lengthscale))
+    loaded = [load(each) if isinstance(each, str) else each for each in problems]
+    protocol = Protocol(loaded, algorithms, seeds, horizon, _short(horizon) if choose else None)
+    return _run(protocol, Path(folder), "A comparison", console, workers)
+
+
+def reproduce(
+    group: str,
+    *,
+    seeds: int = SEEDS,
+    horizon: int = HORIZON,
+    fast: bool = False,
+    only: Sequence[str] = (),
+    algorithms: Sequence[str] = (),
+    folder: str | Path | None = None,
+    workers: int | None = None,
+    console: Console | None = None,
+    **options: Any,
+) -> Comparison:
+    """The paper's protocol on a group of problems: "synthetic", "nas201", "hpolib", "hpobench", "nas101" or "coco".
+
+    fast: in two minutes, on few settings and seeds. only: some problems of the group, algorithms: some algorithms.
+    options: given to each problem, such as path= for nas101.
+    """
+    problems = [load(name, **options) for name in _members(group, only)]
+    chosen = with_uniform([find(name) for name in algorithms] or list(ALGORITHMS.values()))
+    full = Protocol(problems, chosen, seeds, horizon, _short(horizon))
+    protocol = quick(problems, chosen) if fast else full
+    default = Path("results") / (f"{group}-quick" if fast else group)
+    return _run(protocol, Path(folder or default), f"The paper's protocol on {group}", console, workers)
+
+
+def _short(horizon: int) -> int:
+    """The horizon of the runs that settings are chosen on."""
+    return max(1, min(horizon // CHOOSING, LONGEST))
+
+
+def _members(group: str, only: Sequence[str]) -> list[str]:
+    if group not in groups():
+        raise InvalidSetting(f"There is no group of problems {group!r}: give one of {', '.join(groups())}.")
+    members = groups()[group]
+    for name in only:
+        if name not in members:
+            raise InvalidSetting(f"There is no problem {name!r} in {group}: give some of {', '.join(members)}.")
+    return list(only) or members
+
+
+def _run(protocol: Protocol, folder: Path, title: str, console: Console | None, workers: int | None) -> Comparison:
+    console = console or Console()
+    start = perf_counter()
+    runs = protocol.run(folder, console, workers)
+    about = [
+        *facts(),
+        ("Command", join([Path(sys.argv[0]).name, *sys.argv[1:]])),
+        ("Runs", f"{len(runs):,}; their algorithms took {span(sum(run.seconds[-1] for run in runs))} in all"),
+        ("This call", span(perf_counter() - start)),
+    ]
+    page = report.write(runs, folder, title=title, facts=about, notes=protocol.notes())
+    for table in report.text_tables(runs):
+        console.print(table)
+    for name, value in about:
+        console.print(f"[bold]{name:10}[/bold] {value}", highlight=False)
+    for note in protocol.notes():
+        console.print(f"· {note}", highlight=False)
+    console.print(f"\nReport, figures and tables: {page}", highlight=False)
+    return Comparison(runs, page)
+
+
+def _algorithms(
+    policies: Mapping[str, Policy] | Sequence[str | Algorithm], lengthscale: float | None
+) -> list[Algorithm]:
+    if isinstance(policies, Mapping):
+        found = [Algorithm(name, Fixed(policy)) for name, policy in policies.items()]
+    else:
+        found = [find(each) if isinstance(each, str) else each for each in policies]
+    if lengthscale is None:
+        return found
+    return [_with_lengthscale(algorithm, lengthscale) for algorithm in found]
+
+
+def _with_lengthscale(algorithm: Algorithm, lengthscale: float) -> Algorithm:
+    return replace(algorithm, grid={**algorithm.grid, LENGTHSCALE: (lengthscale,)}) if algorithm.modelled else algorithm

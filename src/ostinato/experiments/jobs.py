@@ -1,0 +1,140 @@
+"""Many runs, spread over the cores: one core each, finished ones kept at once, and the time left shown."""
+
+import os
+import signal
+import warnings
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, cast
+
+import loky  # type: ignore[import-untyped]
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from ostinato.errors import OstinatoWarning
+from ostinato.experiments.algorithms import Algorithm
+from ostinato.experiments.records import Key, Run, key_of
+from ostinato.experiments.store import Store
+from ostinato.experiments.trial import trial
+from ostinato.problems import Problem
+
+ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be made."""
+
+    stage: Literal["choose", "report"]
+    problem: str
+    algorithm: str
+    settings: dict[str, float]
+    seed: int
+    horizon: int
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.stage, self.problem, self.algorithm, self.settings, self.seed, self.horizon)
+
+    @property
+    def kind(self) -> tuple[str, str, int]:
+        """Jobs of one kind take about equally long."""
+        return self.problem, self.algorithm, self.horizon
+
+
+class Costs:
+    """How many seconds a job takes: as one of its kind took, else as expected beforehand."""
+
+    def __init__(self, expected: Callable[[Job], float]) -> None:
+        self._expected = expected
+        self._seen: dict[tuple[str, str, int], tuple[int, float]] = {}
+
+    def of(self, job: Job) -> float:
+        n, total = self._seen.get(job.kind, (0, 0.0))
+        return total / n if n else self._expected(job)
+
+    def note(self, job: Job, seconds: float) -> None:
+        n, total = self._seen.get(job.kind, (0, 0.0))
+        self._seen[job.kind] = (n + 1, total + seconds)
+
+    def total(self, jobs: Iterable[Job]) -> float:
+        return sum(self.of(job) for job in jobs)
+
+
+class Bench:
+    """Worker processes that know the problems and algorithms by name."""
+
+    def __init__(
+        self, problems: Sequence[Problem], algorithms: Sequence[Algorithm], workers: int | None = None
+    ) -> None:
+        self.workers = workers or os.cpu_count() or 1
+        self._equipment = {each.name: each for each in problems}, {each.name: each for each in algorithms}
+
+    def __enter__(self) -> "Bench":
+        self._executor = _executor(self.workers, self._equipment)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._executor.shutdown(wait=True, kill_workers=True)
+
+    def tried(self, jobs: Sequence[Job]) -> dict[str, Run]:
+        """The run of each algorithm's job; nothing is kept."""
+        return {job.algorithm: run for job, (run, _) in zip(jobs, self._executor.map(_work, jobs), strict=True)}
+
+    def run(self, jobs: Sequence[Job], store: Store, costs: Costs, title: str, console: Console) -> None:
+        """Make the runs that are not in the store yet, the longest first."""
+        todo = sorted((job for job in jobs if job.key not in store.runs), key=costs.of, reverse=True)
+        with _bar(console, title, len(jobs), len(jobs) - len(todo)) as report:
+            futures: dict[Future[Any], Job] = {self._executor.submit(_work, job): job for job in todo}
+            left = {job.key: job for job in todo}
+            report(costs.total(todo) / self.workers)
+            for future in as_completed(futures):
+                run, seconds = future.result()
+                store.add(run)
+                costs.note(futures[future], seconds)
+                del left[run.key]
+                report(costs.total(left.values()) / self.workers)
+
+
+def span(seconds: float) -> str:
+    """A duration in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _executor(workers: int, equipment: Any) -> Any:
+    """loky's: it takes policies and problems from scripts and notebooks as they are, lambdas included."""
+    return cast("Any", loky).ProcessPoolExecutor(workers, initializer=_equip, initargs=equipment, env=ONE_CORE)
+
+
+@contextmanager
+def _bar(console: Console, title: str, total: int, done: int) -> Generator[Callable[[float], None], None, None]:
+    """A progress line, where somebody looks; called with the seconds left, before the first run and after each."""
+    text = ("{task.description}", "{task.completed:,}/{task.total:,} runs", "{task.fields[left]}")
+    columns = (TextColumn(text[0]), BarColumn(bar_width=30), TextColumn(text[1]), TextColumn(text[2]))
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(title, total=total, completed=done - 1, left="")
+        yield lambda left: progress.update(task, advance=1, left=f"about {span(left)} left")
+
+
+# In the workers
+
+_equipment: tuple[Mapping[str, Problem], Mapping[str, Algorithm]] = ({}, {})
+
+
+def _equip(problems: Mapping[str, Problem], algorithms: Mapping[str, Algorithm]) -> None:
+    global _equipment
+    _equipment = problems, algorithms
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's business
+    warnings.simplefilter("ignore", OstinatoWarning)  # a kernel too smooth for its problem is part of the comparison
+
+
+def _work(job: Job) -> tuple[Run, float]:
+    problems, algorithms = _equipment
+    start = perf_counter()
+    run = trial(problems[job.problem], algorithms[job.algorithm], job.settings, job.seed, job.horizon, job.stage)
+    return run, perf_counter() - start

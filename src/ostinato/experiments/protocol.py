@@ -1,0 +1,196 @@
+"""The paper's protocol: choose settings, then report on fresh seeds.
+
+    choose    every algorithm, with every combination of its settings, on three seeds of its own at a short horizon;
+              the combination with the lowest mean regret is kept
+    report    every algorithm with its settings on fresh seeds, which all algorithms share
+
+(The paper chose and reported on the same forty seeds; the figures of the best of many settings then flatter.)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from ostinato.checks import counted, whole
+from ostinato.errors import InvalidSetting
+from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
+from ostinato.experiments.jobs import Bench, Costs, Job, span
+from ostinato.experiments.records import Run
+from ostinato.experiments.store import Store
+from ostinato.experiments.summary import UNIFORM, Settings, choose
+from ostinato.problems import Problem
+
+CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report
+OVERHEAD = 0.02  # seconds of a run beside its algorithm
+FEWEST = 3  # seeds, of costly algorithms too
+PILOT = 300  # measurements of the trial runs that the estimate of time comes from
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is compared on what, and how long. `choosing` is the horizon of the runs that settings are chosen on."""
+
+    problems: Sequence[Problem]
+    algorithms: Sequence[Algorithm]
+    seeds: int
+    horizon: int
+    choosing: int | None = None
+
+    def __post_init__(self) -> None:
+        whole("seeds", self.seeds)
+        whole("horizon", self.horizon)
+        for what, names in (("problem", self.problems), ("algorithm", self.algorithms)):
+            listed = [each.name for each in names]
+            twice = [name for name in listed if listed.count(name) > 1]
+            if twice or not listed:
+                cause = f"Two {what}s are named {twice[0]!r}" if twice else f"No {what} was given"
+                raise InvalidSetting(f"{cause}: give at least one, each with a name of its own.")
+
+    def choices(self) -> list[Job]:
+        """The runs that settings are chosen on."""
+        if self.choosing is None:
+            return []
+        return [
+            Job("choose", problem.name, algorithm.name, settings, seed, _shorter(algorithm, self.choosing))
+            for problem in self.problems
+            for algorithm in self.algorithms
+            for settings in algorithm.settings(problem.lengthscales)
+            for seed in CHOOSING_SEEDS
+        ]
+
+    def reports(self, chosen: Mapping[tuple[str, str], Settings]) -> list[Job]:
+        """The runs that are reported."""
+        return [
+            Job(
+                "report",
+                problem.name,
+                algorithm.name,
+                chosen.get((problem.name, algorithm.name), _middle(problem, algorithm)),
+                seed,
+                _shorter(algorithm, self.horizon),
+            )
+            for problem in self.problems
+            for algorithm in self.algorithms
+            for seed in range(_fewer(algorithm, self.seeds))
+        ]
+
+    def pilots(self) -> list[Job]:
+        """A short run of each algorithm, to estimate times from."""
+        problem = self.problems[0]
+        return [
+            Job("choose", problem.name, a.name, _middle(problem, a), 0, min(PILOT, self.horizon))
+            for a in self.algorithms
+        ]
+
+    def notes(self) -> list[str]:
+        """What a reader of the results should know."""
+        notes = [
+            "Regret is exact, on the noise-free truth, and is shown as a share of that of uniform sampling, measured "
+            "in the same experiment.",
+            "Seeds are shared: under one seed the n-th measurement of a candidate is the same for all algorithms.",
+            "Seconds are those of the algorithm alone, one core a run; measuring is not counted.",
+        ]
+        if self.choosing is not None:
+            notes.append(
+                f"Settings were chosen by mean regret on {len(CHOOSING_SEEDS)} seeds of their own after "
+                f"{self.choosing:,} measurements, then run on fresh seeds. The paper chose and reported on the same "
+                "seeds."
+            )
+        for algorithm in self.algorithms:
+            seeds, horizon = _fewer(algorithm, self.seeds), _shorter(algorithm, self.horizon)
+            if (seeds, horizon) != (self.seeds, self.horizon):
+                notes.append(f"{algorithm.name} is costly: {counted(seeds, 'seed')} of {horizon:,} measurements only.")
+        return notes
+
+    def run(self, folder: Path, console: Console, workers: int | None = None) -> list[Run]:
+        """Make all runs that `folder` does not hold yet, and return all that belong to this protocol."""
+        store = Store(folder / "runs.jsonl")
+        with Bench(self.problems, self.algorithms, workers) as bench:
+            choices, reports = self.choices(), self.reports({})
+            sizes = {problem.name: problem.size for problem in self.problems}
+            costs = Costs(Expected(bench.tried(self.pilots()), sizes, self.problems[0].size))
+            todo = [job for job in choices if job.key not in store.runs]
+            done = {(job.problem, job.algorithm, job.seed) for job in _kept(store, "report")}
+            todo += [job for job in reports if (job.problem, job.algorithm, job.seed) not in done]
+            _announce(console, choices, reports, len(todo), costs.total(todo) / bench.workers, bench.workers)
+            if choices:
+                bench.run(choices, store, costs, "choosing settings", console)
+            jobs = self.reports(choose(_runs(store, choices)))
+            bench.run(jobs, store, costs, "fresh seeds", console)
+        return _runs(store, [*choices, *jobs])
+
+
+def with_uniform(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
+    """The algorithms and uniform, which regret is measured against."""
+    names = [algorithm.name for algorithm in algorithms]
+    return [*algorithms] if UNIFORM in names else [*algorithms, ALGORITHMS[UNIFORM]]
+
+
+def quick(problems: Sequence[Problem], algorithms: Sequence[Algorithm]) -> Protocol:
+    """The whole protocol in two minutes: few settings, few seeds, short runs."""
+    few = [problems[0]]
+    for problem in problems[1:]:
+        if sum(each.size for each in few) + problem.size <= 65_000:
+            few.append(problem)
+    thin = [replace(each, lengthscales=each.lengthscales[1::2]) for each in few]
+    rough = [replace(a, grid={name: values[:2][-1:] for name, values in a.grid.items()}) for a in algorithms]
+    return Protocol(thin, rough, seeds=3, horizon=500, choosing=100)
+
+
+def _announce(
+    console: Console, choices: list[Job], reports: list[Job], todo: int, seconds: float, workers: int
+) -> None:
+    done = len(choices) + len(reports) - todo
+    kept = f" ({counted(done, 'run')} of an earlier call kept)" if done else ""
+    parts = [f"{len(choices):,} short runs to choose settings, then " if choices else "", f"{len(reports):,} runs"]
+    console.print(
+        f"{''.join(parts)}{kept}: about [bold]{span(seconds)}[/bold] on {counted(workers, 'core')}, going by short "
+        "trial runs. Ctrl-C keeps what is finished.",
+        highlight=False,
+    )
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Seconds of a job, from a short run on the first problem: with the candidates, and growing as they did there."""
+
+    pilots: Mapping[str, Run]
+    sizes: Mapping[str, int]
+    size: int
+
+    def __call__(self, job: Job) -> float:
+        pilot = self.pilots[job.algorithm]
+        grown = (job.horizon / pilot.t[-1]) ** growth(pilot)
+        return OVERHEAD + pilot.seconds[-1] * self.sizes[job.problem] / self.size * grown
+
+
+def growth(run: Run) -> float:
+    """The power of t with which a run's seconds grew over its second half."""
+    half = np.interp(run.t[-1] / 2, [0, *run.t], [0, *run.seconds])
+    return float(np.clip(np.log2(run.seconds[-1] / max(half, 1e-9)), 0.5, 2.0))
+
+
+def _kept(store: Store, stage: str) -> list[Run]:
+    return [run for run in store.runs.values() if run.stage == stage]
+
+
+def _runs(store: Store, jobs: Sequence[Job]) -> list[Run]:
+    return [store.runs[job.key] for job in jobs]
+
+
+def _middle(problem: Problem, algorithm: Algorithm) -> Settings:
+    """Settings where none were chosen: the middle length-scale, and the first value of everything else."""
+    lengthscale = problem.lengthscales[len(problem.lengthscales) // 2]
+    return algorithm.settings((lengthscale,))[0]
+
+
+def _fewer(algorithm: Algorithm, seeds: int) -> int:
+    return min(seeds, max(FEWEST, ceil(seeds * algorithm.share)))
+
+
+def _shorter(algorithm: Algorithm, horizon: int) -> int:
+    return max(1, round(horizon * algorithm.shorter))

@@ -1,0 +1,385 @@
+"""What many runs say together: means and intervals over seeds, ratios between algorithms, the settings that did best.
+
+Fresh runs (stage "report") are summarised; those that settings were chosen on (stage "choose") serve `choose` and
+`chosen` only. Between checkpoints a run's values are joined by straight lines, from zero at the start, so that runs
+with other checkpoints can be compared after the same number of measurements; at a checkpoint they are the run's own.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from ostinato.arrays import Matrix, Vector
+from ostinato.errors import InvalidInput
+from ostinato.experiments.records import Run
+
+Field: TypeAlias = Literal["regret", "unique", "rounds", "switches", "seconds"]
+Stage: TypeAlias = Literal["choose", "report"]
+Settings: TypeAlias = dict[str, float]
+
+UNIFORM = "uniform"
+ORDER = (
+    *("mini-GP-UCB", "mini-GP-EI", "mini-GP-TS"),
+    *("GP-UCB", "GP-EI", "GP-TS"),
+    *("GP-BUCB", "GP-BTS", "BKB", "BBKB"),
+    *("RS-OFUL", "ε-greedy", UNIFORM),
+)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and its 95% interval, whose ends are NaN when there are too few seeds to say."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A mean over seeds against the number of measurements `t`, with its 95% interval."""
+
+    t: Vector
+    mean: Vector
+    low: Vector
+    high: Vector
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one algorithm stood on one problem at its last checkpoint.
+
+    `regret` is a share of uniform's where `normalised`, otherwise that of an average measurement in the problem's
+    units.
+    `short`: another algorithm went on for longer on this problem.
+    """
+
+    problem: str
+    algorithm: str
+    regret: Estimate
+    normalised: bool
+    unique: Estimate
+    switches: Estimate
+    rounds: Estimate
+    seconds: Estimate
+    seeds: int
+    t: int
+    short: bool
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One algorithm over another on one problem, after `t` measurements each, on the `seeds` seeds that both have."""
+
+    problem: str
+    algorithm: str
+    against: str
+    t: int
+    seeds: int
+    regret: Estimate
+    unique: Estimate
+    seconds: Estimate
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting that was tried, its mean regret (as in `Row`), and whether it is the one to keep."""
+
+    problem: str
+    algorithm: str
+    settings: Settings
+    regret: float
+    normalised: bool
+    seeds: int
+    t: int
+    best: bool
+
+
+# ---- which runs there are -----------------------------------------------------------------------------------------
+
+
+def problems(runs: Iterable[Run], stage: Stage = "report") -> list[str]:
+    """The problems, as they come."""
+    return list(dict.fromkeys(run.problem for run in runs if run.stage == stage))
+
+
+def algorithms(runs: Iterable[Run], problem: str | None = None, stage: Stage = "report") -> list[str]:
+    """The algorithms (that ran on `problem`): relatives side by side, labels of your own after those known here."""
+    found = dict.fromkeys(run.algorithm for run in runs if run.stage == stage and problem in (None, run.problem))
+    return sorted(found, key=lambda label: ORDER.index(label) if label in ORDER else len(ORDER))
+
+
+def select(runs: Iterable[Run], problem: str, algorithm: str) -> list[Run]:
+    """The fresh runs of one algorithm on one problem, by seed."""
+    found = [run for run in runs if (run.stage, run.problem, run.algorithm) == ("report", problem, algorithm)]
+    if len({run.seed for run in found}) < len(found):
+        raise InvalidInput(f"{algorithm} ran twice on {problem} with the same seed: give other settings another label.")
+    return sorted(found, key=lambda run: run.seed)
+
+
+def has_uniform(runs: Iterable[Run], problem: str, stage: Stage = "report") -> bool:
+    """Whether regret on `problem` can be told as a share of uniform's."""
+    return any((run.stage, run.problem, run.algorithm) == (stage, problem, UNIFORM) for run in runs)
+
+
+# ---- values and intervals -----------------------------------------------------------------------------------------
+
+
+def values(runs: Sequence[Run], field: Field, t: Vector) -> Matrix:
+    """What `field` was after `t` measurements: a row a run."""
+    return np.array([np.interp(t, [0, *run.t], [0, *getattr(run, field)]) for run in runs])
+
+
+def interval(samples: Matrix) -> tuple[Vector, Vector]:
+    """The mean over rows (seeds) and the half-width of its 95% interval, by Student's t: NaN for a single row."""
+    n, mean = len(samples), np.mean(samples, axis=0)
+    if n < 2:
+        return mean, np.full_like(mean, np.nan)
+    return mean, float(stdtrit(n - 1, 0.975)) * np.std(samples, axis=0, ddof=1) / np.sqrt(n)
+
+
+def _estimate(samples: Vector) -> Estimate:
+    mean, half = (float(x[0]) for x in interval(samples[:, None]))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def _last(runs: Iterable[Run]) -> int:
+    return min(run.t[-1] for run in runs)
+
+
+def _scale(runs: Iterable[Run], problem: str, t: Vector, stage: Stage = "report") -> Vector:
+    """Uniform's mean cumulative regret after `t` measurements, or t itself where uniform did not run."""
+    uniform = [run for run in runs if (run.stage, run.problem, run.algorithm) == (stage, problem, UNIFORM)]
+    return np.mean(values(uniform, "regret", t), axis=0) if uniform else np.asarray(t, dtype=np.float64)
+
+
+def _share(regret: Matrix, scale: Vector) -> Matrix:
+    with np.errstate(divide="ignore", invalid="ignore"):  # a problem on which even uniform has no regret: no number
+        return regret / scale
+
+
+# ---- curves -------------------------------------------------------------------------------------------------------
+
+
+def curve(runs: Iterable[Run], problem: str, algorithm: str, field: Field) -> Curve:
+    """The mean of `field` over seeds against measurements, with its 95% interval (Student's t over seeds)."""
+    return _curve(select(runs, problem, algorithm), lambda mine, t: values(mine, field, t))
+
+
+def normalised(runs: Sequence[Run], problem: str, algorithm: str) -> Curve:
+    """Average regret R_t/t as a share of uniform's: 1 is no better than measuring at random, 0 is perfect.
+
+    Every seed's regret is divided by uniform's mean regret over its seeds at the same t; the 95% interval is Student's
+    t on these per-seed values, with uniform's mean taken as known. Without a run of uniform it is R_t/t itself (see
+    `has_uniform`). The curve ends where the first of its seeds, or of uniform's, ends.
+    """
+    mine, end = select(runs, problem, algorithm), _end(runs, problem)
+    return _curve(mine, lambda mine, t: _share(values(mine, "regret", t), _scale(runs, problem, t)), end)
+
+
+def _end(runs: Iterable[Run], problem: str) -> float:
+    return min((run.t[-1] for run in select(runs, problem, UNIFORM)), default=np.inf)
+
+
+def _curve(mine: Sequence[Run], sample: Callable[[Sequence[Run], Vector], Matrix], end: float = np.inf) -> Curve:
+    if not mine:
+        raise InvalidInput("There is no fresh run of this algorithm on this problem: see problems() and algorithms().")
+    t = np.asarray(mine[0].t, dtype=np.float64)
+    t = t[t <= min(end, _last(mine))]
+    mean, half = interval(sample(mine, t))
+    return Curve(t, mean, mean - half, mean + half, len(mine))
+
+
+# ---- tables -------------------------------------------------------------------------------------------------------
+
+
+def table(runs: Sequence[Run]) -> list[Row]:
+    """A row for each problem and algorithm, after as many measurements as all its seeds (and uniform's) reached."""
+    pairs = [(problem, algorithm) for problem in problems(runs) for algorithm in algorithms(runs, problem)]
+    return [_row(runs, *pair) for pair in pairs]
+
+
+def _row(runs: Sequence[Run], problem: str, algorithm: str) -> Row:
+    mine, end = select(runs, problem, algorithm), _end(runs, problem)
+    longest = min(end, max(_last(select(runs, problem, other)) for other in algorithms(runs, problem)))
+    t = np.array([min(end, _last(mine))])
+    unique, switches, rounds, seconds = (
+        _estimate(values(mine, field, t)[:, 0]) for field in ("unique", "switches", "rounds", "seconds")
+    )
+    return Row(
+        problem=problem,
+        algorithm=algorithm,
+        regret=_estimate(_share(values(mine, "regret", t), _scale(runs, problem, t))[:, 0]),
+        normalised=has_uniform(runs, problem),
+        unique=unique,
+        switches=switches,
+        rounds=rounds,
+        seconds=seconds,
+        seeds=len(mine),
+        t=int(t[0]),
+        short=bool(t[0] < longest),
+    )
+
+
+def winners(rows: Sequence[Row]) -> dict[str, str]:
+    """For each problem the algorithm with the lowest mean regret, of those that went the whole way."""
+    whole = [row for row in rows if not row.short]
+    grouped = {row.problem: [other for other in whole if other.problem == row.problem] for row in whole}
+    return {problem: min(group, key=_regret_or_inf).algorithm for problem, group in grouped.items()}
+
+
+def _regret_or_inf(row: Row) -> float:
+    return float(np.nan_to_num(row.regret.value, nan=np.inf))
+
+
+def ratios(runs: Sequence[Run], against: str = "BBKB") -> list[Ratio]:
+    """How every algorithm compares with `against`: below 1 it has less regret, fewer candidates, or takes less time.
+
+    Both are compared on the seeds they share, after as many measurements as both reached. The ratio is the geometric
+    mean of the ratios seed by seed, with Student's t on their logarithms as 95% interval. That uses the pairing, turns
+    around when the two are exchanged, and holds with few seeds, where a bootstrap is too narrow (five values are too
+    few to resample). It is NaN where a seed's value is zero; the ends are NaN for a single seed.
+    """
+    pairs = [(problem, algorithm) for problem in problems(runs) for algorithm in algorithms(runs, problem)]
+    made = (_ratio(runs, *pair, against) for pair in pairs if pair[1] != against)
+    return [ratio for ratio in made if ratio is not None]
+
+
+def _ratio(runs: Sequence[Run], problem: str, algorithm: str, against: str) -> Ratio | None:
+    mine, theirs = _paired(select(runs, problem, algorithm), select(runs, problem, against))
+    if not mine:
+        return None
+    t = _last([*mine, *theirs])
+    regret, unique, seconds = (paired_ratio(*_at(mine, theirs, field, t)) for field in ("regret", "unique", "seconds"))
+    return Ratio(problem, algorithm, against, t, len(mine), regret, unique, seconds)
+
+
+def _paired(mine: Iterable[Run], theirs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+    first, second = ({run.seed: run for run in side} for side in (mine, theirs))
+    shared = sorted(first.keys() & second.keys())
+    return [first[seed] for seed in shared], [second[seed] for seed in shared]
+
+
+def _at(mine: Sequence[Run], theirs: Sequence[Run], field: Field, t: int) -> tuple[Vector, Vector]:
+    when = np.array([float(t)])
+    return values(mine, field, when)[:, 0], values(theirs, field, when)[:, 0]
+
+
+def paired_ratio(first: Vector, second: Vector) -> Estimate:
+    """The geometric mean of first/second and its 95% interval, Student's t on the logarithms."""
+    if np.any(first <= 0) or np.any(second <= 0):
+        return Estimate(np.nan, np.nan, np.nan)
+    log = _estimate(np.log(first) - np.log(second))
+    return Estimate(*(float(np.exp(x)) for x in (log.value, log.low, log.high)))
+
+
+# ---- settings -----------------------------------------------------------------------------------------------------
+
+
+def choose(runs: Sequence[Run]) -> dict[tuple[str, str], Settings]:
+    """The settings with the lowest mean regret, for each problem and algorithm that settings were tried for."""
+    return {(trial.problem, trial.algorithm): trial.settings for trial in chosen(runs) if trial.best}
+
+
+def chosen(runs: Sequence[Run]) -> list[Trial]:
+    """Every setting that was tried, with its mean regret over seeds after as many measurements as all of them reached.
+
+    Ties go to the setting that is listed first: they are sorted by name and value, in whatever order the runs came.
+    """
+    tried = [run for run in runs if run.stage == "choose"]
+    pairs = [
+        (problem, label) for problem in problems(tried, "choose") for label in algorithms(tried, problem, "choose")
+    ]
+    return [trial for pair in pairs for trial in _trials(tried, *pair)]
+
+
+def _trials(tried: Sequence[Run], problem: str, algorithm: str) -> list[Trial]:
+    mine = [run for run in tried if (run.problem, run.algorithm) == (problem, algorithm)]
+    groups = _by_settings(mine)
+    t = np.array([float(_last(mine))])
+    means = [float(np.mean(values(group, "regret", t))) for group in groups]
+    best = int(np.argmin(np.nan_to_num(means, nan=np.inf)))
+    shares = _share(np.array(means), _scale(tried, problem, t, "choose"))
+    known = has_uniform(tried, problem, "choose")
+    return [
+        Trial(problem, algorithm, group[0].settings, float(share), known, len(group), int(t[0]), i == best)
+        for i, (group, share) in enumerate(zip(groups, shares, strict=True))
+    ]
+
+
+def _by_settings(runs: Iterable[Run]) -> list[list[Run]]:
+    groups: dict[tuple[tuple[str, float], ...], list[Run]] = {}
+    for run in sorted(runs, key=lambda run: run.seed):
+        groups.setdefault(tuple(sorted(run.settings.items())), []).append(run)
+    return [groups[key] for key in sorted(groups)]
+
+
+def shown(settings: Settings) -> str:
+    """Settings in one line, such as "C=1.1 lengthscale=2"."""
+    return " ".join(f"{name}={value:g}" for name, value in settings.items())
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+
+
+def tidy_rows(runs: Sequence[Run]) -> Iterator[dict[str, object]]:
+    """A flat row for each checkpoint of each run; `normalised` is empty where uniform did not run (or not so far)."""
+    uniform: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run.algorithm == UNIFORM:
+            uniform.setdefault((run.stage, run.problem), []).append(run)
+    for run in runs:
+        shares = _shares(run, uniform.get((run.stage, run.problem), []))
+        yield from (_tidy(run, i, share) for i, share in enumerate(shares))
+
+
+def _tidy(run: Run, i: int, share: float | str) -> dict[str, object]:
+    return {
+        "stage": run.stage,
+        "problem": run.problem,
+        "algorithm": run.algorithm,
+        "settings": shown(run.settings),
+        "seed": run.seed,
+        "t": run.t[i],
+        "regret": run.regret[i],
+        "normalised": share,
+        "unique": run.unique[i],
+        "rounds": run.rounds[i],
+        "switches": run.switches[i],
+        "seconds": run.seconds[i],
+    }
+
+
+def _shares(run: Run, uniform: Sequence[Run]) -> list[float | str]:
+    """The run's regret as a share of uniform's, checkpoint by checkpoint."""
+    if not uniform:
+        return [""] * len(run.t)
+    scale = np.mean(values(uniform, "regret", np.asarray(run.t, dtype=np.float64)), axis=0)
+    shares = _share(np.asarray(run.regret), scale)
+    return [float(x) if t <= _last(uniform) else "" for x, t in zip(shares, run.t, strict=True)]
+
+
+def write_csv(runs: Sequence[Run], path: Path) -> None:
+    """All checkpoints of all runs in one flat file."""
+    write_rows(tidy_rows(runs), path)
+
+
+def write_rows(rows: Iterable[dict[str, object]], path: Path) -> None:
+    """Rows with the same keys as a CSV file; nothing but the empty file if there are none."""
+    listed = list(rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(listed[0]) if listed else [], lineterminator="\n")
+        if listed:
+            writer.writeheader()
+        writer.writerows(listed)

@@ -1,0 +1,93 @@
+"""One run of one policy on one problem: what it regretted, and how long it thought.
+
+Regret is exact: repeats × (truth of the best candidate − truth of the measured one), summed. Seconds are those of `ask`
+and `tell`; measuring, and reading the candidates, are not counted. The n-th measurement of a candidate under a
+seed is the same whoever asks for it, so that algorithms with the same seed are compared on the same noise.
+"""
+
+from math import log10
+from time import perf_counter
+from typing import Literal
+
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.experiments.algorithms import LENGTHSCALE, Algorithm
+from ostinato.experiments.records import Run
+from ostinato.optimizer import Optimizer
+from ostinato.problems import Problem
+
+A_DECADE = 12  # checkpoints
+
+
+class Measurements:
+    """The noisy rewards of a problem under one seed: a stream of its own for each candidate."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self._problem = problem
+        self._streams: dict[int, np.random.Generator] = {}
+        self._seed = seed
+
+    def __call__(self, candidate: int, repeats: int) -> Vector:
+        if candidate not in self._streams:
+            self._streams[candidate] = np.random.default_rng((self._seed, candidate))
+        return self._problem.measure(candidate, repeats, self._streams[candidate])
+
+
+def checkpoints(horizon: int) -> list[int]:
+    """Twelve a decade, and the last; runs of any length share them."""
+    spread = (round(10 ** (i / A_DECADE)) for i in range(int(A_DECADE * log10(horizon)) + 1))
+    return sorted({*spread, horizon})
+
+
+def trial(
+    problem: Problem,
+    algorithm: Algorithm,
+    settings: dict[str, float],
+    seed: int,
+    horizon: int,
+    stage: Literal["choose", "report"] = "report",
+) -> Run:
+    """Run to `horizon` measurements."""
+    optimizer = Optimizer(
+        problem.candidates,
+        policy=algorithm.make(settings),
+        kernel=problem.kernel(settings.get(LENGTHSCALE, problem.lengthscales[len(problem.lengthscales) // 2])),
+        noise_std=max(problem.noise_std, 1e-6),
+        seed=seed,
+    )
+    run = Run(stage, problem.name, algorithm.name, settings, seed, horizon, [], [], [], [], [], [])
+    log = Log(problem, run, checkpoints(horizon))
+    measurements = Measurements(problem, seed)
+    while optimizer.steps < horizon:
+        start = perf_counter()
+        batch = optimizer.ask(limit=horizon - optimizer.steps)
+        asked = perf_counter() - start
+        values = measurements(batch.index, batch.repeats)
+        start = perf_counter()
+        optimizer.tell(batch, values)
+        log.add(batch.index, batch.repeats, optimizer, asked + perf_counter() - start)
+    return run
+
+
+class Log:
+    """Fills in the checkpoints of a run."""
+
+    def __init__(self, problem: Problem, run: Run, checkpoints: list[int]) -> None:
+        self._regrets, self._run, self._ahead = problem.regrets, run, checkpoints[::-1]
+        self._t, self._regret, self._seconds = 0, 0.0, 0.0
+
+    def add(self, index: int, repeats: int, optimizer: Optimizer, seconds: float) -> None:
+        """A batch was told. Regret at the checkpoints within it is exact; the other columns are those at its end."""
+        each, run = float(self._regrets[index]), self._run
+        self._seconds += seconds
+        while self._ahead and self._ahead[-1] <= self._t + repeats:
+            t = self._ahead.pop()
+            run.t.append(t)
+            run.regret.append(self._regret + (t - self._t) * each)
+            run.unique.append(optimizer.unique)
+            run.rounds.append(optimizer.rounds)
+            run.switches.append(optimizer.switches)
+            run.seconds.append(self._seconds)
+        self._t += repeats
+        self._regret += repeats * each

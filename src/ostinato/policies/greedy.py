@@ -1,0 +1,39 @@
+"""ε-greedy: a random candidate with probability ε = min(1, a/t^b), else the one with the best average so far."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostinato.checks import not_negative
+from ostinato.policies.base import Belief, Proposal, Settings
+from ostinato.posterior import Unmodelled
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Settings):
+    """ε-greedy with ε = a/t^b. It has no model: it compares averages.
+
+    a, b: 0 or more. Larger a explores more; larger b stops exploring sooner.
+    """
+
+    a: float = 1.0
+    b: float = 0.5
+    model = Unmodelled
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        not_negative("a", self.a)
+        not_negative("b", self.b)
+
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        t = sum(belief.counts().values()) + 1
+        averages = belief.averages()
+        explore = belief.rng.random() < self.a / t**self.b
+        candidate = int(belief.rng.integers(belief.candidates)) if explore or not averages else _best(averages, belief)
+        return [Proposal(candidate, 1, 1)]
+
+
+def _best(averages: Mapping[int, float], belief: Belief) -> int:
+    top = max(averages.values())
+    return belief.first(np.array([candidate for candidate, average in averages.items() if average == top]))

@@ -1,0 +1,36 @@
+"""RS-OFUL's rule of rare switching: stay until the determinant has grown by the factor 1 + C.
+
+While one candidate of variance σ² is repeated, det(I + K/λ) grows by 1 + B σ²/λ after B repeats. So the repeat at which
+it first exceeds 1 + C is known beforehand:
+
+    B = floor(C λ/σ²) + 1
+"""
+
+from dataclasses import dataclass
+from math import floor, log1p
+
+from ostinato.checks import positive
+from ostinato.policies.pick import ENDLESS, Pick
+
+
+@dataclass(frozen=True)
+class Rare(Pick):
+    """Stay with a candidate until the determinant has grown by the factor 1 + C.
+
+    C: above 0. Larger means longer batches and fewer switches.
+    """
+
+    C: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("C", self.C)
+
+    def repeats(self, variance: float, noise: float) -> int:
+        worth = self.C * noise
+        return floor(worth / variance) + 1 if worth < ENDLESS * variance else ENDLESS
+
+    @property
+    def gain_of_full_batch(self) -> float:
+        """log(1 + C): what every full batch adds at least to the log-determinant."""
+        return log1p(self.C)

@@ -1,0 +1,16 @@
+"""Uniform: every step a random candidate. What others are measured against."""
+
+from dataclasses import dataclass
+
+from ostinato.policies.base import Belief, Proposal, Settings
+from ostinato.posterior import Unmodelled
+
+
+@dataclass(frozen=True)
+class Uniform(Settings):
+    """Every step a candidate at random, all equally likely."""
+
+    model = Unmodelled
+
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        return [Proposal(int(belief.rng.integers(belief.candidates)), 1, 1)]

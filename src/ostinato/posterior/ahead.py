@@ -1,0 +1,93 @@
+"""Looking ahead: variances as if measurements had come whose values are not known yet.
+
+A measurement at x* takes c(x)² off the variance at x, whatever its value (hallucination), with c = p · k(X, A) for
+coefficients p that the model knows. So an imagined measurement is stored as its p, and variances are brought up
+to date only where somebody looks: O(q) for each candidate and each measurement it has not seen yet.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Array, Matrix, Vector, to_numpy
+from ostinato.posterior.cache import Indices
+
+
+class Ghost(Protocol):
+    """A model whose variances go on without it."""
+
+    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+        """Imagine n measurements; returns p, and the candidate's variance before them."""
+        ...
+
+    def variance(self, candidate: int) -> float:
+        """The variance of one candidate now, to the last digit."""
+        ...
+
+    def columns(self, candidates: Indices) -> Matrix:
+        """k(X, x) for some candidates x: what p multiplies."""
+        ...
+
+    def spread(self, P: Matrix) -> Matrix:
+        """P k(X, A) for all candidates."""
+        ...
+
+
+class Ahead:
+    """The variances of all candidates, and how many of the imagined measurements each of them has seen."""
+
+    def __init__(self, variances: list[Array], ghost: Ghost) -> None:
+        self.variances: Vector = np.concatenate([to_numpy(block) for block in variances])
+        self.ghost = ghost
+        self._seen = np.zeros(len(self.variances), dtype=np.int64)
+        self._terms: list[Vector] = []
+        self._imagined: set[int] = set()
+
+    @property
+    def fresh(self) -> NDArray[np.bool_]:
+        """Which candidates have seen everything."""
+        return self._seen == len(self._terms)
+
+    def add(self, candidate: int, n: int = 1) -> float:
+        """Imagine n measurements of a candidate; returns its variance before them."""
+        p, variance = self.ghost.add(candidate, n)
+        self._terms.append(to_numpy(p))
+        self._imagined.add(candidate)
+        return variance
+
+    def variance(self, candidate: int) -> float:
+        """The variance of one candidate now, to the last digit."""
+        return self.ghost.variance(candidate)
+
+    def update(self, candidates: Indices) -> None:
+        """Bring some candidates up to date."""
+        first = int(np.min(self._seen[candidates], initial=len(self._terms)))
+        if first == len(self._terms):
+            return
+        C = self._covariances(first, candidates)
+        C[np.arange(first, len(self._terms))[:, None] < self._seen[candidates]] = 0.0
+        self.variances[candidates] = np.maximum(self.variances[candidates] - np.sum(C * C, axis=0), 0.0)
+        self._seen[candidates] = len(self._terms)
+
+    def everywhere(self) -> Vector:
+        """All variances, up to date; to the last digit where measurements were imagined."""
+        self.update(np.arange(len(self.variances)))
+        for candidate in self._imagined:
+            self.variances[candidate] = self.ghost.variance(candidate)
+        return self.variances
+
+    def _covariances(self, first: int, candidates: Indices) -> Matrix:
+        """c of the imagined measurements from the first on, at some candidates."""
+        P = _stacked(self._terms[first:])
+        if 2 * len(candidates) > len(self.variances):
+            return self.ghost.spread(P)[:, candidates]
+        return P @ self.ghost.columns(candidates)[: P.shape[1]]
+
+
+def _stacked(terms: list[Vector]) -> Matrix:
+    """One row each; earlier ones may be shorter, from before a candidate joined."""
+    P = np.zeros((len(terms), max(len(p) for p in terms)))
+    for row, p in zip(P, terms, strict=True):
+        row[: len(p)] = p
+    return P

@@ -1,0 +1,64 @@
+"""What every model of f answers, so that policies need not know which one they see."""
+
+from typing import Protocol
+
+import numpy as np
+
+from ostinato.arrays import Array, Matrix, Namespace, Vector
+from ostinato.kernels import Kernel
+from ostinato.posterior.ahead import Ghost
+from ostinato.tally import Tally
+
+
+class Model(Protocol):
+    """A belief about f at all candidates: `Posterior` (exact), `Nystrom` (sparse) or `Unmodelled` (the prior)."""
+
+    features: Matrix
+    kernel: Kernel
+    noise: Vector
+    prior_mean: float
+    block_size: int | None
+    kappa2: float
+
+    @property
+    def xp(self) -> Namespace: ...
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first candidate of each block."""
+        ...
+
+    @property
+    def means(self) -> list[Array]: ...
+
+    @property
+    def variances(self) -> list[Array]: ...
+
+    @property
+    def log_det(self) -> float: ...
+
+    def condition(self, candidate: int, n: int, value: float) -> None:
+        """Take in n measurements with mean `value` at one candidate."""
+        ...
+
+    def rebuild(self, tally: Tally) -> None:
+        """Start again from the facts."""
+        ...
+
+    def restarted(self, tally: Tally) -> "Model":
+        """A new model of the same settings, with this tally and nothing else."""
+        ...
+
+    def refresh(self, rng: np.random.Generator) -> None:
+        """Called before a round is decided: what is done once a round is done here."""
+        ...
+
+    def covariance_with(self, candidate: int) -> Vector:
+        """cov(f(x), f(candidate)) at every candidate x."""
+        ...
+
+    def ghost(self) -> Ghost:
+        """Its variances can go on without it."""
+        ...
+
+    def warn_where_float64_ends(self) -> None: ...

@@ -1,0 +1,235 @@
+"""The Nyström posterior of BKB and BBKB: exact where the inducing candidates are, uncertain where they are not.
+
+Before each round the inducing set is drawn anew: every past step s enters with probability min(1, q̄ σ̃²(x_s)/λ),
+with the variances of the round before. The n steps at one candidate are n chances, so it is in with probability
+1 − (1 − p)ⁿ; and means and variances of all candidates are then computed afresh (`sketch.py`).
+
+A careful baseline: repeats are merged as in the exact posterior, k(X, A) is computed once for each unique candidate and
+kept, and a round costs one triangular product of m²|A| flops, beside work of the size m³.
+"""
+
+from itertools import pairwise
+from math import ceil, sqrt
+
+import numpy as np
+
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, highest, namespace_of, to_numpy
+from ostinato.kernels import Kernel
+from ostinato.posterior.ahead import Ghost
+from ostinato.posterior.cache import Indices, Rows, columns_of
+from ostinato.posterior.sketch import Sketch, sketch
+from ostinato.tally import Statistics, Tally
+
+BLOCK_SIZE = 16_384
+SWEEP = 512  # candidates at a time, so that k(S, x) and G k(S, x) stay in the processor's cache
+
+
+class Nystrom:
+    """What is believed of f at every candidate, as some of the measured candidates see it."""
+
+    def __init__(
+        self,
+        features: Matrix,
+        kernel: Kernel,
+        noise: Vector,
+        *,
+        mean: float = 0.0,
+        xp: Namespace = np,
+        block_size: int | None = None,
+        oversampling: float = 5.0,
+    ) -> None:
+        self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
+        self.block_size, self.oversampling = block_size, oversampling
+        count = ceil(len(features) / (block_size or BLOCK_SIZE))
+        edges = [int(edge) for edge in np.linspace(0, len(features), count + 1)]
+        self.starts = tuple(edges[:-1])
+        parts = [from_numpy(xp, features[start:stop]) for start, stop in pairwise(edges)]
+        self._caches = [Rows(kernel, part) for part in parts]
+        self._prior_variances = [kernel.diag(part) for part in parts]
+        self.kappa2 = max(map(highest, self._prior_variances))
+        self._tally = Tally()
+        self._slots: dict[int, int] = {}
+        self._K = xp.zeros((16, 16), dtype=xp.float64)
+        self._changed = False
+        self._forget()
+
+    @property
+    def xp(self) -> Namespace:
+        return namespace_of(self._K)
+
+    @property
+    def log_det(self) -> float:
+        return 0.0 if self.sketch is None else self.sketch.log_det
+
+    # Taking in
+
+    def condition(self, candidate: int, n: int, value: float) -> None:
+        """Take in n measurements with mean `value`; they are seen at the next `refresh`."""
+        self._tally.add(candidate, Statistics(n, value))
+        self._changed = True
+
+    def rebuild(self, tally: Tally) -> None:
+        self._tally = tally.plus({})
+        self._changed = True
+
+    def restarted(self, tally: Tally) -> "Nystrom":
+        fresh = Nystrom(
+            self.features,
+            self.kernel,
+            self.noise,
+            mean=self.prior_mean,
+            xp=self.xp,
+            block_size=self.block_size,
+            oversampling=self.oversampling,
+        )
+        fresh.rebuild(tally)
+        return fresh
+
+    def refresh(self, rng: np.random.Generator) -> None:
+        """Draw the inducing set anew, and compute means and variances of all candidates."""
+        if not self._changed:
+            return
+        self._add([candidate for candidate, _ in self._tally if candidate not in self._slots])
+        self.induce(np.flatnonzero(rng.random(len(self._slots)) < self._chances()))
+        self._changed = False
+
+    def induce(self, slots: Indices) -> None:
+        """Make the candidates in these slots the inducing ones."""
+        self._forget()
+        self.inducing = slots
+        if len(slots):
+            self.sketch = self._sketch()
+            blocks = [self._sweep(i) for i in range(len(self._caches))]
+            self.means, self.variances = [mean for mean, _ in blocks], [variance for _, variance in blocks]
+
+    # Answers
+
+    def covariance_with(self, candidate: int) -> Vector:
+        """k(x, x*) − k(x, S) G k(S, x*) at every candidate x."""
+        prior = self.kernel(*(from_numpy(self.xp, rows) for rows in (self.features[[candidate]], self.features)))[0, :]
+        if self.sketch is None:
+            return to_numpy(prior)
+        p = self.sketch.shrinks(from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0]))
+        return to_numpy(prior) - self.spread(to_numpy(p)[None, :])[0]
+
+    def ghost(self) -> Ghost:
+        """Its variances can go on without it, with the inducing set frozen."""
+        return _Ghost(self)
+
+    def columns(self, candidates: Indices) -> Matrix:
+        """k(S, x) for some candidates x."""
+        return columns_of(self._caches, self.starts, candidates)[self.inducing]
+
+    def spread(self, P: Matrix) -> Matrix:
+        """P k(S, A) for all candidates."""
+        full = np.zeros((len(P), len(self._slots)))
+        full[:, self.inducing] = P
+        wide = from_numpy(self.xp, full)
+        return np.concatenate([to_numpy(cache.spread(wide)) for cache in self._caches], axis=1)
+
+    def warn_where_float64_ends(self) -> None:
+        """The approximation ends long before."""
+
+    # Inside
+
+    def _forget(self) -> None:
+        """Back to the prior."""
+        self.inducing: Indices = np.zeros(0, dtype=np.int64)
+        self.sketch: Sketch | None = None
+        self.means: list[Array] = [
+            self.xp.full(v.shape[0], self.prior_mean, dtype=self.xp.float64) for v in self._prior_variances
+        ]
+        self.variances: list[Array] = list(self._prior_variances)
+
+    def _add(self, candidates: list[int]) -> None:
+        if not candidates:
+            return
+        first = len(self._slots)
+        self._slots.update((candidate, first + i) for i, candidate in enumerate(candidates))
+        new, all_ = (from_numpy(self.xp, self.features[rows]) for rows in (candidates, list(self._slots)))
+        rows = self.kernel(new, all_)
+        size = len(self._slots)
+        self._K = grown(self._K, (size, size))
+        self._K[first:size, :size] = rows
+        self._K[:size, first:size] = self.xp.matrix_transpose(rows)
+        for cache in self._caches:
+            cache.add(new)
+
+    def _chances(self) -> Vector:
+        """1 − (1 − min(1, q̄ σ̃²/λ))ⁿ for each unique candidate, under the inducing set so far."""
+        candidates = list(self._slots)
+        variances = np.concatenate([to_numpy(block) for block in self.variances])[candidates]
+        n = np.array([self._tally[candidate].n for candidate in candidates])
+        p = np.minimum(1.0, self.oversampling * variances / self.noise[candidates])
+        with np.errstate(divide="ignore"):
+            return -np.expm1(n * np.log1p(-p))
+
+    def _sketch(self) -> Sketch:
+        w, m = np.zeros(len(self._slots)), np.zeros(len(self._slots))
+        for candidate, statistics in self._tally:
+            slot = self._slots[candidate]
+            w[slot] = statistics.n / self.noise[candidate]
+            m[slot] = statistics.mean - self.prior_mean
+        xp, S = self.xp, self.inducing
+        R = np.setdiff1d(np.arange(len(w)), S)
+        K_SX = xp.take(self._K, xp.asarray(S), axis=0)
+        K_SS, K_SR = (xp.take(K_SX, xp.asarray(slots), axis=1) for slots in (S, R))
+        data = [(from_numpy(xp, w[slots]), from_numpy(xp, m[slots])) for slots in (S, R)]
+        return sketch(K_SS, K_SR, *data)
+
+    def _sweep(self, i: int) -> tuple[Array, Array]:
+        """Means and variances of one block."""
+        assert self.sketch is not None
+        cache, prior = self._caches[i], self._prior_variances[i]
+        means: list[Array] = []
+        variances: list[Array] = []
+        for start in range(0, prior.shape[0], SWEEP):
+            part = slice(start, min(start + SWEEP, prior.shape[0]))
+            k_x = cache.some(self.inducing, part)
+            means.append(self.sketch.mean(k_x) + self.prior_mean)
+            variances.append(self.sketch.variance(k_x, prior[part]))
+        return self.xp.concat(means), self.xp.concat(variances)
+
+
+class _Ghost:
+    """Imagined measurements with the inducing set frozen: z(x)ᵀ B⁻¹ z(y) loses a rank-one term for each."""
+
+    def __init__(self, model: Nystrom) -> None:
+        self._model = model
+        self._terms = np.zeros((16, len(model.inducing)))
+        self._count = 0
+
+    @property
+    def _P(self) -> Matrix:
+        return self._terms[: self._count]
+
+    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+        k_x = self._model.columns(np.array([candidate]))[:, 0]
+        c = self._P @ k_x
+        p = self._seen(k_x) - c @ self._P
+        noise = float(self._model.noise[candidate]) / n
+        p = p / sqrt(max(float(p @ k_x), 0.0) + noise)
+        variance = max(self._base(candidate) - float(c @ c), 0.0)
+        self._count += 1
+        self._terms = grown(self._terms, (self._count, len(p)))
+        self._terms[self._count - 1] = p
+        return p, variance
+
+    def variance(self, candidate: int) -> float:
+        c = self._P @ self._model.columns(np.array([candidate]))[:, 0]
+        return max(self._base(candidate) - float(c @ c), 0.0)
+
+    def columns(self, candidates: Indices) -> Matrix:
+        return self._model.columns(candidates)
+
+    def spread(self, P: Matrix) -> Matrix:
+        return self._model.spread(P)
+
+    def _base(self, candidate: int) -> float:
+        block = int(np.searchsorted(self._model.starts, candidate, side="right")) - 1
+        return float(self._model.variances[block][candidate - self._model.starts[block]])
+
+    def _seen(self, k_x: Vector) -> Vector:
+        if self._model.sketch is None:
+            return k_x
+        return to_numpy(self._model.sketch.seen(from_numpy(self._model.xp, k_x)))

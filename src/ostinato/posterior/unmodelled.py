@@ -1,0 +1,69 @@
+"""No model at all, for policies that need none: the prior, whatever is measured."""
+
+import numpy as np
+
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, namespace_of, to_numpy
+from ostinato.kernels import Kernel
+from ostinato.posterior.ahead import Ghost
+from ostinato.posterior.cache import Indices
+from ostinato.tally import Tally
+
+
+class Unmodelled:
+    """The prior's mean and variance at every candidate; its own ghost, since nothing changes it."""
+
+    log_det = 0.0
+    starts = (0,)
+
+    def __init__(
+        self,
+        features: Matrix,
+        kernel: Kernel,
+        noise: Vector,
+        *,
+        mean: float = 0.0,
+        xp: Namespace = np,
+        block_size: int | None = None,
+    ) -> None:
+        self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
+        self.block_size = block_size
+        self.means: list[Array] = [xp.full(len(features), mean, dtype=xp.float64)]
+        self.variances: list[Array] = [kernel.diag(from_numpy(xp, features))]
+        self.kappa2 = highest(self.variances[0])
+
+    @property
+    def xp(self) -> Namespace:
+        return namespace_of(self.means[0])
+
+    def condition(self, candidate: int, n: int, value: float) -> None:
+        """Learn nothing."""
+
+    def rebuild(self, tally: Tally) -> None:
+        """Learn nothing."""
+
+    def restarted(self, tally: Tally) -> "Unmodelled":
+        return self
+
+    def refresh(self, rng: np.random.Generator) -> None:
+        """Nothing to bring up to date."""
+
+    def warn_where_float64_ends(self) -> None:
+        """It does not end here."""
+
+    def covariance_with(self, candidate: int) -> Vector:
+        return self.kernel(self.features[candidate : candidate + 1], self.features)[0]
+
+    def ghost(self) -> Ghost:
+        return self
+
+    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+        return np.zeros(0), self.variance(candidate)
+
+    def variance(self, candidate: int) -> float:
+        return float(self.variances[0][candidate])
+
+    def columns(self, candidates: Indices) -> Matrix:
+        return np.zeros((0, len(candidates)))
+
+    def spread(self, P: Matrix) -> Matrix:
+        return np.zeros((len(P), len(to_numpy(self.variances[0]))))

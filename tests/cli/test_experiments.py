@@ -1,0 +1,97 @@
+"""`ostinato problems`, `reproduce` and `compare`, as they are typed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ostinato.experiments.store import Store
+from ostinato.problems import names
+
+OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]
+
+
+def ostinato(*arguments, cwd, **environment):
+    env = os.environ | {"COLUMNS": "140", "OPENBLAS_NUM_THREADS": "1"} | environment
+    return subprocess.run(
+        [*OSTINATO, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def test_problems_lists_all_of_them_with_sizes_and_noise(tmp_path):
+    done = ostinato("problems", cwd=tmp_path)
+    assert done.returncode == 0
+    for name in names():
+        assert name in done.stdout
+    for word in ("10,648", "62,208", "30,000", "15,625", "12,416", "one of 4 trainings", "Gaussian, std 0.5"):
+        assert word in done.stdout
+
+
+def test_compare_prints_tables_and_writes_the_report(tmp_path):
+    command = ("compare", "rastrigin", "-a", "mini-gp-ucb", "-a", "BBKB", "--seeds", "3", "--horizon", "60")
+    done = ostinato(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for word in ("mini-GP-UCB", "BBKB", "uniform", "% of uniform", "Processor", "numpy", "report.html"):
+        assert word in done.stdout
+    folder = tmp_path / "results" / "compare"
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert len(Store(folder / "runs.jsonl").runs) == 9
+    again = ostinato(*command, cwd=tmp_path)
+    assert "9 runs of an earlier call kept" in again.stdout
+
+
+def test_reproduce_follows_the_protocol(tmp_path):
+    command = ("reproduce", "nas201", "-p", "nas201-cifar10", "-a", "mini-GP-UCB", "--seeds", "3", "--horizon", "50")
+    done = ostinato(*command, "--folder", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("33 short runs to choose settings, then 6 runs: about ")
+    assert "The paper chose and reported on the same seeds" in " ".join(done.stdout.split())
+    assert {run.stage for run in Store(tmp_path / "here" / "runs.jsonl").runs.values()} == {"choose", "report"}
+    assert (tmp_path / "here" / "settings.csv").read_text().count("nas201-cifar10,mini-GP-UCB") == 10
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("compare", "rosenbruck"), "near names are rosenbrock"),
+        (("compare", "rosenbrock", "-a", "mini-UCB"), "Did you mean mini-GP-UCB"),
+        (("reproduce", "nas101", "--quick"), "nasbench_only108"),
+        (("reproduce", "nas201", "-p", "rosenbrock"), "nas201-cifar10"),
+        (("reproduce", "synthetic", "--seeds", "0"), "seeds"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(tmp_path, command, message):
+    done = ostinato(*command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path):
+    command = [
+        *OSTINATO,
+        "compare",
+        "rosenbrock",
+        "-a",
+        "GP-UCB",
+        "--seeds",
+        "200",
+        "--horizon",
+        "200",
+        "--folder",
+        "x",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    runs = tmp_path / "x" / "runs.jsonl"
+    deadline = time.monotonic() + 60
+    while (not runs.exists() or runs.stat().st_size < 5_000) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to all of them
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Finished runs are kept" in output
+    kept = len(Store(runs).runs)
+    assert 1 <= kept < 400

@@ -1,0 +1,94 @@
+"""Comparisons from Python: policies and problems of one's own, and the files they leave."""
+
+import csv
+import subprocess
+import sys
+from dataclasses import dataclass
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ostinato import MiniUCB
+from ostinato.errors import InvalidSetting
+from ostinato.experiments import compare, reproduce
+from ostinato.experiments.summary import ratios
+from ostinato.policies import Proposal
+from ostinato.problems import Gaussian, Problem
+
+X = np.linspace(0, 6, 25)[:, None]
+
+
+def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path):
+    @dataclass(frozen=True)
+    class Stubborn:
+        """The first candidate, again and again."""
+
+        def propose(self, belief, limit):
+            return [Proposal(0, 5, 5)]
+
+    problem = Problem("mine", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(1.0,))
+    out = Console(file=StringIO(), width=100)
+    policies = {"stubborn": Stubborn(), "mini": MiniUCB(1.1)}
+    comparison = compare(policies, [problem], seeds=3, horizon=50, folder=tmp_path, workers=2, console=out)
+    last = {(run.algorithm, run.seed): run.regret[-1] for run in comparison.runs}
+    assert last["stubborn", 0] == pytest.approx(50 * (problem.truth.max() - problem.truth[0]))
+    assert last["mini", 1] < last["uniform", 1] < 1.5 * last["stubborn", 1]
+    text = out.file.getvalue()
+    for word in ("stubborn", "mini", "uniform", "Processor", "numpy", "report.html"):
+        assert word in text
+    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["algorithm"] for row in rows} == {"stubborn", "mini", "uniform"}
+    assert all((tmp_path / name).exists() for name in ("regret.png", "unique.png", "batches.png", "seconds.png"))
+
+
+def test_known_algorithms_by_name(tmp_path):
+    problem = Problem("mine", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(0.5, 1.0, 2.0))
+    out = Console(file=StringIO(), width=100)
+    comparison = compare(
+        ["mini-gp-ucb", "BBKB"],
+        [problem],
+        seeds=4,
+        horizon=60,
+        lengthscale=0.7,
+        folder=tmp_path,
+        workers=2,
+        console=out,
+    )
+    settings = {run.algorithm: run.settings for run in comparison.runs}
+    assert settings["mini-GP-UCB"] == {"lengthscale": 0.7, "C": 1.1}
+    (ratio,) = [r for r in ratios(comparison.runs) if r.algorithm == "mini-GP-UCB"]
+    assert ratio.seeds == 3  # those that BBKB, the costly one, has too
+    assert ratio.regret.low < ratio.regret.value < ratio.regret.high
+
+
+def test_a_script_needs_no_main_guard_and_may_use_lambdas(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from ostinato.experiments import Algorithm, compare\n"
+        "from ostinato.kernels import Matern52\n"
+        "from ostinato.policies import GPUCB, Proposal\n"
+        "from ostinato.problems import Gaussian, Problem\n"
+        "class Mine:\n"
+        "    def propose(self, belief, limit):\n"
+        "        return [Proposal(3, 1, 1)]\n"
+        "X = np.arange(9.0)[:, None]\n"
+        "problem = Problem('mine', X, np.sin(X[:, 0]), Gaussian(0.3), kernel=lambda l: Matern52(l))\n"
+        "print(len(compare([Algorithm('a', lambda: Mine(), modelled=False), 'GP-UCB'], [problem], seeds=2,\n"
+        "      horizon=20, folder='out', workers=2).runs))\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.rstrip().endswith("6")
+
+
+def test_unknown_names_are_told(tmp_path):
+    with pytest.raises(InvalidSetting, match="no group of problems 'synth'"):
+        reproduce("synth", folder=tmp_path)
+    with pytest.raises(InvalidSetting, match="no algorithm 'best'"):
+        compare(["best"], ["rosenbrock"], folder=tmp_path)
+    with pytest.raises(InvalidSetting, match="no problem 'rosen'"):
+        compare(["BBKB"], ["rosen"], folder=tmp_path)

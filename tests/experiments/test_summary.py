@@ -1,0 +1,224 @@
+"""Means, intervals, ratios and choices, against numbers worked out by hand."""
+
+import csv
+from math import exp, inf, isnan, log, nan, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from ostinato.errors import InvalidInput
+from ostinato.experiments import summary
+from ostinato.experiments.records import Run
+
+T = [10, 100]
+
+
+def run(algorithm, seed=0, regret=(1.0, 2.0), *, t=T, problem="hill", stage="report", settings=None, **lists):
+    given = {
+        "unique": [1] * len(t),
+        "rounds": [2] * len(t),
+        "switches": [3] * len(t),
+        "seconds": [0.5] * len(t),
+    } | lists
+    return Run(
+        stage=stage,
+        problem=problem,
+        algorithm=algorithm,
+        settings=settings or {},
+        seed=seed,
+        horizon=t[-1],
+        t=list(t),
+        regret=list(regret),
+        **given,
+    )
+
+
+UNIFORM = [run("uniform", 0, (9.0, 90.0)), run("uniform", 1, (11.0, 110.0))]  # on average 10 and 100
+MINI = [run("mini-GP-UCB", 0, (5.0, 10.0)), run("mini-GP-UCB", 1, (7.0, 14.0))]
+
+
+def test_regret_is_a_share_of_uniforms_mean_at_the_same_t():
+    curve = summary.normalised([*UNIFORM, *MINI], "hill", "mini-GP-UCB")
+    np.testing.assert_allclose(curve.t, T)
+    np.testing.assert_allclose(curve.mean, [0.6, 0.12])
+    assert curve.seeds == 2
+    np.testing.assert_allclose(summary.normalised(UNIFORM, "hill", "uniform").mean, [1.0, 1.0])
+
+
+def test_the_interval_is_students_t_over_seeds():
+    """Two seeds that differ by d: the standard error of their mean is d/2, and Student's t for one degree is 12.706."""
+    curve = summary.normalised([*UNIFORM, *MINI], "hill", "mini-GP-UCB")
+    np.testing.assert_allclose(curve.high - curve.mean, [12.706205 * 0.1, 12.706205 * 0.02], rtol=1e-6)
+    np.testing.assert_allclose(curve.mean - curve.low, curve.high - curve.mean)
+
+
+def test_the_interval_of_five_seeds():
+    seconds = [1.0, 2.0, 3.0, 4.0, 5.0]
+    runs = [run("BKB", seed, t=[10], regret=[1.0], seconds=[s]) for seed, s in enumerate(seconds)]
+    curve = summary.curve(runs, "hill", "BKB", "seconds")
+    assert curve.mean[0] == 3.0
+    assert curve.high[0] - 3.0 == pytest.approx(2.776445 * sqrt(2.5) / sqrt(5), rel=1e-6)
+
+
+def test_a_single_seed_has_no_interval():
+    curve = summary.curve([MINI[0]], "hill", "mini-GP-UCB", "unique")
+    assert curve.mean.tolist() == [1.0, 1.0]
+    assert np.all(np.isnan(curve.low))
+    assert np.all(np.isnan(curve.high))
+
+
+def test_without_uniform_regret_is_that_of_an_average_measurement():
+    np.testing.assert_allclose(summary.normalised(MINI, "hill", "mini-GP-UCB").mean, [0.6, 0.12])  # R_t / t
+    (row,) = summary.table(MINI)
+    assert not row.normalised
+    assert row.regret.value == pytest.approx(0.12)
+
+
+def test_other_checkpoints_are_compared_after_the_same_number_of_measurements():
+    """Uniform's mean regret is 55 after 55 measurements, half-way between its checkpoints; and 5 after 5."""
+    short = run("GP-UCB", 0, (1.0, 11.0), t=[5, 55])
+    np.testing.assert_allclose(summary.normalised([*UNIFORM, short], "hill", "GP-UCB").mean, [0.2, 0.2])
+
+
+def test_curves_end_with_the_shortest_seed_and_with_uniform():
+    long = [run("GP-UCB", seed, (1.0, 2.0, 3.0), t=[10, 100, 1000]) for seed in (0, 1)]
+    assert summary.curve([*long, run("GP-UCB", 2)], "hill", "GP-UCB", "unique").t.tolist() == T
+    assert summary.normalised([*long, *UNIFORM], "hill", "GP-UCB").t.tolist() == T
+    assert summary.normalised(long, "hill", "GP-UCB").t.tolist() == [10, 100, 1000]
+
+
+def test_settings_runs_and_other_problems_are_left_out():
+    others = [run("mini-GP-UCB", 0, (99.0, 99.0), problem="dale"), run("mini-GP-UCB", 5, (99.0, 99.0), stage="choose")]
+    curve = summary.normalised([*others, *UNIFORM, *MINI], "hill", "mini-GP-UCB")
+    np.testing.assert_allclose(curve.mean, [0.6, 0.12])
+
+
+def test_the_same_seed_twice_or_no_run_at_all_is_an_error():
+    with pytest.raises(InvalidInput, match="twice"):
+        summary.curve([MINI[0], MINI[0]], "hill", "mini-GP-UCB", "unique")
+    with pytest.raises(InvalidInput, match="no fresh run"):
+        summary.curve(MINI, "hill", "BKB", "unique")
+
+
+def test_the_table_tells_the_end_of_every_run_and_marks_short_ones():
+    short = run("GP-TS", 0, (2.0,), t=[10], unique=[7], rounds=[10], switches=[9], seconds=[4.0])
+    uniform, mini, costly = sorted(
+        summary.table([*UNIFORM, *MINI, short]),
+        key=lambda row: ["uniform", "mini-GP-UCB", "GP-TS"].index(row.algorithm),
+    )
+    assert (uniform.regret.value, uniform.short, uniform.seeds, uniform.t) == (1.0, False, 2, 100)
+    assert mini.regret.value == pytest.approx(0.12)
+    assert mini.regret.half == pytest.approx(12.706205 * 0.02)
+    assert (mini.unique.value, mini.rounds.value, mini.switches.value, mini.seconds.value) == (1, 2, 3, 0.5)
+    assert (costly.short, costly.t, costly.seeds, costly.unique.value) == (True, 10, 1, 7)
+    assert costly.regret.value == pytest.approx(0.2)
+    assert isnan(costly.regret.half)
+
+
+def test_winners_went_the_whole_way():
+    excellent_but_short = run("GP-TS", 0, (0.01,), t=[10])
+    rows = summary.table([*UNIFORM, *MINI, excellent_but_short, run("BKB", 0, (nan, nan))])
+    assert summary.winners(rows) == {"hill": "mini-GP-UCB"}
+
+
+def test_relatives_stand_side_by_side_and_own_labels_last():
+    labels = ["mine", "uniform", "BBKB", "GP-UCB", "mini-GP-TS", "mini-GP-UCB"]
+    ordered = summary.algorithms([run(label) for label in labels])
+    assert ordered == ["mini-GP-UCB", "mini-GP-TS", "GP-UCB", "BBKB", "uniform", "mine"]
+
+
+def test_ratios_are_paired_by_seed():
+    """Seeds differ a hundredfold, the ratio seed by seed does not: 1/2 each, so the interval has no width."""
+    theirs = [run("BBKB", seed, (1.0, 10.0**seed), unique=[1, 4]) for seed in (0, 1, 2)]
+    mine = [run("mini-GP-UCB", seed, (1.0, 10.0**seed / 2), unique=[1, 2]) for seed in (2, 0, 1)]
+    (ratio,) = summary.ratios([*theirs, *mine])
+    assert (ratio.algorithm, ratio.against, ratio.t, ratio.seeds) == ("mini-GP-UCB", "BBKB", 100, 3)
+    assert [ratio.regret.value, ratio.regret.low, ratio.regret.high] == pytest.approx([0.5, 0.5, 0.5])
+    assert ratio.unique.value == pytest.approx(0.5)
+    assert ratio.seconds.value == pytest.approx(1.0)
+
+
+def test_a_ratios_interval_is_students_t_on_logarithms():
+    """Ratios 1/2 and 1/8: their geometric mean is 1/4, the standard error of the logarithm log 2."""
+    estimate = summary.paired_ratio(np.array([1.0, 1.0]), np.array([2.0, 8.0]))
+    width = student.ppf(0.975, 1) * log(2)
+    assert estimate.value == pytest.approx(0.25)
+    assert [estimate.low, estimate.high] == pytest.approx([0.25 * exp(-width), 0.25 * exp(width)])
+    back = summary.paired_ratio(np.array([2.0, 8.0]), np.array([1.0, 1.0]))
+    assert [back.value, back.low, back.high] == pytest.approx([4.0, 1 / estimate.high, 1 / estimate.low])
+
+
+def test_ratios_use_shared_seeds_and_the_last_t_of_both():
+    theirs = [run("BBKB", seed, (4.0, 40.0)) for seed in (0, 1, 2)]
+    mine = [run("GP-EI", seed, (2.0,), t=[10]) for seed in (1, 2, 7)]
+    (ratio,) = summary.ratios([*theirs, *mine])
+    assert (ratio.t, ratio.seeds) == (10, 2)
+    assert ratio.regret.value == pytest.approx(0.5)
+
+
+def test_ratios_that_cannot_be_told():
+    assert summary.ratios(MINI) == []
+    assert summary.ratios([run("BBKB", 0), run("GP-EI", 1)]) == []
+    (alone,) = summary.ratios([run("BBKB", 0), run("GP-EI", 0)])
+    assert alone.regret.value == pytest.approx(1.0)
+    assert isnan(alone.regret.low)
+    assert isnan(summary.paired_ratio(np.array([0.0, 1.0]), np.array([1.0, 1.0])).value)
+
+
+def tried(C, regrets, algorithm="mini-GP-UCB", **more):
+    return [run(algorithm, i, (1.0, r), stage="choose", settings={"C": C}, **more) for i, r in enumerate(regrets)]
+
+
+def test_the_lowest_mean_regret_is_chosen():
+    runs = [*tried(1.1, [10, 30]), *tried(1.5, [19, 20]), *tried(2.0, [9, 100]), *tried(1.1, [5, 5], "BBKB")]
+    assert summary.choose(runs) == {("hill", "mini-GP-UCB"): {"C": 1.5}, ("hill", "BBKB"): {"C": 1.1}}
+    assert summary.choose([*runs, *MINI, *UNIFORM]) == summary.choose(runs)  # fresh runs have no say
+
+
+def test_choices_do_not_hang_on_the_order_of_runs():
+    runs = [*tried(2.0, [0.1, 0.2, 0.3]), *tried(1.1, [0.3, 0.2, 0.1]), *tried(1.5, [0.2, 0.1, 0.3])]
+    for seed in range(20):
+        shuffled = [runs[i] for i in np.random.default_rng(seed).permutation(len(runs))]
+        assert summary.choose(shuffled) == summary.choose(runs)
+
+
+def test_ties_go_to_the_first_and_failures_to_nobody():
+    assert summary.choose([*tried(2.0, [3, 3]), *tried(1.1, [2, 4])]) == {("hill", "mini-GP-UCB"): {"C": 1.1}}
+    assert summary.choose([*tried(1.1, [nan, 1]), *tried(2.0, [3, 3])]) == {("hill", "mini-GP-UCB"): {"C": 2.0}}
+    assert summary.choose([*tried(1.1, [inf, 1]), *tried(2.0, [3, 3])]) == {("hill", "mini-GP-UCB"): {"C": 2.0}}
+    assert summary.choose([]) == {}
+
+
+def test_every_setting_tried_is_told_with_its_share_of_uniforms_regret():
+    uniform = [run("uniform", seed, (9.0, 90.0), stage="choose") for seed in (0, 1)]
+    first, second = (
+        trial
+        for trial in summary.chosen([*tried(1.5, [9, 9]), *tried(1.1, [18, 18]), *uniform])
+        if trial.algorithm != "uniform"
+    )
+    assert (first.settings, first.best, first.seeds, first.t) == ({"C": 1.1}, False, 2, 100)
+    assert (second.settings, second.best, second.normalised) == ({"C": 1.5}, True, True)
+    assert [first.regret, second.regret] == pytest.approx([0.2, 0.1])
+    (alone,) = summary.chosen(tried(1.5, [9, 9]))
+    assert not alone.normalised
+    assert alone.regret == pytest.approx(0.09)
+
+
+def test_the_csv_has_a_row_a_checkpoint(tmp_path):
+    own = run("ε-greedy", 3, settings={"C": 1.1, "lengthscale": 2.0}, problem="hill, steep")
+    summary.write_csv([*UNIFORM, *MINI, own], tmp_path / "results.csv")
+    with (tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 10
+    columns = "stage problem algorithm settings seed t regret normalised unique rounds switches seconds"
+    assert list(rows[0]) == columns.split()
+    assert float(rows[5]["normalised"]) == pytest.approx(0.1)
+    last = rows[-1]
+    assert (last["algorithm"], last["problem"], last["settings"]) == ("ε-greedy", "hill, steep", "C=1.1 lengthscale=2")
+    assert (last["t"], last["regret"], last["normalised"]) == ("100", "2.0", "")
+
+
+def test_a_problem_without_any_regret_has_no_shares():
+    runs = [run("uniform", seed, (0.0, 0.0)) for seed in (0, 1)]
+    assert np.all(np.isnan(summary.normalised(runs, "hill", "uniform").mean))

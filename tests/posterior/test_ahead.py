@@ -1,0 +1,49 @@
+"""Looking ahead: lazily or at once, the same variances."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.kernels import RBF
+from ostinato.posterior import Ahead, Nystrom, Posterior, Unmodelled
+
+GRID = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0), indexing="ij"), axis=-1).reshape(-1, 2)
+MODELS = {
+    "exact": lambda: Posterior(GRID, RBF(1.5), np.full(30, 0.3), block_size=11),
+    "grid": lambda: Posterior(GRID, RBF(1.5), np.full(30, 0.3)),
+    "nystrom": lambda: Nystrom(GRID, RBF(1.5), np.full(30, 0.3), block_size=11),
+    "unmodelled": lambda: Unmodelled(GRID, RBF(1.5), np.full(30, 0.3)),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@settings(deadline=None, max_examples=20)
+@given(
+    picks=st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), min_size=1, max_size=10), seed=st.integers(0, 99)
+)
+def test_whatever_is_looked_at_in_between_the_end_is_the_same(model, picks, seed):
+    posterior, rng = model(), np.random.default_rng(seed)
+    for row, n, value in [(0, 3, 1.0), (7, 1, 0.2), (29, 2, -1.0)]:
+        posterior.condition(row, n, value)
+    posterior.refresh(rng)
+    lazy, eager = (Ahead(posterior.variances, posterior.ghost()) for _ in range(2))
+    for candidate, n in picks:
+        assert lazy.add(candidate, n) == pytest.approx(eager.add(candidate, n), abs=1e-12)
+        lazy.update(np.unique(rng.integers(0, 30, rng.integers(1, 30))))
+        eager.update(np.arange(30))
+        assert lazy.variances[lazy.fresh] == pytest.approx(eager.variances[lazy.fresh], abs=1e-12)
+        assert (lazy.variances >= eager.variances - 1e-12).all()
+    assert lazy.everywhere() == pytest.approx(eager.everywhere(), abs=1e-12)
+    assert lazy.fresh.all()
+
+
+def test_imagining_leaves_the_model_alone():
+    posterior = MODELS["exact"]()
+    posterior.condition(3, 2, 1.0)
+    before = np.concatenate(posterior.variances)
+    ahead = Ahead(posterior.variances, posterior.ghost())
+    ahead.add(4, 10)
+    ahead.everywhere()
+    assert np.array_equal(np.concatenate(posterior.variances), before)
+    assert posterior.at(4)[1] == before[4]
