@@ -15,13 +15,14 @@ from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
 
 Reporter: TypeAlias = Callable[[int], None]
-EVERY = 0.1  # seconds between two updates
+EVERY = 0.1  # seconds between two updates, at the least
+SHARE = 20  # times as long as an update took: where the best is costly to tell, it is told less often
 Z95 = 1.96
 
 
 @contextmanager
 def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
-    """A function to call with the number of measurements not yet told; it draws at most ten times a second.
+    """A function to call with the number of measurements not yet told; it draws ten times a second at most.
 
     Where nobody looks it draws nothing.
     """
@@ -40,14 +41,15 @@ def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Gen
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
         task = bar.add_task("", total=budget)
-        last = 0.0
+        last = wait = 0.0
 
         def report(measured: int) -> None:
-            nonlocal last
-            done = optimizer.steps + measured
-            if monotonic() - last >= EVERY or done >= budget:
+            nonlocal last, wait
+            done, start = optimizer.steps + measured, monotonic()
+            if start - last >= wait or done >= budget:
                 bar.update(task, completed=done, description=describe(optimizer))
                 last = monotonic()
+                wait = max(EVERY, SHARE * (last - start))
 
         yield report
 

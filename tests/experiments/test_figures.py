@@ -23,7 +23,9 @@ def runs_of(problems=("hill",), algorithms=("mini-GP-UCB", "BBKB", "uniform"), s
                 regret = t ** (1 if algorithm == "uniform" else 0.5 + 0.03 * i) * np.exp(0.1 * rng.standard_normal())
                 counts = np.ceil(t**0.4).astype(int).tolist()
                 lists = {"unique": counts, "rounds": counts, "switches": counts, "seconds": (1e-4 * t).tolist()}
-                made.append(Run("report", problem, algorithm, {}, seed, 10_000, t.tolist(), regret.tolist(), **lists))
+                made.append(
+                    Run("report", problem, algorithm, {}, seed, 10_000, t=t.tolist(), regret=regret.tolist(), **lists)
+                )
     return made
 
 
@@ -48,8 +50,9 @@ def test_lines_show_the_summary():
     lines = figures.regret(runs).axes[0].lines
     expected = summary.normalised(runs, "hill", "BBKB")
     drawn = next(line for line in lines if line.get_color() == figures.LOOKS["BBKB"].colour)
-    np.testing.assert_allclose(drawn.get_xdata(), expected.t)
-    np.testing.assert_allclose(drawn.get_ydata(), expected.mean)
+    late = expected.t >= max(run.t[-1] for run in runs) / 200  # the first few measurements are mostly chance
+    np.testing.assert_allclose(drawn.get_xdata(), expected.t[late])
+    np.testing.assert_allclose(drawn.get_ydata(), expected.mean[late])
 
 
 def test_long_curves_are_thinned_and_keep_their_ends():
@@ -99,7 +102,8 @@ def test_zeros_and_single_seeds_can_be_drawn(measure, tmp_path):
     """A logarithmic axis has no zero: an algorithm that is right from the start, and a clock too coarse to see it."""
     runs = runs_of(algorithms=("BBKB", "uniform"), seeds=1)
     zeros = [0.0] * 12
-    perfect = Run("report", "hill", "mini-GP-TS", {}, 0, 10_000, runs[0].t, zeros, [1] * 12, [1] * 12, [0] * 12, zeros)
+    lists = {"unique": [1] * 12, "rounds": [1] * 12, "switches": [0] * 12, "seconds": zeros}
+    perfect = Run("report", "hill", "mini-GP-TS", {}, 0, 10_000, t=runs[0].t, regret=zeros, **lists)
     figures.save_png(measure([*runs, perfect]), tmp_path / "figure.png")
 
 

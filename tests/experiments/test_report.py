@@ -35,7 +35,7 @@ def run(stage, problem, algorithm, settings, seed, rate, rng, *, long=False):
     counts = np.ceil(t**0.4).astype(int).tolist()
     regret, seconds = t**rate * np.exp(0.1 * rng.standard_normal()), 1e-4 * t * rng.uniform(1, 2)
     lists = {"unique": counts, "rounds": counts, "switches": counts, "seconds": seconds.tolist()}
-    return Run(stage, problem, algorithm, settings, seed, int(t[-1]), t.tolist(), regret.tolist(), **lists)
+    return Run(stage, problem, algorithm, settings, seed, int(t[-1]), t=t.tolist(), regret=regret.tolist(), **lists)
 
 
 class Tags(HTMLParser):

@@ -9,7 +9,20 @@ from ostinato.experiments.store import Store
 
 
 def run_of(seed):
-    return Run("report", "p", "a", {"C": 1.1}, seed, 2, [1, 2], [0.1, 0.3], [1, 2], [1, 2], [0, 1], [0.0, 0.1])
+    return Run(
+        "report",
+        "p",
+        "a",
+        {"C": 1.1},
+        seed,
+        2,
+        t=[1, 2],
+        regret=[0.1, 0.3],
+        unique=[1, 2],
+        rounds=[1, 2],
+        switches=[0, 1],
+        seconds=[0.0, 0.1],
+    )
 
 
 def test_what_was_added_is_there_again(tmp_path):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
-from ostinato.experiments.trial import Measurements, checkpoints, trial
+from ostinato.experiments.records import Job
+from ostinato.experiments.trial import Measurements, checkpoints, digest, trial
 from ostinato.policies import Proposal
 from ostinato.problems import Gaussian, Problem
 
@@ -28,9 +29,13 @@ class Script:
         raise AssertionError("the script is over")
 
 
+def run_of(algorithm, settings=None, seed=0, horizon=10, problem=PROBLEM):
+    return trial(problem, algorithm, Job("report", problem.name, algorithm.name, settings or {}, seed, horizon))
+
+
 def test_regret_is_that_of_the_truth_summed_over_repeats():
     """By hand: three times regret 3, then 0 for five, then twice 0.5; unique, batches and switches as they come."""
-    run = trial(PROBLEM, Algorithm("script", Script), {}, seed=0, horizon=10)
+    run = run_of(Algorithm("script", Script))
     at = dict(zip(run.t, zip(run.regret, run.unique, run.rounds, run.switches, strict=True), strict=True))
     assert run.t == checkpoints(10) == [1, 2, 3, 4, 5, 6, 7, 8, 10]
     assert at[1] == (3.0, 1, 1, 0)
@@ -45,7 +50,7 @@ def test_regret_is_that_of_the_truth_summed_over_repeats():
 
 def test_a_checkpoint_within_a_batch_counts_its_part():
     plan = ((0, 3), (2, 4), (3, 3))
-    run = trial(PROBLEM, Algorithm("script", lambda: Script(plan)), {}, seed=0, horizon=9)
+    run = run_of(Algorithm("script", lambda: Script(plan)), horizon=9)
     at = dict(zip(run.t, run.regret, strict=True))
     assert (at[2], at[8], at[9]) == (6.0, 9.5, 10.0)
 
@@ -68,16 +73,16 @@ def test_a_candidate_gives_the_same_values_whoever_asks():
 
 def test_algorithms_are_paired_from_their_first_candidate_on():
     """Under one seed the order that settles ties is the same, so all that see a flat prior begin alike."""
-    runs = [trial(PROBLEM, ALGORITHMS[name], {"lengthscale": 1.0}, 3, 1) for name in ("GP-UCB", "GP-EI", "BKB")]
+    runs = [run_of(ALGORITHMS[name], {"lengthscale": 1.0}, 3, 1) for name in ("GP-UCB", "GP-EI", "BKB")]
     assert len({run.regret[0] for run in runs}) == 1
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_runs_to_the_horizon(name):
     settings = ALGORITHMS[name].settings(PROBLEM.lengthscales)[0]
-    run = trial(PROBLEM, ALGORITHMS[name], settings, 0, 60)
+    run = run_of(ALGORITHMS[name], settings, 0, 60)
     assert run.t[-1] == 60
-    again = trial(PROBLEM, ALGORITHMS[name], settings, 0, 60)
+    again = run_of(ALGORITHMS[name], settings, 0, 60)
     assert (run.regret, run.unique, run.rounds, run.switches) == (
         again.regret,
         again.unique,
@@ -85,4 +90,17 @@ def test_every_algorithm_runs_to_the_horizon(name):
         again.switches,
     )
     if name != "uniform":
-        assert run.regret[-1] < 0.8 * trial(PROBLEM, ALGORITHMS["uniform"], {}, 0, 60).regret[-1]
+        assert run.regret[-1] < 0.8 * run_of(ALGORITHMS["uniform"], {}, 0, 60).regret[-1]
+
+
+def test_what_is_changed_is_not_taken_for_the_old():
+    same = digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 1.0})
+    assert digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 1.0}) == same
+    louder = Problem("four", PROBLEM.candidates, PROBLEM.truth, Gaussian(0.2))
+    others = [
+        digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.2, "lengthscale": 1.0}),
+        digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 2.0}),
+        digest(PROBLEM, ALGORITHMS["mini-GP-UCB"], {"C": 1.1, "lengthscale": 1.0}),
+        digest(louder, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 1.0}),
+    ]
+    assert len({same, *others}) == 5

@@ -55,7 +55,7 @@ def reproduce(
     seeds: Annotated[int, typer.Option(min=1, help="Fresh seeds of each algorithm.")] = 40,
     horizon: Annotated[int, typer.Option(min=10, help="Measurements of each run.")] = 5000,
     quick: Annotated[
-        bool, typer.Option("--quick", help="All of it in two minutes: few settings, 3 seeds, 500 measurements.")
+        bool, typer.Option("--quick", help="All of it in two minutes: few settings, 3 seeds, short runs, fewer tables.")
     ] = False,
     problem: Annotated[
         list[str] | None, typer.Option("--problem", "-p", help="Only this problem of the group (repeat it for more).")

@@ -64,8 +64,7 @@ def compare(
     problems: names (`ostinato problems` lists them) or `Problem`s of your own.
     lengthscale: of the kernel, where it is not chosen; by default the middle one of each problem's.
     choose: whether settings are chosen first, on seeds of their own.
-    folder: called again with the same folder, finished runs are not made again. Give another one, or another name,
-        to a policy that you have changed.
+    folder: called again with the same folder, finished runs are not made again, unless problem or policy have changed.
     """
     algorithms = with_uniform(_algorithms(policies, lengthscale))
     loaded = [load(each) if isinstance(each, str) else each for each in problems]

@@ -116,8 +116,9 @@ def regret(runs: Sequence[Run]) -> Figure:
     """Average regret against measurements, with 95% bands: a share of uniform's where uniform ran."""
 
     def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
-        _plot(axes, summary.normalised(runs, problem, algorithm), look, band=True)
+        _plot(axes, _settled(summary.normalised(runs, problem, algorithm), longest), look, band=True)
 
+    longest = max((run.t[-1] for run in runs), default=1)
     return _panels(runs, draw, x="measurements", y=lambda problem: _regret_label(runs, problem))
 
 
@@ -163,6 +164,12 @@ def _counts(runs: Sequence[Run], field: Field, label: str) -> Figure:
 def _regret_label(runs: Sequence[Run], problem: str) -> str:
     known = summary.has_uniform(runs, problem)
     return "average regret, share of uniform’s" if known else "average regret (not normalised)"
+
+
+def _settled(curve: Curve, longest: int) -> Curve:
+    """Without the first half a percent of the longest run, where averages over few measurements are mostly chance."""
+    late = curve.t >= min(longest / 200, curve.t[-1])
+    return replace(curve, t=curve.t[late], mean=curve.mean[late], low=curve.low[late], high=curve.high[late])
 
 
 # ---- one line -----------------------------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import loky  # type: ignore[import-untyped]
 from rich.console import Console
@@ -16,33 +15,12 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from ostinato.errors import OstinatoWarning
 from ostinato.experiments.algorithms import Algorithm
-from ostinato.experiments.records import Key, Run, key_of
+from ostinato.experiments.records import Job, Run
 from ostinato.experiments.store import Store
 from ostinato.experiments.trial import trial
 from ostinato.problems import Problem
 
 ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
-
-
-@dataclass(frozen=True)
-class Job:
-    """A run to be made."""
-
-    stage: Literal["choose", "report"]
-    problem: str
-    algorithm: str
-    settings: dict[str, float]
-    seed: int
-    horizon: int
-
-    @property
-    def key(self) -> Key:
-        return key_of(self.stage, self.problem, self.algorithm, self.settings, self.seed, self.horizon)
-
-    @property
-    def kind(self) -> tuple[str, str, int]:
-        """Jobs of one kind take about equally long."""
-        return self.problem, self.algorithm, self.horizon
 
 
 class Costs:
@@ -136,5 +114,5 @@ def _equip(problems: Mapping[str, Problem], algorithms: Mapping[str, Algorithm])
 def _work(job: Job) -> tuple[Run, float]:
     problems, algorithms = _equipment
     start = perf_counter()
-    run = trial(problems[job.problem], algorithms[job.algorithm], job.settings, job.seed, job.horizon, job.stage)
+    run = trial(problems[job.problem], algorithms[job.algorithm], job)
     return run, perf_counter() - start

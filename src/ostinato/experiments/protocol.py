@@ -18,14 +18,16 @@ from rich.console import Console
 from ostinato.checks import counted, whole
 from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
-from ostinato.experiments.jobs import Bench, Costs, Job, span
-from ostinato.experiments.records import Run
+from ostinato.experiments.jobs import Bench, Costs, span
+from ostinato.experiments.records import Job, Run, Stage
 from ostinato.experiments.store import Store
 from ostinato.experiments.summary import UNIFORM, Settings, choose
+from ostinato.experiments.trial import digest
 from ostinato.problems import Problem
 
 CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report
 OVERHEAD = 0.02  # seconds of a run beside its algorithm
+SMALL, MANY = 11_000, 65_000  # candidates of a problem, and of all problems, in a quick comparison
 FEWEST = 3  # seeds, of costly algorithms too
 PILOT = 300  # measurements of the trial runs that the estimate of time comes from
 
@@ -55,27 +57,27 @@ class Protocol:
         if self.choosing is None:
             return []
         return [
-            Job("choose", problem.name, algorithm.name, settings, seed, _shorter(algorithm, self.choosing))
+            job
             for problem in self.problems
             for algorithm in self.algorithms
             for settings in algorithm.settings(problem.lengthscales)
-            for seed in CHOOSING_SEEDS
+            for job in _jobs("choose", problem, algorithm, settings, CHOOSING_SEEDS, self.choosing)
         ]
 
     def reports(self, chosen: Mapping[tuple[str, str], Settings]) -> list[Job]:
         """The runs that are reported."""
         return [
-            Job(
-                "report",
-                problem.name,
-                algorithm.name,
-                chosen.get((problem.name, algorithm.name), _middle(problem, algorithm)),
-                seed,
-                _shorter(algorithm, self.horizon),
-            )
+            job
             for problem in self.problems
             for algorithm in self.algorithms
-            for seed in range(_fewer(algorithm, self.seeds))
+            for job in _jobs(
+                "report",
+                problem,
+                algorithm,
+                chosen.get((problem.name, algorithm.name), _middle(problem, algorithm)),
+                range(_fewer(algorithm, self.seeds)),
+                _shorter(algorithm, self.horizon),
+            )
         ]
 
     def pilots(self) -> list[Job]:
@@ -124,6 +126,13 @@ class Protocol:
         return _runs(store, [*choices, *jobs])
 
 
+def _jobs(
+    stage: Stage, problem: Problem, algorithm: Algorithm, settings: Settings, seeds: range, horizon: int
+) -> list[Job]:
+    made = digest(problem, algorithm, settings)
+    return [Job(stage, problem.name, algorithm.name, settings, seed, horizon, made) for seed in seeds]
+
+
 def with_uniform(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
     """The algorithms and uniform, which regret is measured against."""
     names = [algorithm.name for algorithm in algorithms]
@@ -134,11 +143,12 @@ def quick(problems: Sequence[Problem], algorithms: Sequence[Algorithm]) -> Proto
     """The whole protocol in two minutes: few settings, few seeds, short runs."""
     few = [problems[0]]
     for problem in problems[1:]:
-        if sum(each.size for each in few) + problem.size <= 65_000:
+        if sum(each.size for each in few) + problem.size <= MANY:
             few.append(problem)
     thin = [replace(each, lengthscales=each.lengthscales[1::2]) for each in few]
     rough = [replace(a, grid={name: values[:2][-1:] for name, values in a.grid.items()}) for a in algorithms]
-    return Protocol(thin, rough, seeds=3, horizon=500, choosing=100)
+    horizon = 500 if max(each.size for each in thin) <= SMALL else 250
+    return Protocol(thin, rough, seeds=3, horizon=horizon, choosing=horizon // 5)
 
 
 def _announce(

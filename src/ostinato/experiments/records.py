@@ -1,36 +1,48 @@
-"""What one run leaves behind: where it stood at some checkpoints, and with which settings it was made."""
+"""A run to be made, and what it leaves behind."""
 
 from typing import Literal, TypeAlias
 
 import msgspec
 
-Key: TypeAlias = tuple[str, str, str, tuple[tuple[str, float], ...], int, int]
+Stage: TypeAlias = Literal["choose", "report"]
+Key: TypeAlias = tuple[str, str, str, tuple[tuple[str, float], ...], int, int, str]
 
 
-def key_of(stage: str, problem: str, algorithm: str, settings: dict[str, float], seed: int, horizon: int) -> Key:
-    """What tells one run from another."""
-    return stage, problem, algorithm, tuple(sorted(settings.items())), seed, horizon
+class Job(msgspec.Struct, frozen=True):
+    """A run to be made of one algorithm on one problem.
 
-
-class Run(msgspec.Struct, frozen=True):
-    """One finished run of one algorithm on one problem. The lists have one entry a checkpoint.
-
-    `regret` is cumulative and true (noise-free); `seconds` are the algorithm's alone, the problem's excluded.
+    `made` is a digest of what it is made with, so that a changed problem or policy is not taken for the old one.
     """
 
-    stage: Literal["choose", "report"]
+    stage: Stage
     problem: str
     algorithm: str
     settings: dict[str, float]
     seed: int
     horizon: int
-    t: list[int]
-    regret: list[float]
-    unique: list[int]
-    rounds: list[int]
-    switches: list[int]
-    seconds: list[float]
+    made: str = ""
 
     @property
     def key(self) -> Key:
-        return key_of(self.stage, self.problem, self.algorithm, self.settings, self.seed, self.horizon)
+        """What tells one run from another."""
+        settings = tuple(sorted(self.settings.items()))
+        return self.stage, self.problem, self.algorithm, settings, self.seed, self.horizon, self.made
+
+    @property
+    def kind(self) -> tuple[str, str, int]:
+        """Runs of one kind take about equally long."""
+        return self.problem, self.algorithm, self.horizon
+
+
+class Run(Job, frozen=True, kw_only=True):
+    """A finished run: where it stood, with one entry a checkpoint.
+
+    `regret` is cumulative and true (noise-free); `seconds` are the algorithm's alone, the problem's excluded.
+    """
+
+    t: list[int] = []
+    regret: list[float] = []
+    unique: list[int] = []
+    rounds: list[int] = []
+    switches: list[int] = []
+    seconds: list[float] = []

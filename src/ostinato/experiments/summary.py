@@ -16,10 +16,9 @@ from scipy.special import stdtrit
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.errors import InvalidInput
-from ostinato.experiments.records import Run
+from ostinato.experiments.records import Run, Stage
 
 Field: TypeAlias = Literal["regret", "unique", "rounds", "switches", "seconds"]
-Stage: TypeAlias = Literal["choose", "report"]
 Settings: TypeAlias = dict[str, float]
 
 UNIFORM = "uniform"

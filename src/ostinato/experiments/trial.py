@@ -5,19 +5,27 @@ and `tell`; measuring, and reading the candidates, are not counted. The n-th mea
 seed is the same whoever asks for it, so that algorithms with the same seed are compared on the same noise.
 """
 
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from inspect import getsource
 from math import log10
 from time import perf_counter
-from typing import Literal
 
 import numpy as np
+from msgspec import structs
 
 from ostinato.arrays import Vector
 from ostinato.experiments.algorithms import LENGTHSCALE, Algorithm
-from ostinato.experiments.records import Run
+from ostinato.experiments.records import Job, Run
+from ostinato.kernels import Kernel
 from ostinato.optimizer import Optimizer
+from ostinato.policies import Policy
 from ostinato.problems import Problem
 
 A_DECADE = 12  # checkpoints
+LEAST = 1e-6  # noise that the optimiser is told of problems without any
 
 
 class Measurements:
@@ -40,34 +48,48 @@ def checkpoints(horizon: int) -> list[int]:
     return sorted({*spread, horizon})
 
 
-def trial(
-    problem: Problem,
-    algorithm: Algorithm,
-    settings: dict[str, float],
-    seed: int,
-    horizon: int,
-    stage: Literal["choose", "report"] = "report",
-) -> Run:
-    """Run to `horizon` measurements."""
+def trial(problem: Problem, algorithm: Algorithm, job: Job) -> Run:
+    """Run a job to its horizon."""
     optimizer = Optimizer(
         problem.candidates,
-        policy=algorithm.make(settings),
-        kernel=problem.kernel(settings.get(LENGTHSCALE, problem.lengthscales[len(problem.lengthscales) // 2])),
-        noise_std=max(problem.noise_std, 1e-6),
-        seed=seed,
+        policy=algorithm.make(job.settings),
+        kernel=kernel_of(problem, job.settings),
+        noise_std=max(problem.noise_std, LEAST),
+        seed=job.seed,
     )
-    run = Run(stage, problem.name, algorithm.name, settings, seed, horizon, [], [], [], [], [], [])
-    log = Log(problem, run, checkpoints(horizon))
-    measurements = Measurements(problem, seed)
-    while optimizer.steps < horizon:
+    run = Run(**structs.asdict(job))
+    log = Log(problem, run, checkpoints(job.horizon))
+    measurements = Measurements(problem, job.seed)
+    while optimizer.steps < job.horizon:
         start = perf_counter()
-        batch = optimizer.ask(limit=horizon - optimizer.steps)
+        batch = optimizer.ask(limit=job.horizon - optimizer.steps)
         asked = perf_counter() - start
         values = measurements(batch.index, batch.repeats)
         start = perf_counter()
         optimizer.tell(batch, values)
         log.add(batch.index, batch.repeats, optimizer, asked + perf_counter() - start)
     return run
+
+
+def kernel_of(problem: Problem, settings: Mapping[str, float]) -> Kernel:
+    """The problem's kernel with the length-scale of the settings, or with the middle one of the problem's."""
+    return problem.kernel(settings.get(LENGTHSCALE, problem.lengthscales[len(problem.lengthscales) // 2]))
+
+
+def digest(problem: Problem, algorithm: Algorithm, settings: Mapping[str, float]) -> str:
+    """What a run is made with: the problem's truth and noise, the kernel, the policy and its source, this version."""
+    policy = algorithm.make(settings)
+    made = blake2b(problem.truth.tobytes() + problem.noise_stds.tobytes(), digest_size=8)
+    for part in (kernel_of(problem, settings), policy, _source(policy), version("ostinato")):
+        made.update(re.sub(r" at 0x[0-9a-f]+", "", repr(part)).encode())
+    return made.hexdigest()
+
+
+def _source(policy: Policy) -> str:
+    try:
+        return getsource(type(policy))
+    except (OSError, TypeError):  # typed at a prompt
+        return ""
 
 
 class Log:
