@@ -1,6 +1,7 @@
 """Ask and tell, as a user relies on it."""
 
 import pickle
+from contextlib import suppress
 from copy import deepcopy
 from itertools import pairwise
 
@@ -392,6 +393,51 @@ def test_a_copy_goes_on_as_the_original_does(policy, copy):
     twin = copy(opt)
     assert run(twin, 150, seed=5) == run(opt, 150, seed=5)
     assert state(twin) == state(opt)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_stops_an_ask_half_way_does_no_harm(policy):
+    """A kernel that fails, or Ctrl-C within it: the next ask and tell go on from the facts."""
+    calls = {"left": 10**9}
+
+    def kernel(A, B):
+        calls["left"] -= 1
+        if calls["left"] < 0:
+            calls["left"] = 10**9
+            raise KeyboardInterrupt
+        return np.exp(-((A[:, None] - B[None]) ** 2).sum(-1) / 2)
+
+    opt = make(policy=policy, kernel=kernel)
+    run(opt, 20)
+    for allowed in range(4):
+        calls["left"] = allowed
+        with suppress(KeyboardInterrupt):
+            batch = opt.ask(limit=1)
+            opt.tell(batch, [0.1])
+        calls["left"] = 10**9
+    run(opt, 60)
+    fresh = make(policy=policy)
+    fresh._take_in(dict(opt._tally))
+    assert opt.predict().mean == pytest.approx(fresh.predict().mean, abs=1e-8)
+
+
+def test_a_policy_that_proposes_nothing_is_told():
+    class Nothing:
+        def propose(self, belief, limit):
+            return []
+
+    with pytest.raises(InvalidSetting, match="proposed nothing"):
+        make(policy=Nothing()).ask()
+
+
+@pytest.mark.parametrize("policy", [MiniUCB(), BKB()])
+def test_a_copy_is_not_much_larger_than_what_was_measured(policy):
+    points = np.random.default_rng(0).uniform(size=(5_000, 3))
+    opt = Optimizer(points, policy=policy, kernel=RBF(0.3), noise_std=0.1, seed=0, block_size=5_000)
+    for _ in range(3):
+        batch = opt.ask(limit=1)
+        opt.tell(batch, [0.0])
+    assert len(pickle.dumps(opt)) < 3e6
 
 
 # Answers

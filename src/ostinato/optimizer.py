@@ -3,8 +3,9 @@
 candidates → posterior → scores → batch → (evaluation by the user) → feedback → tally → posterior
 """
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import cached_property, partial
 from math import sqrt
 from typing import Any, Literal, cast
 
@@ -16,7 +17,14 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highes
 from ostinato.candidates import read_candidates
 from ostinato.checks import finite, fraction, whole
 from ostinato.confidence import Progress
-from ostinato.errors import InvalidFeedback, InvalidSetting, NothingMeasured, SurprisingMeasurements, notify
+from ostinato.errors import (
+    InvalidFeedback,
+    InvalidSetting,
+    NothingMeasured,
+    NothingToAsk,
+    SurprisingMeasurements,
+    notify,
+)
 from ostinato.kernels import Kernel
 from ostinato.ledger import Ledger
 from ostinato.policies import Belief, MiniUCB, Policy, Proposal
@@ -138,7 +146,8 @@ class Optimizer:
     def ask(self, limit: int | None = None) -> Batch:
         """The next candidate, and how often to measure it; at most `limit` times.
 
-        Ask again before telling, and repeats in flight are counted as if they had come.
+        Ask again before telling, and repeats in flight are counted as if they had come. A policy that decides rounds of
+        several batches hands them out one by one, and decides them within the limit that was given when they began.
         """
         most = None if limit is None else whole("limit", limit)
         proposal = self._next(most)
@@ -261,7 +270,12 @@ class Optimizer:
     def _next(self, most: int | None) -> Proposal:
         """The next proposal of the round, or of a new one; cut at `most`."""
         if not self._round:
-            self._round = self.policy.propose(self._belief(), most)
+            with self._whole():
+                self._round = list(self.policy.propose(self._belief(), most))
+            if not self._round:
+                raise InvalidSetting(
+                    f"The policy {self.policy!r} proposed nothing: it must propose at least one batch."
+                )
             self._ledger.rounds += 1
         proposal = self._round.pop(0)
         if most is None or proposal.repeats <= most:
@@ -271,10 +285,11 @@ class Optimizer:
     def _belief(self) -> Belief:
         model, pending = self._model, self._ledger.pending
         model.refresh(self._rng)
-        ghost, means, variances = model.ghost(), model.means, model.variances
+        ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
         if pending:
             ahead = self._ahead(model, pending)
             ghost, variances = ahead.ghost, self._in_blocks(ahead.everywhere())
+            covariance = partial(ahead.covariance, model.covariance_with)
         return Belief(
             means=means,
             variances=variances,
@@ -287,7 +302,7 @@ class Optimizer:
             priority=self._priority,
             rng=self._rng,
             variance=ghost.variance,
-            covariance=model.covariance_with,
+            covariance=covariance,
             counts=lambda: self._counts(pending),
             averages=lambda: {candidate: statistics.mean for candidate, statistics in self._tally},
             draw=lambda: self._draw_ahead(ghost, pending),
@@ -317,18 +332,26 @@ class Optimizer:
     def _take_in(self, feedback: Mapping[int, Statistics]) -> None:
         """Feedback → posterior and tally: all of it, or, if anything stops that, none."""
         turned = {candidate: s if self._sign > 0 else -s for candidate, s in feedback.items()}
-        try:
+        with self._whole():
             if len(turned) < MANY:
                 for candidate, statistics in turned.items():
                     self._model.condition(candidate, statistics.n, statistics.mean)
             else:
                 self._model.rebuild(self._tally.plus(turned))
-        except BaseException:  # a kernel that is refused, or Ctrl-C: go back to what the facts say
-            self._model = self._model.restarted(self._tally)
-            raise
         self._exact = None
         for candidate, statistics in turned.items():
             self._tally.add(candidate, statistics)
+
+    @contextmanager
+    def _whole(self) -> Generator[None, None, None]:
+        """Whatever stops the model half-way (a kernel that is refused, Ctrl-C), go back to what the facts say."""
+        try:
+            yield
+        except NothingToAsk:
+            raise
+        except BaseException:
+            self._model = self._model.restarted(self._tally)
+            raise
 
     def _remark(self, feedback: Mapping[int, Statistics]) -> None:
         """Warnings, each at most once in a run; last of all, when the feedback is safe."""

@@ -12,7 +12,11 @@ from rich.console import Console
 from ostinato.experiments import report, summary
 from ostinato.experiments.records import Run
 
-FILES = {"regret.png", "unique.png", "batches.png", "seconds.png"} | {"results.csv", "summary.csv", "settings.csv"}
+FILES = (
+    {"regret.png", "unique.png", "batches.png", "seconds.png"}
+    | {"results.csv", "summary.csv", "settings.csv"}
+    | {"runs.csv", "ratios.csv"}
+)
 
 
 def runs_of(algorithms=summary.ORDER, problems=("hill", "dale"), seeds=3):

@@ -7,7 +7,7 @@ import pytest
 
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.records import Job
-from ostinato.experiments.trial import Measurements, checkpoints, digest, trial
+from ostinato.experiments.trial import Measurements, checkpoints, trial
 from ostinato.policies import Proposal
 from ostinato.problems import Gaussian, Problem
 
@@ -91,16 +91,3 @@ def test_every_algorithm_runs_to_the_horizon(name):
     )
     if name != "uniform":
         assert run.regret[-1] < 0.8 * run_of(ALGORITHMS["uniform"], {}, 0, 60).regret[-1]
-
-
-def test_what_is_changed_is_not_taken_for_the_old():
-    same = digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 1.0})
-    assert digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 1.0}) == same
-    louder = Problem("four", PROBLEM.candidates, PROBLEM.truth, Gaussian(0.2))
-    others = [
-        digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.2, "lengthscale": 1.0}),
-        digest(PROBLEM, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 2.0}),
-        digest(PROBLEM, ALGORITHMS["mini-GP-UCB"], {"C": 1.1, "lengthscale": 1.0}),
-        digest(louder, ALGORITHMS["BBKB"], {"C": 1.1, "lengthscale": 1.0}),
-    ]
-    assert len({same, *others}) == 5

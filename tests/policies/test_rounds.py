@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
-from ostinato.kernels import Matern52
+from ostinato.kernels import Linear, Matern52
 from ostinato.policies import BBKB, GPBTS, GPBUCB
 from reference import nystrom
 
@@ -184,3 +184,24 @@ def test_a_limit_below_what_is_left_of_a_round_cuts_the_batch():
 def test_settings_out_of_range_are_refused(make, message):
     with pytest.raises(InvalidSetting, match=message):
         make()
+
+
+@pytest.mark.parametrize("policy", [GPBUCB(), GPBTS(), BBKB(), BBKB(rule="local")])
+def test_a_round_ends_where_nothing_is_left_to_learn(policy):
+    """Candidate 0 is known for sure (a linear kernel), and looks best: without an end it would be picked for ever."""
+    opt = Optimizer([[0.0], [1.0]], policy=policy, kernel=Linear(), noise_std=0.1, seed=0)
+    opt.observe(1, [-5.0] * 3)
+    assert opt.ask().repeats < 20_000
+
+
+@pytest.mark.parametrize("rule", ["global", "local"])
+def test_variances_and_covariances_count_what_is_in_flight(rule):
+    opt = optimizer_of(BBKB(1.2, rule=rule))
+    opt.observe(np.arange(20), TRUTH[:20])
+    first = opt.ask()
+    belief = opt._belief()
+    expected = opt.covariance(X)
+    c = expected[first.index] / np.sqrt(expected[first.index, first.index] + NOISE / first.repeats)
+    assert (np.diagonal(expected) - c**2 <= np.concatenate(belief.variances) + 1e-6).all()  # never surer than exact
+    at = belief.covariance(3)
+    assert at[3] == pytest.approx(np.concatenate(belief.variances)[3], rel=1e-6)

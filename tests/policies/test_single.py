@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
-from ostinato.policies import BKB, GPEI, GPTS, GPUCB, EpsilonGreedy, RareEI, RareTS, RareUCB, Uniform
+from ostinato.policies import BKB, GPEI, GPTS, GPUCB, EpsilonGreedy, RareEI, RareTS, RareUCB, Scores, Uniform
 
 X = np.linspace(-3, 3, 30)[:, None]
 TRUTH = np.sin(X[:, 0])
@@ -113,3 +113,21 @@ def test_policies_without_a_model_answer_with_the_exact_one():
 def test_settings_out_of_range_are_refused(make, message):
     with pytest.raises(InvalidSetting, match=message):
         make()
+
+
+def test_exploring_stops_however_fast_it_falls():
+    opt = optimizer_of(EpsilonGreedy(b=1000))
+    run(opt, 5)
+    assert opt.unique == 1
+
+
+def test_a_cap_leaves_the_scores_of_a_policy_alone():
+    """A policy may score by the means themselves: exhausted candidates are then left out of a copy."""
+
+    class ByMean(GPUCB):
+        def score(self, belief):
+            return Scores(belief.means, 0.0)
+
+    opt = optimizer_of(ByMean(cap_per_candidate=2))
+    run(opt, 40)
+    assert np.isfinite(opt.predict().mean).all()

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostinato import Optimizer
 from ostinato.kernels import RBF, Matern52
+from ostinato.policies import BBKB, BKB
 from ostinato.posterior import Ahead, Nystrom, Posterior
 from reference import nystrom
 
@@ -131,3 +133,31 @@ def test_nothing_measured_is_the_prior():
     ahead = Ahead(model.variances, model.ghost())
     assert ahead.add(0) == pytest.approx(4.0)
     assert ahead.everywhere() == pytest.approx(4.0)  # no inducing candidate yet: nothing can be seen to shrink
+
+
+@pytest.mark.parametrize("policy", [BKB(), BBKB(1.2)])
+@pytest.mark.parametrize("noise_std", [1e-1, 1e-3, 1e-5])
+@pytest.mark.parametrize("lengthscale", [3.0, 20.0])
+def test_runs_survive_smooth_kernels_and_little_noise(policy, noise_std, lengthscale):
+    """Where neighbours are nearly equal and variances fall to rounding, the inducing set neither fails nor collapses."""
+    axis = np.linspace(-5, 5, 7)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    truth = -np.sum((grid - 1.3) ** 2, axis=1) / 30
+    opt = Optimizer(grid, policy=policy, kernel=RBF(lengthscale), noise_std=noise_std, seed=1)
+    rng, inducing = np.random.default_rng(1), []
+    while opt.steps < 80:
+        batch = opt.ask(limit=80 - opt.steps)
+        inducing.append(len(opt._model.inducing))
+        opt.tell(batch, truth[batch.index] + noise_std * rng.standard_normal(batch.repeats))
+    assert min(inducing[6:], default=3) >= 3
+    assert np.isfinite(flat(opt._model.means)).all()
+    if lengthscale == 3.0:  # the other is far too smooth for this function
+        assert truth[opt.best().index] > truth.max() - 0.3
+
+
+def test_no_variance_falls_below_what_all_measurements_of_one_candidate_would_leave():
+    model = Nystrom(X, RBF(50.0), np.full(30, 1e-8), oversampling=1e9)
+    for row in range(30):
+        model.condition(row, 10, 0.0)
+    model.refresh(np.random.default_rng(0))
+    assert flat(model.variances).min() >= 1e-8 / (1e-8 + 300) * 0.999

@@ -66,7 +66,8 @@ def compare(
     choose: whether settings are chosen first, on seeds of their own.
     folder: called again with the same folder, finished runs are not made again, unless problem or policy have changed.
     """
-    algorithms = with_uniform(_algorithms(policies, lengthscale))
+    whole = (replace(each, share=1.0, shorter=1.0) for each in _algorithms(policies, lengthscale))
+    algorithms = with_uniform(list(whole))
     loaded = [load(each) if isinstance(each, str) else each for each in problems]
     protocol = Protocol(loaded, algorithms, seeds, horizon, _short(horizon) if choose else None)
     return _run(protocol, Path(folder), "A comparison", console, workers)

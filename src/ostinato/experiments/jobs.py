@@ -114,5 +114,9 @@ def _equip(problems: Mapping[str, Problem], algorithms: Mapping[str, Algorithm])
 def _work(job: Job) -> tuple[Run, float]:
     problems, algorithms = _equipment
     start = perf_counter()
-    run = trial(problems[job.problem], algorithms[job.algorithm], job)
+    try:
+        run = trial(problems[job.problem], algorithms[job.algorithm], job)
+    except Exception as error:
+        error.add_note(f"Raised by {job.algorithm} on {job.problem}, settings {job.settings}, seed {job.seed}.")
+        raise
     return run, perf_counter() - start

@@ -9,6 +9,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 
@@ -18,11 +19,11 @@ from rich.console import Console
 from ostinato.checks import counted, whole
 from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
+from ostinato.experiments.digest import digest, digest_of_problem
 from ostinato.experiments.jobs import Bench, Costs, span
 from ostinato.experiments.records import Job, Run, Stage
 from ostinato.experiments.store import Store
 from ostinato.experiments.summary import UNIFORM, Settings, choose
-from ostinato.experiments.trial import digest
 from ostinato.problems import Problem
 
 CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report
@@ -61,7 +62,7 @@ class Protocol:
             for problem in self.problems
             for algorithm in self.algorithms
             for settings in algorithm.settings(problem.lengthscales)
-            for job in _jobs("choose", problem, algorithm, settings, CHOOSING_SEEDS, self.choosing)
+            for job in self._jobs("choose", problem, algorithm, settings, CHOOSING_SEEDS, self.choosing)
         ]
 
     def reports(self, chosen: Mapping[tuple[str, str], Settings]) -> list[Job]:
@@ -70,7 +71,7 @@ class Protocol:
             job
             for problem in self.problems
             for algorithm in self.algorithms
-            for job in _jobs(
+            for job in self._jobs(
                 "report",
                 problem,
                 algorithm,
@@ -79,6 +80,16 @@ class Protocol:
                 _shorter(algorithm, self.horizon),
             )
         ]
+
+    def _jobs(
+        self, stage: Stage, problem: Problem, algorithm: Algorithm, settings: Settings, seeds: range, horizon: int
+    ) -> list[Job]:
+        made = digest(self._digests[problem.name], algorithm, settings)
+        return [Job(stage, problem.name, algorithm.name, settings, seed, horizon, made) for seed in seeds]
+
+    @cached_property
+    def _digests(self) -> dict[str, bytes]:
+        return {problem.name: digest_of_problem(problem) for problem in self.problems}
 
     def pilots(self) -> list[Job]:
         """A short run of each algorithm, to estimate times from."""
@@ -112,25 +123,22 @@ class Protocol:
         """Make all runs that `folder` does not hold yet, and return all that belong to this protocol."""
         store = Store(folder / "runs.jsonl")
         with Bench(self.problems, self.algorithms, workers) as bench:
-            choices, reports = self.choices(), self.reports({})
+            choices = self.choices()
+            reports = self.reports(self._chosen(store, choices))
+            todo = [job for job in (*choices, *reports) if job.key not in store.runs]
             sizes = {problem.name: problem.size for problem in self.problems}
             costs = Costs(Expected(bench.tried(self.pilots()), sizes, self.problems[0].size))
-            todo = [job for job in choices if job.key not in store.runs]
-            done = {(job.problem, job.algorithm, job.seed) for job in _kept(store, "report")}
-            todo += [job for job in reports if (job.problem, job.algorithm, job.seed) not in done]
             _announce(console, choices, reports, len(todo), costs.total(todo) / bench.workers, bench.workers)
             if choices:
                 bench.run(choices, store, costs, "choosing settings", console)
-            jobs = self.reports(choose(_runs(store, choices)))
-            bench.run(jobs, store, costs, "fresh seeds", console)
-        return _runs(store, [*choices, *jobs])
+                reports = self.reports(self._chosen(store, choices))
+            bench.run(reports, store, costs, "fresh seeds", console)
+        return [store.runs[job.key] for job in (*choices, *reports)]
 
-
-def _jobs(
-    stage: Stage, problem: Problem, algorithm: Algorithm, settings: Settings, seeds: range, horizon: int
-) -> list[Job]:
-    made = digest(problem, algorithm, settings)
-    return [Job(stage, problem.name, algorithm.name, settings, seed, horizon, made) for seed in seeds]
+    def _chosen(self, store: Store, choices: Sequence[Job]) -> dict[tuple[str, str], Settings]:
+        """The settings that did best, once all were tried."""
+        tried = [store.runs[job.key] for job in choices if job.key in store.runs]
+        return choose(tried) if len(tried) == len(choices) else {}
 
 
 def with_uniform(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
@@ -182,14 +190,6 @@ def growth(run: Run) -> float:
     """The power of t with which a run's seconds grew over its second half."""
     half = np.interp(run.t[-1] / 2, [0, *run.t], [0, *run.seconds])
     return float(np.clip(np.log2(run.seconds[-1] / max(half, 1e-9)), 0.5, 2.0))
-
-
-def _kept(store: Store, stage: str) -> list[Run]:
-    return [run for run in store.runs.values() if run.stage == stage]
-
-
-def _runs(store: Store, jobs: Sequence[Job]) -> list[Run]:
-    return [store.runs[job.key] for job in jobs]
 
 
 def _middle(problem: Problem, algorithm: Algorithm) -> Settings:

@@ -89,6 +89,8 @@ def write(
 
 def _write_files(runs: Sequence[Run], folder: Path) -> None:
     summary.write_csv(runs, folder / "results.csv")
+    summary.write_rows(summary.last_rows(runs), folder / "runs.csv")
+    summary.write_rows(map(_flat_ratio, summary.ratios(runs)), folder / "ratios.csv")
     summary.write_rows(map(_flat_row, summary.table(runs)), folder / "summary.csv")
     summary.write_rows(map(_flat_trial, summary.chosen(runs)), folder / "settings.csv")
 
@@ -99,6 +101,13 @@ def _flat_row(row: Row) -> dict[str, object]:
     for name, estimate in (numbers | {"seconds": row.seconds}).items():
         flat |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return flat | {"seeds": row.seeds, "t": row.t, "short": row.short}
+
+
+def _flat_ratio(ratio: Ratio) -> dict[str, object]:
+    flat: dict[str, object] = {"problem": ratio.problem, "algorithm": ratio.algorithm, "against": ratio.against}
+    for name, estimate in {"regret": ratio.regret, "unique": ratio.unique, "seconds": ratio.seconds}.items():
+        flat |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return flat | {"seeds": ratio.seeds, "t": ratio.t}
 
 
 def _flat_trial(trial: Trial) -> dict[str, object]:

@@ -343,6 +343,15 @@ def tidy_rows(runs: Sequence[Run]) -> Iterator[dict[str, object]]:
         yield from (_tidy(run, i, share) for i, share in enumerate(shares))
 
 
+def last_rows(runs: Sequence[Run]) -> list[dict[str, object]]:
+    """A flat row for each fresh run, at its end: small enough to be kept beside a document."""
+    last: dict[tuple[object, ...], dict[str, object]] = {}
+    for row in tidy_rows(runs):
+        if row["stage"] == "report":
+            last[row["problem"], row["algorithm"], row["seed"]] = row
+    return list(last.values())
+
+
 def _tidy(run: Run, i: int, share: float | str) -> dict[str, object]:
     return {
         "stage": run.stage,

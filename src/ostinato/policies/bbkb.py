@@ -10,7 +10,7 @@ With variances and covariances at the round's start, a round is full by the
     global rule:  when 1 + Σ_s σ̃²(x_s)/λ(x_s) > C²
     local rule:   when 1 + Σ_s c̃(x, x_s)²/(λ(x_s) σ̃²(x)) > C² at some candidate x (never sooner than the global one)
 
-Either bounds by how much any variance can have shrunk within the round.
+Either bounds by how much any variance can have shrunk before the last pick of the round.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from ostinato.arrays import Vector, to_numpy
 from ostinato.errors import InvalidSetting
 from ostinato.policies.base import Belief, Proposal, WithStaleness
 from ostinato.policies.bkb import OnNystrom
-from ostinato.policies.rounds import LazyBounds, grouped
+from ostinato.policies.rounds import LazyBounds, decided
 from ostinato.policies.ucb import UCB
 
 
@@ -44,13 +44,14 @@ class BBKB(OnNystrom, UCB, WithStaleness):
         ahead = belief.ahead()
         bounds = LazyBounds(belief, ahead, self.width(belief))
         staleness = _Local(belief) if self.rule == "local" else _Global(belief)
-        picks: list[int] = []
-        while staleness.value <= self.C**2 and len(picks) != limit:
+
+        def step() -> tuple[int, bool]:
             candidate = bounds.first_best()
             staleness.add(candidate)
-            ahead.add(candidate)
-            picks.append(candidate)
-        return grouped(picks)
+            nothing_left = ahead.add(candidate) == 0
+            return candidate, staleness.value > self.C**2 or nothing_left
+
+        return decided(step, limit)
 
 
 class _Global:

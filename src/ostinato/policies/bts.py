@@ -4,10 +4,12 @@ A round has a size that is given, or ends by the same product as GP-BUCB's: Π_s
 """
 
 from dataclasses import dataclass
+from itertools import count
 
 from ostinato.checks import whole
 from ostinato.policies.base import Belief, Proposal, Scores, WithStaleness
-from ostinato.policies.rounds import grouped
+from ostinato.policies.bucb import Growth
+from ostinato.policies.rounds import decided
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,10 @@ class GPBTS(WithStaleness):
             whole("size", self.size)
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        ahead = belief.ahead()
-        picks: list[int] = []
-        growth = 1.0
-        while not self._full(growth, len(picks)) and len(picks) != limit:
-            candidate = Scores(belief.draw(), belief.resolution(1.0)).first_best(belief)
-            if self.size is None:
-                growth *= 1 + ahead.add(candidate) / float(belief.noise[candidate])
-            picks.append(candidate)
-        return grouped(picks)
+        growth, drawn = Growth(belief, belief.ahead(), self.C), count(1)
 
-    def _full(self, growth: float, picked: int) -> bool:
-        return growth > self.C**2 if self.size is None else picked >= self.size
+        def step() -> tuple[int, bool]:
+            candidate = Scores(belief.draw(), belief.resolution(1.0)).first_best(belief)
+            return candidate, growth.full_with(candidate) if self.size is None else next(drawn) == self.size
+
+        return decided(step, limit)

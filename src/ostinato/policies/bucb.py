@@ -9,7 +9,8 @@ measure all of them, and update
 from dataclasses import dataclass
 
 from ostinato.policies.base import Belief, Proposal, WithStaleness, WithWidth
-from ostinato.policies.rounds import LazyBounds, grouped
+from ostinato.policies.rounds import LazyBounds, decided
+from ostinato.posterior import Ahead
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,24 @@ class GPBUCB(WithWidth, WithStaleness):
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         ahead = belief.ahead()
         bounds = LazyBounds(belief, ahead, self.width(belief))
-        picks: list[int] = []
-        growth = 1.0
-        while growth <= self.C**2 and len(picks) != limit:
+        growth = Growth(belief, ahead, self.C)
+
+        def step() -> tuple[int, bool]:
             candidate = bounds.first_best()
-            growth *= 1 + ahead.add(candidate) / float(belief.noise[candidate])
-            picks.append(candidate)
-        return grouped(picks)
+            return candidate, growth.full_with(candidate)
+
+        return decided(step, limit)
+
+
+class Growth:
+    """Π (1 + σ²_{s−1}(x_s)/λ), by which the determinant grows."""
+
+    def __init__(self, belief: Belief, ahead: Ahead, C: float) -> None:
+        self._noise, self._ahead, self._most = belief.noise, ahead, C**2
+        self._product = 1.0
+
+    def full_with(self, candidate: int) -> bool:
+        """Count a pick. The round is full when the product is too large, or when a pick teaches nothing more."""
+        variance = self._ahead.add(candidate)
+        self._product *= 1 + variance / float(self._noise[candidate])
+        return self._product > self._most or variance == 0

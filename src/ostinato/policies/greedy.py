@@ -29,7 +29,7 @@ class EpsilonGreedy(Settings):
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         t = sum(belief.counts().values()) + 1
         averages = belief.averages()
-        explore = belief.rng.random() < self.a / t**self.b
+        explore = belief.rng.random() < self.a * t**-self.b
         candidate = int(belief.rng.integers(belief.candidates)) if explore or not averages else _best(averages, belief)
         return [Proposal(candidate, 1, 1)]
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from math import inf
 
+from ostinato.arrays import namespace_of
 from ostinato.checks import whole
 from ostinato.errors import NothingToAsk
 from ostinato.policies.base import Belief, Proposal, Scores, Settings
@@ -60,10 +61,12 @@ class Pick(Settings, ABC):
     def _without_exhausted(self, scores: Scores, belief: Belief) -> Scores:
         if self.cap_per_candidate is None:
             return scores
+        blocks = [namespace_of(block).asarray(block, copy=True) for block in scores.blocks]
+        scores = Scores(blocks, scores.tolerance)
         for candidate, count in belief.counts().items():
             if count >= self.cap_per_candidate:
                 block, place = belief.place(candidate)
-                scores.blocks[block][place] = -inf
+                blocks[block][place] = -inf
         if scores.best == -inf:
             raise NothingToAsk(
                 f"Every candidate was measured {self.cap_per_candidate} times, the cap: raise cap_per_candidate, "

@@ -7,7 +7,7 @@ bounds were brought up to date each time.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ostinato.arrays import Vector, to_numpy
 from ostinato.policies.base import Belief, Proposal
 from ostinato.posterior import Ahead
 
+LONGEST = 10_000  # picks of a round
 FIRST, GROWTH = 4, 4  # candidates brought up to date at first, and how that number grows
 
 
@@ -52,6 +53,14 @@ def _highest(candidates: NDArray[np.int64], bounds: Vector, count: int) -> NDArr
     return candidates[np.argpartition(-bounds[candidates], count)[:count]]
 
 
-def grouped(picks: Iterable[int]) -> list[Proposal]:
-    """A proposal for each different pick, so that one round makes as few switches as it can."""
-    return [Proposal(candidate, n, n) for candidate, n in Counter(picks).items()]
+def decided(step: Callable[[], tuple[int, bool]], limit: int | None) -> list[Proposal]:
+    """A round: picks until a step says that it is full, or the limit is reached.
+
+    Equal picks make one proposal, so that a round switches as rarely as it can.
+    """
+    picks: Counter[int] = Counter()
+    full, most = False, min(limit or LONGEST, LONGEST)
+    while not full and picks.total() < most:
+        candidate, full = step()
+        picks[candidate] += 1
+    return [Proposal(candidate, n, n, truncated=not full) for candidate, n in picks.items()]

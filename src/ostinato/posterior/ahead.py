@@ -5,6 +5,7 @@ coefficients p that the model knows. So an imagined measurement is stored as its
 to date only where somebody looks: O(q) for each candidate and each measurement it has not seen yet.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -69,6 +70,11 @@ class Ahead:
         C[np.arange(first, len(self._terms))[:, None] < self._seen[candidates]] = 0.0
         self.variances[candidates] = np.maximum(self.variances[candidates] - np.sum(C * C, axis=0), 0.0)
         self._seen[candidates] = len(self._terms)
+
+    def covariance(self, before: Callable[[int], Vector], candidate: int) -> Vector:
+        """The covariance of all candidates with one: that before, less what the imagined measurements take off it."""
+        C = self.ghost.spread(_stacked(self._terms))
+        return before(candidate) - C[:, candidate] @ C
 
     def everywhere(self) -> Vector:
         """All variances, up to date; to the last digit where measurements were imagined."""

@@ -48,16 +48,27 @@ class Rows:
     _xp = property(lambda self: namespace_of(self._features))
 
     def add(self, X: Array) -> None:
-        new = self._kernel(X, self._features)
+        self._append(self._kernel(X, self._features))
+
+    def _append(self, new: Array) -> None:
         done = 0
-        while done < X.shape[0]:
+        while done < new.shape[0]:
             chunk, row = divmod(self._filled, CHUNK)
             if chunk == len(self._chunks):
                 self._chunks.append(self._chunk())
-            count = min(CHUNK - row, X.shape[0] - done)
+            count = min(CHUNK - row, new.shape[0] - done)
             self._chunks[chunk][row : row + count, :] = new[done : done + count, :]
             self._filled += count
             done += count
+
+    def __getstate__(self) -> tuple[Kernel, Array, Array]:
+        """For pickle and copy: the rows that are filled, not the room for more."""
+        return self._kernel, self._features, self.columns(slice(None))
+
+    def __setstate__(self, state: tuple[Kernel, Array, Array]) -> None:
+        kernel, features, rows = state
+        self.__init__(kernel, features)
+        self._append(rows)
 
     def spread(self, p: Array) -> Array:
         first, *others = (

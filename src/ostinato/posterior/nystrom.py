@@ -188,7 +188,13 @@ class Nystrom:
             k_x = cache.some(self.inducing, part)
             means.append(self.sketch.mean(k_x) + self.prior_mean)
             variances.append(self.sketch.variance(k_x, prior[part]))
-        return self.xp.concat(means), self.xp.concat(variances)
+        return self.xp.concat(means), self._not_below_least(self.xp.concat(variances), prior)
+
+    def _not_below_least(self, variances: Array, prior: Array) -> Array:
+        """No variance is below k λ/(λ + t k), what all t measurements at that one candidate would leave of it."""
+        noise = float(np.min(self.noise))
+        least = prior * noise / (noise + self._tally.steps * prior)
+        return self.xp.where(variances > least, variances, least)
 
 
 class _Ghost:
@@ -206,10 +212,11 @@ class _Ghost:
     def add(self, candidate: int, n: int) -> tuple[Array, float]:
         k_x = self._model.columns(np.array([candidate]))[:, 0]
         c = self._P @ k_x
-        p = self._seen(k_x) - c @ self._P
-        noise = float(self._model.noise[candidate]) / n
-        p = p / sqrt(max(float(p @ k_x), 0.0) + noise)
         variance = max(self._base(candidate) - float(c @ c), 0.0)
+        p = self._seen(k_x) - c @ self._P
+        seen = float(p @ k_x)
+        sound = 0 < seen <= 2 * variance  # else rounding is all that is left of it, and there is nothing to shrink
+        p = p / sqrt(seen + float(self._model.noise[candidate]) / n) if sound else np.zeros_like(p)
         self._count += 1
         self._terms = grown(self._terms, (self._count, len(p)))
         self._terms[self._count - 1] = p

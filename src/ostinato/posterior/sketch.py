@@ -24,7 +24,7 @@ from ostinato.arrays import Array, cholesky, namespace_of, solve_lower, transpos
 from ostinato.errors import InvalidKernel
 from ostinato.posterior.factor import factorise, reciprocal
 
-JITTERS = (1e-12, 1e-10, 1e-8)  # of the largest variance; neighbours among the inducing candidates are nearly equal
+JITTERS = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the largest variance
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Sketch:
     a: Array
     U: Array
     L: Array  # of K_SS
+    M: Array
+    l: Array  # ℓ_S
+    V: Array
+    L_R: Array  # of Σ
+    K_SR: Array
     log_det: float
 
     def mean(self, k_x: Array) -> Array:
@@ -41,19 +46,23 @@ class Sketch:
         return namespace_of(k_x).matmul(self.a, k_x)
 
     def variance(self, k_x: Array, k_xx: Array) -> Array:
-        """k(x, x) − |Uᵀ k(S, x)|²; k_x is overwritten."""
+        """k(x, x) − |Uᵀ k(S, x)|², which rounding may take below zero; k_x is overwritten."""
         xp = namespace_of(k_x)
         T = transposed_times(self.U, k_x)
-        variance = k_xx - xp.sum(xp.multiply(T, T), axis=0)
-        return xp.where(variance > 0, variance, xp.zeros_like(variance))
+        return k_xx - xp.sum(xp.multiply(T, T), axis=0)
 
     def shrinks(self, k_x: Array) -> Array:
         """G k(S, x): the coefficients of what the data have taken off the covariance with x."""
         return namespace_of(k_x).matmul(self.U, transposed_times(self.U, k_x))
 
     def seen(self, k_x: Array) -> Array:
-        """The coefficients of cov[f̂(·), f̂(x) | data], which measuring x can still shrink."""
-        return _solve(self.L, k_x) - self.shrinks(k_x)
+        """The coefficients of cov[f̂(·), f̂(x) | data], which measuring x can still shrink.
+
+        K_SS⁻¹ k(S, x) − G k(S, x), written as products that lose no digits: M diag(ℓ_S) A as in V, less R's share.
+        """
+        xp = namespace_of(k_x)
+        p = xp.matmul(self.M, self.l * _solve(self.L, k_x))
+        return p - xp.matmul(self.V, _solve(self.L_R, xp.matmul(p, self.K_SR)))
 
 
 def sketch(K_SS: Array, K_SR: Array, data_S: tuple[Array, Array], data_R: tuple[Array, Array]) -> Sketch:
@@ -61,19 +70,16 @@ def sketch(K_SS: Array, K_SR: Array, data_S: tuple[Array, Array], data_R: tuple[
     xp = namespace_of(K_SS)
     exact = factorise(K_SS, *data_S)
     L = _cholesky_with_jitter(K_SS)
-    (w_R, m_R), G, a, log_det = data_R, exact.M, exact.alpha, exact.log_det
-    if K_SR.shape[1]:
-        V = xp.matmul(exact.M, exact.l[:, None] * _solve(L, K_SR))
-        Sigma = xp.matmul(xp.matrix_transpose(K_SR), V)
-        Sigma = (Sigma + xp.matrix_transpose(Sigma)) / 2
-        identity = xp.eye(w_R.shape[0], dtype=w_R.dtype)
-        L_R = _checked(cholesky(Sigma + identity * reciprocal(w_R)))
-        T = solve_lower(L_R, xp.matrix_transpose(V))
-        G = G + xp.matmul(xp.matrix_transpose(T), T)
-        rest = m_R - xp.matmul(exact.alpha, K_SR)
-        a = a + xp.matmul(solve_lower(L_R, rest), T)
-        log_det += float(xp.sum(2 * xp.log(xp.linalg.diagonal(L_R)) + xp.log(w_R)))
-    return Sketch(a, _checked(cholesky(G)), L, log_det)
+    w_R, m_R = data_R
+    V = xp.matmul(exact.M, exact.l[:, None] * _solve(L, K_SR))
+    Sigma = xp.matmul(xp.matrix_transpose(K_SR), V)
+    Sigma = (Sigma + xp.matrix_transpose(Sigma)) / 2 + xp.eye(w_R.shape[0], dtype=w_R.dtype) * reciprocal(w_R)
+    L_R = _cholesky_with_jitter(Sigma)
+    T = solve_lower(L_R, xp.matrix_transpose(V))
+    U = _cholesky_with_jitter(exact.M + xp.matmul(xp.matrix_transpose(T), T))
+    a = exact.alpha + xp.matmul(solve_lower(L_R, m_R - xp.matmul(exact.alpha, K_SR)), T)
+    log_det = exact.log_det + float(xp.sum(2 * xp.log(xp.linalg.diagonal(L_R)) + xp.log(w_R)))
+    return Sketch(a, U, L, exact.M, exact.l, V, L_R, K_SR, log_det)
 
 
 def _solve(L: Array, b: Array) -> Array:
@@ -81,17 +87,16 @@ def _solve(L: Array, b: Array) -> Array:
 
 
 def _cholesky_with_jitter(K: Array) -> Array:
+    """L of K, with a little of the largest variance added where neighbours among the candidates are nearly equal."""
     xp = namespace_of(K)
+    if not K.shape[0]:
+        return K
     largest = float(xp.max(xp.linalg.diagonal(K)))
     identity = xp.eye(K.shape[0], dtype=K.dtype)
-    tried = (cholesky(K + identity * (jitter * largest)) for jitter in JITTERS)
-    return _checked(next((L for L in tried if L is not None), None))
-
-
-def _checked(L: Array | None) -> Array:
-    if L is None:
-        raise InvalidKernel(
-            "The kernel is not positive on the inducing candidates. Check that k(x, y) is symmetric and a valid "
-            "covariance."
-        )
-    return L
+    for jitter in JITTERS:
+        L = cholesky(K + identity * (jitter * largest))
+        if L is not None:
+            return L
+    raise InvalidKernel(
+        "The kernel is not positive on the inducing candidates. Check that k(x, y) is symmetric and a valid covariance."
+    )

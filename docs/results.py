@@ -1,0 +1,68 @@
+"""Writes the tables of docs/results.md from the results beside it: python docs/results.py
+
+Between <!-- table GROUP --> and <!-- end --> the page holds what docs/results/GROUP/summary.csv says, and between
+<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says.
+"""
+
+import csv
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE / "results.md"
+
+
+def page() -> str:
+    """The page with its tables made anew."""
+    text = PAGE.read_text(encoding="utf-8")
+    makers = {"table": table, "ratios": ratios}
+    return re.sub(
+        r"<!-- (table|ratios) (\S+) -->.*?<!-- end -->",
+        lambda found: f"<!-- {found[1]} {found[2]} -->\n{makers[found[1]](found[2])}\n<!-- end -->",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def table(group: str) -> str:
+    """Regret as a share of uniform's, candidates, batches and seconds, a row an algorithm, for each problem."""
+    parts: list[str] = []
+    rows = _read(group, "summary.csv")
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        lines = [
+            f"| {problem} | regret, % of uniform's | candidates | switches | batches h | seconds | seeds × length |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for row in (row for row in rows if row["problem"] == problem):
+            half = (float(row["regret_high"]) - float(row["regret_low"])) / 2
+            lines.append(
+                f"| {row['algorithm']} | {100 * float(row['regret']):.1f} ± {100 * half:.1f} "
+                f"| {float(row['unique']):.0f} | {float(row['switches']):,.0f} | {float(row['rounds']):,.0f} "
+                f"| {float(row['seconds']):.2g} | {row['seeds']} × {int(row['t']):,} |"
+            )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def ratios(group: str) -> str:
+    """The mini algorithms over BBKB: regret, different candidates, seconds."""
+    lines = ["| problem | algorithm | regret | different candidates | seconds | seeds |", "|---|---|---|---|---|---|"]
+    for row in _read(group, "ratios.csv"):
+        if row["algorithm"].startswith(("mini", "GP-UCB", "ε")):
+            cells = (f"{_times(row, name)}" for name in ("regret", "unique", "seconds"))
+            lines.append(f"| {row['problem']} | {row['algorithm']} | {' | '.join(cells)} | {row['seeds']} |")
+    return "\n".join(lines)
+
+
+def _times(row: dict[str, str], name: str) -> str:
+    value, low, high = (float(row[key]) for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{value:.2g} ({low:.2g} to {high:.2g})"
+
+
+def _read(group: str, name: str) -> list[dict[str, str]]:
+    with (HERE / "results" / group / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
