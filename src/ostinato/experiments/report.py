@@ -127,7 +127,7 @@ def _flat_trial(trial: Trial) -> dict[str, object]:
 
 
 def text_tables(runs: Sequence[Run]) -> list[Table]:
-    """The tables for the terminal, at most 100 columns wide: results of each problem, ratios, settings."""
+    """The tables for the terminal, 80 columns wide where names are not long: results, ratios, settings."""
     sheets = [*_results(runs), *_ratios(runs), *_settings(runs, details=False)]
     return [_text_table(sheet) for sheet in sheets]
 
@@ -141,10 +141,10 @@ def _results(runs: Sequence[Run]) -> list[Sheet]:
 def _result(problem: str, rows: list[Row], best: dict[str, str]) -> Sheet:
     winner = frozenset((i, j) for i, row in enumerate(rows) if best.get(problem) == row.algorithm for j in (0, 1))
     short = frozenset(i for i, row in enumerate(rows) if row.short)
-    measure = "regret,\n% of uniform’s" if rows[0].normalised else "average regret"
+    measure = "regret, % of\nuniform’s" if rows[0].normalised else "average\nregret"
     return Sheet(
         title=problem,
-        columns=("algorithm", measure, "candidates", "switches", "batches", "seconds", "seeds", "measurements"),
+        columns=("algorithm", measure, "candidates", "switches", "batches", "seconds", "seeds ×\nlength"),
         rows=[_result_cells(row) for row in rows],
         strong=winner,
         quiet=short,
@@ -158,7 +158,7 @@ def _result_cells(row: Row) -> tuple[str, ...]:
     counts = (f"{estimate.value:,.0f}" for estimate in (row.unique, row.switches, row.rounds))
     regret = _plus_minus(row.regret, 100.0 if row.normalised else 1.0)
     mark = SHORT if row.short else ""
-    return (row.algorithm, regret, *counts, _number(row.seconds.value), str(row.seeds), f"{mark}{row.t:,}")
+    return (row.algorithm, regret, *counts, _number(row.seconds.value), f"{row.seeds} × {mark}{row.t:,}")
 
 
 def _ratios(runs: Sequence[Run]) -> list[Sheet]:
@@ -170,7 +170,7 @@ def _ratio(problem: str, ratios: list[Ratio]) -> Sheet:
     compared = [(i, j, x) for i, ratio in enumerate(ratios) for j, x in enumerate(_compared(ratio))]
     return Sheet(
         title=f"{problem}: ratios to {AGAINST}",
-        columns=("algorithm", "regret", "candidates", "seconds", "seeds", "measurements"),
+        columns=("algorithm", "regret", "candidates", "seconds", "seeds ×\nlength"),
         rows=[_ratio_cells(ratio) for ratio in ratios],
         strong=frozenset((i, j + 1) for i, j, x in compared if x.high < 1),
     )
@@ -181,7 +181,7 @@ def _compared(ratio: Ratio) -> tuple[Estimate, Estimate, Estimate]:
 
 
 def _ratio_cells(ratio: Ratio) -> tuple[str, ...]:
-    return (ratio.algorithm, *map(_from_to, _compared(ratio)), str(ratio.seeds), f"{ratio.t:,}")
+    return (ratio.algorithm, *map(_from_to, _compared(ratio)), f"{ratio.seeds} × {ratio.t:,}")
 
 
 def _settings(runs: Sequence[Run], *, details: bool = True) -> list[Sheet]:
@@ -247,7 +247,7 @@ def _text_table(sheet: Sheet) -> Table:
             column,
             justify="left" if j < sheet.words else "right",
             vertical="top",
-            no_wrap=j >= sheet.words,
+            no_wrap=j == 0 or j >= sheet.words,
             overflow="fold",
         )
     for i, row in enumerate(sheet.rows):

@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ostinato.arrays import Vector, to_numpy
 from ostinato.policies.base import Belief, Proposal
-from ostinato.posterior import Ahead
+from ostinato.posterior import Ahead, Indices
 
 LONGEST = 10_000  # picks of a round
-FIRST, GROWTH = 4, 4  # candidates brought up to date at first, and how that number grows
+MANY, FEW = 64, 16  # candidates that may be the best, from which on so few of them come first
 
 
 class LazyBounds:
@@ -28,29 +27,32 @@ class LazyBounds:
         self._tolerance = belief.resolution(beta)
         self._means: Vector = np.concatenate([to_numpy(mean) for mean in belief.means])
         self._bounds = self._means + beta * np.sqrt(ahead.variances)
+        self._last = int(np.argmax(self._bounds))
 
     def first_best(self) -> int:
-        """The candidate with the highest bound; ties as everywhere."""
-        count = FIRST
-        while True:
-            fresh = self._ahead.fresh
-            bar = np.max(self._bounds, where=fresh, initial=-np.inf) - self._tolerance
-            stale = np.flatnonzero((self._bounds >= bar) & ~fresh)
-            if not len(stale):
-                return self._belief.first(np.flatnonzero(self._bounds >= bar))
-            self._update(_highest(stale, self._bounds, count))
-            count *= GROWTH
+        """The candidate with the highest bound; ties as everywhere.
 
-    def _update(self, candidates: NDArray[np.int64]) -> None:
-        self._ahead.update(candidates)
-        self._bounds[candidates] = self._means[candidates] + self._beta * np.sqrt(self._ahead.variances[candidates])
+        The last pick brought up to date shows how high the best is at least: only candidates with a bound above it,
+        from whenever, can be it. Where they are many, the highest of them come first and show more.
+        """
+        leading = self._above(self._last)
+        if len(leading) > MANY:
+            highest = leading[np.argpartition(-self._bounds[leading], FEW)[:FEW]]
+            self._update(highest)
+            leading = self._above(int(highest[np.argmax(self._bounds[highest])]))
+        self._update(leading)
+        bounds = self._bounds[leading]
+        self._last = self._belief.first(leading[bounds >= np.max(bounds) - self._tolerance])
+        return self._last
 
+    def _above(self, candidate: int) -> Indices:
+        """Those that may be as good as this one, itself brought up to date."""
+        self._update(np.array([candidate]))
+        return np.flatnonzero(self._bounds >= self._bounds[candidate] - self._tolerance)
 
-def _highest(candidates: NDArray[np.int64], bounds: Vector, count: int) -> NDArray[np.int64]:
-    """Those of the candidates with the highest bounds."""
-    if len(candidates) <= count:
-        return candidates
-    return candidates[np.argpartition(-bounds[candidates], count)[:count]]
+    def _update(self, candidates: Indices) -> None:
+        stale = self._ahead.update(candidates)
+        self._bounds[stale] = self._means[stale] + self._beta * np.sqrt(self._ahead.variances[stale])
 
 
 def decided(step: Callable[[], tuple[int, bool]], limit: int | None) -> list[Proposal]:

@@ -1,9 +1,10 @@
 """What is believed of f after everything that was measured: exact, sparse, or not at all."""
 
 from ostinato.posterior.ahead import Ahead, Ghost
+from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import ExactGhost, Posterior
 from ostinato.posterior.model import Model
 from ostinato.posterior.nystrom import Nystrom
 from ostinato.posterior.unmodelled import Unmodelled
 
-__all__ = ["Ahead", "ExactGhost", "Ghost", "Model", "Nystrom", "Posterior", "Unmodelled"]
+__all__ = ["Ahead", "ExactGhost", "Ghost", "Indices", "Model", "Nystrom", "Posterior", "Unmodelled"]

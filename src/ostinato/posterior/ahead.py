@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ostinato.arrays import Array, Matrix, Vector, to_numpy
 from ostinato.posterior.cache import Indices
@@ -45,11 +44,6 @@ class Ahead:
         self._terms: list[Vector] = []
         self._imagined: set[int] = set()
 
-    @property
-    def fresh(self) -> NDArray[np.bool_]:
-        """Which candidates have seen everything."""
-        return self._seen == len(self._terms)
-
     def add(self, candidate: int, n: int = 1) -> float:
         """Imagine n measurements of a candidate; returns its variance before them."""
         p, variance = self.ghost.add(candidate, n)
@@ -61,15 +55,18 @@ class Ahead:
         """The variance of one candidate now, to the last digit."""
         return self.ghost.variance(candidate)
 
-    def update(self, candidates: Indices) -> None:
-        """Bring some candidates up to date."""
-        first = int(np.min(self._seen[candidates], initial=len(self._terms)))
-        if first == len(self._terms):
-            return
-        C = self._covariances(first, candidates)
-        C[np.arange(first, len(self._terms))[:, None] < self._seen[candidates]] = 0.0
-        self.variances[candidates] = np.maximum(self.variances[candidates] - np.sum(C * C, axis=0), 0.0)
-        self._seen[candidates] = len(self._terms)
+    def update(self, candidates: Indices) -> Indices:
+        """Bring some candidates up to date; returns those that were not."""
+        seen = self._seen[candidates]
+        stale = candidates[seen < len(self._terms)]
+        if len(stale):
+            seen = self._seen[stale]
+            first = int(np.min(seen))
+            C = self._covariances(first, stale)
+            C[np.arange(first, len(self._terms))[:, None] < seen] = 0.0
+            self.variances[stale] = np.maximum(self.variances[stale] - np.sum(C * C, axis=0), 0.0)
+            self._seen[stale] = len(self._terms)
+        return stale
 
     def covariance(self, before: Callable[[int], Vector], candidate: int) -> Vector:
         """The covariance of all candidates with one: that before, less what the imagined measurements take off it."""

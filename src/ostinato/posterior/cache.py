@@ -77,7 +77,8 @@ class Rows:
         return sum(others, first)
 
     def columns(self, part: slice | Indices) -> Array:
-        return self._xp.concat([_taken(rows, part, axis=1) for _, rows in self._rows(self._filled)])
+        chunks = [_taken(rows, part, axis=1) for _, rows in self._rows(self._filled)]
+        return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def some(self, numbers: Indices, part: slice) -> Array:
         """Some rows (in increasing order), some columns; copied once."""
@@ -150,6 +151,8 @@ class WithColumns(Protocol):
 
 def columns_of(caches: Sequence[WithColumns], starts: Sequence[int], candidates: Indices) -> Matrix:
     """Columns of candidates that lie in several blocks, which begin at `starts`."""
+    if len(caches) == 1:
+        return to_numpy(caches[0].columns(candidates))
     number = np.searchsorted(starts, candidates, side="right") - 1
     places = {int(i): np.flatnonzero(number == i) for i in np.unique(number)}
     parts = [to_numpy(caches[i].columns(candidates[here] - starts[i])) for i, here in places.items()]

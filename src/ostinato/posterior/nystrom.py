@@ -198,22 +198,19 @@ class Nystrom:
 
 
 class _Ghost:
-    """Imagined measurements with the inducing set frozen: z(x)ᵀ B⁻¹ z(y) loses a rank-one term for each."""
+    """Imagined measurements with the inducing set frozen: cov[f̂(x), f̂(y) | data] loses a rank-one term for each."""
 
     def __init__(self, model: Nystrom) -> None:
         self._model = model
         self._terms = np.zeros((16, len(model.inducing)))
         self._count = 0
-
-    @property
-    def _P(self) -> Matrix:
-        return self._terms[: self._count]
+        self._looked_up: dict[int, tuple[Vector, Vector, float]] = {}
 
     def add(self, candidate: int, n: int) -> tuple[Array, float]:
-        k_x = self._model.columns(np.array([candidate]))[:, 0]
-        c = self._P @ k_x
-        variance = max(self._base(candidate) - float(c @ c), 0.0)
-        p = self._seen(k_x) - c @ self._P
+        k_x, p, variance = self._at(candidate)
+        P = self._terms[: self._count]
+        c = P @ k_x
+        variance, p = max(variance - float(c @ c), 0.0), p - c @ P
         seen = float(p @ k_x)
         sound = 0 < seen <= 2 * variance  # else rounding is all that is left of it, and there is nothing to shrink
         p = p / sqrt(seen + float(self._model.noise[candidate]) / n) if sound else np.zeros_like(p)
@@ -223,8 +220,9 @@ class _Ghost:
         return p, variance
 
     def variance(self, candidate: int) -> float:
-        c = self._P @ self._model.columns(np.array([candidate]))[:, 0]
-        return max(self._base(candidate) - float(c @ c), 0.0)
+        k_x, _, variance = self._at(candidate)
+        c = self._terms[: self._count] @ k_x
+        return max(variance - float(c @ c), 0.0)
 
     def columns(self, candidates: Indices) -> Matrix:
         return self._model.columns(candidates)
@@ -232,11 +230,12 @@ class _Ghost:
     def spread(self, P: Matrix) -> Matrix:
         return self._model.spread(P)
 
-    def _base(self, candidate: int) -> float:
-        block = int(np.searchsorted(self._model.starts, candidate, side="right")) - 1
-        return float(self._model.variances[block][candidate - self._model.starts[block]])
-
-    def _seen(self, k_x: Vector) -> Vector:
-        if self._model.sketch is None:
-            return k_x
-        return to_numpy(self._model.sketch.seen(from_numpy(self._model.xp, k_x)))
+    def _at(self, candidate: int) -> tuple[Vector, Vector, float]:
+        """k(S, x), the coefficients of what is seen of x, and x's variance, before anything imagined."""
+        if candidate not in self._looked_up:
+            model = self._model
+            k_x = model.columns(np.array([candidate]))[:, 0]
+            p = k_x if model.sketch is None else to_numpy(model.sketch.seen(from_numpy(model.xp, k_x)))
+            block = int(np.searchsorted(model.starts, candidate, side="right")) - 1
+            self._looked_up[candidate] = k_x, p, float(model.variances[block][candidate - model.starts[block]])
+        return self._looked_up[candidate]
