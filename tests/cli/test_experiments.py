@@ -34,7 +34,7 @@ def test_compare_prints_tables_and_writes_the_report(tmp_path):
     command = ("compare", "rastrigin", "-a", "mini-gp-ucb", "-a", "BBKB", "--seeds", "3", "--horizon", "60")
     done = ostinato(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for word in ("mini-GP-UCB", "BBKB", "uniform", "% of uniform", "Processor", "numpy", "report.html"):
+    for word in ("mini-GP-UCB", "BBKB", "uniform", "regret, % of", "Processor", "numpy", "report.html"):
         assert word in done.stdout
     folder = tmp_path / "results" / "compare"
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
