@@ -56,7 +56,8 @@ def ratios(group: str) -> str:
 
 def _times(row: dict[str, str], name: str) -> str:
     value, low, high = (float(row[key]) for key in (name, f"{name}_low", f"{name}_high"))
-    return f"{value:.2g} ({low:.2g} to {high:.2g})"
+    digits = 1 if value >= 10 else 2 if value >= 0.1 else 3
+    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def _read(group: str, name: str) -> list[dict[str, str]]:
