@@ -30,7 +30,7 @@ def table(group: str) -> str:
     rows = _read(group, "summary.csv")
     for problem in dict.fromkeys(row["problem"] for row in rows):
         lines = [
-            f"| {problem} | regret, % of uniform's | candidates | switches | batches h | seconds | seeds × length |",
+            f"| {problem} | regret, % of uniform's | candidates | switches | rounds h | seconds | seeds × length |",
             "|---|---|---|---|---|---|---|",
         ]
         for row in (row for row in rows if row["problem"] == problem):

@@ -37,6 +37,7 @@ from ostinato.policies import (
     GPTS,
     GPUCB,
     EpsilonGreedy,
+    Proposal,
     RareEI,
     RareTS,
     RareUCB,
@@ -421,13 +422,32 @@ def test_what_stops_an_ask_half_way_does_no_harm(policy):
     assert opt.predict().mean == pytest.approx(fresh.predict().mean, abs=1e-8)
 
 
-def test_a_policy_that_proposes_nothing_is_told():
-    class Nothing:
+@pytest.mark.parametrize(
+    "proposals",
+    [
+        [], None, Proposal(1, 1), [(1, 1)], [Proposal(-1, 1)], [Proposal(25, 1)], [Proposal(1.5, 1)],
+        [Proposal("a", 1)], [Proposal(1, 0)], [Proposal(1, -3)], [Proposal(1, 2.5)],
+        [Proposal(1, 1), Proposal(1, True)],
+    ],
+)  # fmt: skip
+def test_nonsense_that_a_policy_proposes_is_refused(proposals):
+    class Mine:
         def propose(self, belief, limit):
-            return []
+            return proposals
 
-    with pytest.raises(InvalidSetting, match="proposed nothing"):
-        make(policy=Nothing()).ask()
+    opt = make(policy=Mine())
+    with pytest.raises(InvalidSetting, match=r"The policy .*Mine.* proposed"):
+        opt.ask()
+    assert opt.rounds == 0
+    assert opt.in_flight == []
+
+
+def test_what_is_wanted_is_what_is_proposed_unless_said():
+    class Mine:
+        def propose(self, belief, limit):
+            return [Proposal(3, 4)]
+
+    assert make(policy=Mine()).ask().wanted == 4
 
 
 @pytest.mark.parametrize("policy", [MiniUCB(), BKB()])

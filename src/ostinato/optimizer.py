@@ -32,7 +32,7 @@ from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.chance import chance_of_being_best
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
 from ostinato.records import Batch, Best, Certificate, Prediction
-from ostinato.settings import checked_kernel, checked_policy, generator, noise_variances, sign_of
+from ostinato.settings import checked_kernel, checked_policy, checked_round, generator, noise_variances, sign_of
 from ostinato.tally import Statistics, Tally
 
 JOINT = 5_000  # points whose covariance matrix is made
@@ -157,7 +157,7 @@ class Optimizer:
             index,
             self._table[index],
             proposal.repeats,
-            proposal.wanted,
+            proposal.wanted or proposal.repeats,
             proposal.capped,
             proposal.truncated,
         )
@@ -271,11 +271,8 @@ class Optimizer:
         """The next proposal of the round, or of a new one; cut at `most`."""
         if not self._round:
             with self._whole():
-                self._round = list(self.policy.propose(self._belief(), most))
-            if not self._round:
-                raise InvalidSetting(
-                    f"The policy {self.policy!r} proposed nothing: it must propose at least one batch."
-                )
+                proposals = self.policy.propose(self._belief(), most)
+            self._round = checked_round(self.policy, proposals, len(self._table))
             self._ledger.rounds += 1
         proposal = self._round.pop(0)
         if most is None or proposal.repeats <= most:

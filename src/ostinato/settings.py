@@ -1,14 +1,15 @@
 """What the user sets, checked against the candidates: the kernel, the noise, the direction."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import positive
+from ostinato.checks import is_whole, positive, shown
 from ostinato.errors import InvalidKernel, InvalidSetting, MissingSetting
 from ostinato.kernels import Kernel, as_kernel
+from ostinato.policies import Policy, Proposal
 
 SOME = 64  # candidates on which a kernel is tried before it is used
 
@@ -36,6 +37,23 @@ def checked_policy(policy: Any) -> Any:
             "own that has the methods of ostinato.policies.Policy."
         )
     return policy
+
+
+def checked_round(policy: Policy, proposals: Any, candidates: int) -> list[Proposal]:
+    """What a policy proposed: at least one batch, each of a candidate that exists, measured at least once."""
+    listed: list[Any] = list(cast("list[Any]", proposals)) if isinstance(proposals, (list, tuple)) else []
+    if not listed or not all(_is_sound(each, candidates) for each in listed):
+        raise InvalidSetting(
+            f"The policy {policy!r} proposed {shown(proposals)}: it must propose a list of at least one "
+            f"Proposal(candidate, repeats), with a candidate from 0 to {candidates - 1} and 1 repeat or more."
+        )
+    return listed
+
+
+def _is_sound(proposal: Any, candidates: int) -> bool:
+    if not (isinstance(proposal, Proposal) and is_whole(proposal.candidate) and is_whole(proposal.repeats)):
+        return False
+    return 0 <= proposal.candidate < candidates and proposal.repeats >= 1
 
 
 def checked_kernel(kernel: Any, table: Candidates) -> Kernel:

@@ -57,10 +57,12 @@ def test_reproduce_follows_the_protocol(tmp_path):
     ("command", "message"),
     [
         (("compare", "rosenbruck"), "near names are rosenbrock"),
-        (("compare", "rosenbrock", "-a", "mini-UCB"), "Did you mean mini-GP-UCB"),
+        (("compare", "rosenbrock", "-a", "mini-GPU"), "Did you mean mini-GP-UCB"),
         (("reproduce", "nas101", "--quick"), "nasbench_only108"),
         (("reproduce", "nas201", "-p", "rosenbrock"), "nas201-cifar10"),
         (("reproduce", "synthetic", "--seeds", "0"), "seeds"),
+        (("reproduce", "synthetic", "--nasbench", "x"), "--nasbench is for nas101"),
+        (("compare", "rosenbrock", "--horizon", "20", "--folder", "/dev/null/x"), "cannot be kept there"),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(tmp_path, command, message):
@@ -95,3 +97,38 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     assert "Finished runs are kept" in output
     kept = len(Store(runs).runs)
     assert 1 <= kept < 400
+
+
+def test_ctrl_c_while_the_workers_start_ends_it(tmp_path):
+    command = [*OSTINATO, "compare", "rosenbrock", "--seeds", "50", "--folder", "x"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "x").exists() and time.monotonic() < deadline:  # made just before the workers are
+        time.sleep(0.01)
+    for _ in range(40):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.05)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Finished runs are kept" in output
+
+
+def test_the_workers_end_with_a_process_that_is_terminated(tmp_path):
+    command = [*OSTINATO, "compare", "rosenbrock", "-a", "GP-UCB", "--seeds", "200", "--folder", "x"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    runs = tmp_path / "x" / "runs.jsonl"
+    deadline = time.monotonic() + 60
+    while not runs.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.terminate()
+    process.communicate(timeout=60)  # ends only when no worker holds the pipe any more
+    assert process.returncode == 143
+
+
+def test_without_the_extra_the_remedy_is_said_in_full(tmp_path):
+    code = "import sys; sys.modules['matplotlib'] = None; from ostinato.cli import main; main()"
+    command = [sys.executable, "-c", code, "compare", "rosenbrock"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "pip install 'ostinato[benchmarks]'" in " ".join(done.stderr.split())

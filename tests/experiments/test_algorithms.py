@@ -32,5 +32,7 @@ def test_settings_are_all_combinations():
 def test_names_are_found_however_they_are_written():
     assert find("Mini-gp-ucb").name == "mini-GP-UCB"
     assert find("e-greedy").name == find("ε-Greedy").name == "ε-greedy"
+    assert find("MiniUCB").name == find("mini-ucb").name == "mini-GP-UCB"  # as the policy is called
+    assert find("EpsilonGreedy").name == "ε-greedy"
     with pytest.raises(InvalidSetting, match="Did you mean mini-GP-UCB"):
-        find("mini-UCB")
+        find("mini-GPU")

@@ -41,7 +41,7 @@ def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path):
     with (tmp_path / "results.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["algorithm"] for row in rows} == {"stubborn", "mini", "uniform"}
-    assert all((tmp_path / name).exists() for name in ("regret.png", "unique.png", "batches.png", "seconds.png"))
+    assert all((tmp_path / name).exists() for name in ("regret.png", "unique.png", "rounds.png", "seconds.png"))
 
 
 def test_known_algorithms_by_name(tmp_path):
@@ -92,3 +92,26 @@ def test_unknown_names_are_told(tmp_path):
         compare(["best"], ["rosenbrock"], folder=tmp_path)
     with pytest.raises(InvalidSetting, match="no problem 'rosen'"):
         compare(["BBKB"], ["rosen"], folder=tmp_path)
+
+
+def test_nothing_to_regret_is_no_reason_to_fail(tmp_path):
+    problem = Problem("flat", X, np.ones(25), Gaussian(0.3), lengthscales=(1.0,))
+    out = Console(file=StringIO(), width=80)
+    compare(["GP-UCB"], problem, seeds=2, horizon=20, folder=tmp_path, workers=1, console=out)
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [([MiniUCB()], "has no name"), ({"uniform": MiniUCB()}, "rename it"), ("GP", "no algorithm 'GP'")],
+)
+def test_policies_that_cannot_be_told_apart_are_refused(tmp_path, policies, message):
+    with pytest.raises(InvalidSetting, match=message):
+        compare(policies, "rosenbrock", folder=tmp_path)
+
+
+def test_tables_keep_their_digits_in_a_narrow_terminal(tmp_path):
+    problem = Problem("a problem with a long name", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(1.0,))
+    out = Console(file=StringIO(), width=60)
+    compare({"a policy with a long name": MiniUCB()}, [problem], seeds=2, horizon=250, folder=tmp_path, console=out)
+    assert out.file.getvalue().count("2 × 250") == 2

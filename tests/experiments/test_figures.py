@@ -10,7 +10,7 @@ import pytest
 from ostinato.experiments import figures, summary
 from ostinato.experiments.records import Run
 
-MEASURES = [figures.regret, figures.unique, figures.batches, figures.seconds]
+MEASURES = [figures.regret, figures.unique, figures.rounds, figures.seconds]
 
 
 def runs_of(problems=("hill",), algorithms=("mini-GP-UCB", "BBKB", "uniform"), seeds=3, points=12):
@@ -66,7 +66,7 @@ def test_axes_say_what_they_are():
     runs = runs_of()
     assert figures.regret(runs).axes[0].get_ylabel() == "average regret, share of uniform’s"
     assert figures.unique(runs).axes[0].get_ylabel() == "different candidates measured"
-    assert figures.batches(runs).axes[0].get_ylabel() == "batches"
+    assert figures.rounds(runs).axes[0].get_ylabel() == "rounds"
     assert figures.seconds(runs).axes[0].get_xlabel() == "seconds of the algorithm"
     assert "not normalised" in figures.regret(runs_of(algorithms=("BBKB",))).axes[0].get_ylabel()
 
@@ -92,9 +92,9 @@ def test_no_two_algorithms_look_alike_even_without_colour():
     assert len(grey) == len(looks)
 
 
-def test_batches_of_mini_algorithms_stand_beside_their_candidates():
-    assert len(figures.batches(runs_of(algorithms=("mini-GP-EI",))).axes[0].lines) == 2
-    assert len(figures.batches(runs_of(algorithms=("BBKB",))).axes[0].lines) == 1
+def test_rounds_of_mini_algorithms_stand_beside_their_candidates():
+    assert len(figures.rounds(runs_of(algorithms=("mini-GP-EI",))).axes[0].lines) == 2
+    assert len(figures.rounds(runs_of(algorithms=("BBKB",))).axes[0].lines) == 1
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -13,7 +13,7 @@ from ostinato.experiments import report, summary
 from ostinato.experiments.records import Run
 
 FILES = (
-    {"regret.png", "unique.png", "batches.png", "seconds.png"}
+    {"regret.png", "unique.png", "rounds.png", "seconds.png"}
     | {"results.csv", "summary.csv", "settings.csv"}
     | {"runs.csv", "ratios.csv"}
 )
@@ -83,7 +83,7 @@ def written(tmp_path_factory):
 def test_all_files_are_written(written):
     folder, _ = written
     assert {path.name for path in folder.iterdir()} == FILES | {"report.html"}
-    for name in ("regret", "unique", "batches", "seconds"):
+    for name in ("regret", "unique", "rounds", "seconds"):
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 

@@ -91,3 +91,14 @@ def test_every_algorithm_runs_to_the_horizon(name):
     )
     if name != "uniform":
         assert run.regret[-1] < 0.8 * run_of(ALGORITHMS["uniform"], {}, 0, 60).regret[-1]
+
+
+def test_a_problem_in_its_own_units_is_the_same_problem():
+    """The optimiser sees standardised rewards; regret is told in the problem's units."""
+    X = np.linspace(0, 6, 30)[:, None]
+    truth = (np.sin(X[:, 0]) - np.mean(np.sin(X[:, 0]))) / np.std(np.sin(X[:, 0]))
+    plain = Problem("p", X, truth, Gaussian(0.5), lengthscales=(1.0,))
+    large = Problem("p", X, 100 * truth + 1000, Gaussian(50.0), lengthscales=(1.0,))
+    runs = [run_of(ALGORITHMS["mini-GP-UCB"], {"C": 1.1}, 0, 200, problem) for problem in (plain, large)]
+    assert runs[1].unique == runs[0].unique
+    assert runs[1].regret == pytest.approx([100 * regret for regret in runs[0].regret])

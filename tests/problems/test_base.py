@@ -8,7 +8,7 @@ import pytest
 
 from ostinato import Category, Integer, Optimizer, Space
 from ostinato.errors import InvalidCandidates, InvalidSetting, UnknownCandidate
-from ostinato.kernels import Matern52
+from ostinato.kernels import RBF, Matern52
 from ostinato.problems import Gaussian, Problem, standardised
 
 X = np.asarray([[0.0], [1.0], [2.0], [3.0]])
@@ -110,3 +110,17 @@ def test_standardised_values_have_mean_0_and_std_1():
     assert standardised([1.0, 3.0]).tolist() == [-1, 1]
     with pytest.raises(InvalidSetting, match="no scale"):
         standardised([2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"noise": 0.5}, r"noise=0.5 is no noise law"),
+        ({"kernel": RBF(1.0)}, "length-scale already"),
+        ({"truth": lambda x: x}, "truth is a function"),
+    ],
+)
+def test_parts_that_are_easily_mistaken_are_told(part, message):
+    parts = {"candidates": [[0.0], [1.0]], "truth": [0.0, 1.0], "noise": Gaussian(0.1)}
+    with pytest.raises(InvalidSetting, match=message):
+        Problem("mine", **(parts | part))

@@ -1,5 +1,6 @@
 """`ostinato problems`, `reproduce` and `compare`: the experiments from the command line."""
 
+import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -11,13 +12,19 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ostinato.errors import MissingSetting
+from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.problems import catalogue
+from ostinato.progress import show
 
 Workers = Annotated[int | None, typer.Option(min=1, help="How many runs at a time, one core each. [all cores]")]
 Folder = Annotated[
     Path | None, typer.Option(help="Where runs, tables, figures and the report go; finished runs there are kept.")
 ]
+
+
+NAMES = (
+    "mini-GP-UCB, mini-GP-EI, mini-GP-TS, GP-UCB, GP-EI, GP-TS, GP-BUCB, GP-BTS, BKB, BBKB, RS-OFUL, e-greedy, uniform"
+)
 
 
 class Group(StrEnum):
@@ -37,17 +44,23 @@ def problems() -> None:
     The truth of each is known, so that regret is exact. Real tables hold several trainings of each configuration: a
     measurement draws one of them at random, and the truth is their mean.
     """
-    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1))
-    for name in ("problem", "candidates", "columns", "a measurement", "what it is"):
-        table.add_column(name, justify="right" if name in ("candidates", "columns") else "left")
-    group = ""
-    for entry in catalogue():
-        if group and entry.group != group:
-            table.add_section()
-        group = entry.group
+    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1), pad_edge=False)
+    table.add_column("problem", no_wrap=True)
+    for name in ("candidates", "columns"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("a measurement", no_wrap=True)
+    missing: dict[str, None] = {}
+    entries = catalogue()
+    for entry, following in zip(entries, [*entries[1:], None], strict=True):
         size, columns = (f"{number:,}" if number else "?" for number in (entry.size, entry.columns))
-        table.add_row(entry.name, size, columns, entry.noise, entry.missing or entry.about)
-    Console().print(table, highlight=False)
+        ends = following is None or following.group != entry.group
+        table.add_row(entry.name, size, columns, entry.noise, end_section=ends)
+        if entry.missing:
+            missing[f"{entry.group}: {entry.missing}"] = None
+    console = Console()
+    show(console, table)
+    for line in missing:
+        console.print(line, markup=False, highlight=False)
 
 
 def reproduce(
@@ -61,7 +74,7 @@ def reproduce(
         list[str] | None, typer.Option("--problem", "-p", help="Only this problem of the group (repeat it for more).")
     ] = None,
     algorithm: Annotated[
-        list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm (repeat it for more).")
+        list[str] | None, typer.Option("--algorithm", "-a", help=f"Only this algorithm (repeat it for more): {NAMES}.")
     ] = None,
     folder: Folder = None,
     workers: Workers = None,
@@ -78,6 +91,8 @@ def reproduce(
 
     Example: [bold]ostinato reproduce synthetic --quick[/bold]
     """
+    if nasbench is not None and group is not Group.nas101:
+        raise InvalidSetting(f"--nasbench is for nas101, and this is {group.value}: leave it out.")
     options = {} if nasbench is None else {"path": nasbench}
     names, console = algorithm or [], Console()
     with _interruptible(console):
@@ -100,7 +115,7 @@ def reproduce(
 def compare(
     problem: Annotated[list[str], typer.Argument(help="Problems: `ostinato problems` lists them.")],
     algorithm: Annotated[
-        list[str] | None, typer.Option("--algorithm", "-a", help="An algorithm (repeat it for more).")
+        list[str] | None, typer.Option("--algorithm", "-a", help=f"An algorithm (repeat it for more): {NAMES}.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds, shared by all algorithms.")] = 10,
     horizon: Annotated[int, typer.Option(min=10, help="Measurements of each run.")] = 1000,
@@ -144,9 +159,10 @@ def _interruptible(console: Console) -> Generator[None, None, None]:
     try:
         yield
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends already
         console.print("\nInterrupted. Finished runs are kept: the same command goes on from here.", highlight=False)
         raise typer.Exit(130) from None
-    except ModuleNotFoundError as error:
-        raise MissingSetting(
-            f"Experiments need the package {error.name}: pip install 'ostinato[benchmarks]'."
-        ) from None
+    except ImportError as error:
+        raise MissingSetting(str(error)) from None
+    except OSError as error:
+        raise InvalidSetting(f"Results cannot be kept there: {error}. Give another --folder.") from None

@@ -84,11 +84,16 @@ ALGORITHMS = _known()
 
 
 def find(name: str) -> Algorithm:
-    """An algorithm by its name, in capitals or not, "e-greedy" included."""
-    plain = {key.lower().replace("ε", "e"): algorithm for key, algorithm in ALGORITHMS.items()}
-    found = plain.get(name.strip().lower().replace("ε", "e"))
+    """An algorithm by its name or that of its policy's class, in capitals or not, "e-greedy" included."""
+    plain = {_plain(key): algorithm for key, algorithm in ALGORITHMS.items()}
+    classes = {_plain(type(a.make(a.settings((1.0,))[0])).__name__): a for a in ALGORITHMS.values()}
+    found = (classes | plain).get(_plain(name))
     if found is None:
-        near = get_close_matches(name.lower(), plain, n=1)
+        near = get_close_matches(_plain(name), plain, n=1)
         hint = f" Did you mean {plain[near[0]].name}?" if near else ""
         raise InvalidSetting(f"There is no algorithm {name!r}.{hint} Known are {', '.join(ALGORITHMS)}.")
     return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("epsilon", "e").replace("ε", "e").replace("-", "")

@@ -21,8 +21,10 @@ from ostinato.experiments.jobs import span
 from ostinato.experiments.machine import facts
 from ostinato.experiments.protocol import Protocol, quick, with_uniform
 from ostinato.experiments.records import Run
+from ostinato.experiments.summary import UNIFORM, remarks
 from ostinato.policies import Policy
 from ostinato.problems import Problem, groups, load
+from ostinato.progress import show
 
 SEEDS, HORIZON = 40, 5000
 CHOOSING, LONGEST = 5, 500  # settings are chosen at a fifth of the horizon, and at most so far
@@ -62,14 +64,14 @@ def compare(
 
     policies: your own by name, as {"mine": MyPolicy()}, or names of known algorithms such as "BBKB", or `Algorithm`s.
     problems: names (`ostinato problems` lists them) or `Problem`s of your own.
+    seeds, horizon: how many runs of each, and how many measurements a run. workers: runs at a time; all cores.
     lengthscale: of the kernel, where it is not chosen; by default the middle one of each problem's.
     choose: whether settings are chosen first, on seeds of their own.
     folder: called again with the same folder, finished runs are not made again, unless problem or policy have changed.
     """
     whole = (replace(each, share=1.0, shorter=1.0) for each in _algorithms(policies, lengthscale))
     algorithms = with_uniform(list(whole))
-    loaded = [load(each) if isinstance(each, str) else each for each in problems]
-    protocol = Protocol(loaded, algorithms, seeds, horizon, _short(horizon) if choose else None)
+    protocol = Protocol(_problems(problems), algorithms, seeds, horizon, _short(horizon) if choose else None)
     return _run(protocol, Path(folder), "A comparison", console, workers)
 
 
@@ -95,8 +97,9 @@ def reproduce(
     chosen = with_uniform([find(name) for name in algorithms] or list(ALGORITHMS.values()))
     full = Protocol(problems, chosen, seeds, horizon, _short(horizon))
     protocol = quick(problems, chosen) if fast else full
+    title = f"The paper's protocol on {group}{', quick' if fast else ''}"
     default = Path("results") / (f"{group}-quick" if fast else group)
-    return _run(protocol, Path(folder or default), f"The paper's protocol on {group}", console, workers)
+    return _run(protocol, Path(folder or default), title, console, workers)
 
 
 def _short(horizon: int) -> int:
@@ -124,14 +127,16 @@ def _run(protocol: Protocol, folder: Path, title: str, console: Console | None, 
         ("Runs", f"{len(runs):,}; their algorithms took {span(sum(run.seconds[-1] for run in runs))} in all"),
         ("This call", span(perf_counter() - start)),
     ]
-    page = report.write(runs, folder, title=title, facts=about, notes=protocol.notes())
+    notes = [*protocol.notes(), *remarks(runs)]
+    page = report.write(runs, folder, title=title, facts=about, notes=notes)
     for table in report.text_tables(runs):
-        console.print(table)
+        show(console, table)
+    console.print("± and (from–to): 95% intervals over seeds.\n", highlight=False)
     for name, value in about:
-        console.print(f"[bold]{name:10}[/bold] {value}", highlight=False)
-    for note in protocol.notes():
-        console.print(f"· {note}", highlight=False)
-    console.print(f"\nReport, figures and tables: {page}", highlight=False)
+        console.print(f"{name:10} {value}", highlight=False, markup=False, soft_wrap=True)
+    for note in notes:
+        console.print(f"· {note}", highlight=False, markup=False)
+    console.print(f"\nReport, figures and tables: {page}", highlight=False, markup=False, soft_wrap=True)
     return Comparison(runs, page)
 
 
@@ -139,12 +144,29 @@ def _algorithms(
     policies: Mapping[str, Policy] | Sequence[str | Algorithm], lengthscale: float | None
 ) -> list[Algorithm]:
     if isinstance(policies, Mapping):
+        if UNIFORM in policies:
+            raise InvalidSetting(
+                "A policy is named 'uniform', the name of what others are measured against: rename it."
+            )
         found = [Algorithm(name, Fixed(policy)) for name, policy in policies.items()]
     else:
-        found = [find(each) if isinstance(each, str) else each for each in policies]
+        found = [_algorithm(each) for each in ([policies] if isinstance(policies, str) else policies)]
     if lengthscale is None:
         return found
     return [_with_lengthscale(algorithm, lengthscale) for algorithm in found]
+
+
+def _algorithm(given: Any) -> Algorithm:
+    if isinstance(given, str):
+        return find(given)
+    if not isinstance(given, Algorithm):
+        raise InvalidSetting(f"{given!r} has no name to stand in the tables: give policies as {{'a name': policy}}.")
+    return given
+
+
+def _problems(given: Any) -> list[Problem]:
+    several: list[Any] = [given] if isinstance(given, (str, Problem)) else list(given)
+    return [load(each) if isinstance(each, str) else each for each in several]
 
 
 def _with_lengthscale(algorithm: Algorithm, lengthscale: float) -> Algorithm:

@@ -127,8 +127,8 @@ def unique(runs: Sequence[Run]) -> Figure:
     return _counts(runs, "unique", "different candidates measured")
 
 
-def batches(runs: Sequence[Run]) -> Figure:
-    """Batches against measurements; for the mini algorithms the different candidates too, as dots below their line."""
+def rounds(runs: Sequence[Run]) -> Figure:
+    """Rounds against measurements; for the mini algorithms the different candidates too, as dots below their line."""
 
     def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
         _plot(axes, summary.curve(runs, problem, algorithm, "rounds"), look)
@@ -138,7 +138,7 @@ def batches(runs: Sequence[Run]) -> Figure:
 
     mini = any(LOOKS[label].strong for label in summary.algorithms(runs) if label in LOOKS)
     extra = {"dotted: different candidates": Look(INK, "", DOTTED, strong=True)} if mini else {}
-    return _panels(runs, draw, x="measurements", y=lambda _: "batches", extra=extra)
+    return _panels(runs, draw, x="measurements", y=lambda _: "rounds", extra=extra)
 
 
 def seconds(runs: Sequence[Run]) -> Figure:
@@ -256,6 +256,8 @@ def _size(panels: int) -> tuple[float, float]:
 def _dress(axes: Axes, problem: str) -> None:
     axes.set_title(problem)
     axes.tick_params(length=0)
+    if not any(np.isfinite(line.get_ydata()).any() for line in axes.lines):
+        return  # nothing above zero, which logarithms could show
     axes.set_xscale("log")
     axes.set_yscale("log")
     for axis in (axes.xaxis, axes.yaxis):

@@ -2,11 +2,14 @@
 
 import os
 import signal
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 from time import perf_counter
+from types import FrameType
 from typing import Any, cast
 
 import loky  # type: ignore[import-untyped]
@@ -20,6 +23,7 @@ from ostinato.experiments.store import Store
 from ostinato.experiments.trial import trial
 from ostinato.problems import Problem
 
+IDLE = 60  # seconds without work after which a worker ends, so that none outlives a main process that was killed
 ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
 
 
@@ -52,11 +56,17 @@ class Bench:
         self._equipment = {each.name: each for each in problems}, {each.name: each for each in algorithms}
 
     def __enter__(self) -> "Bench":
-        self._executor = _executor(self.workers, self._equipment)
+        with _signals(SIGINT=signal.SIG_IGN):  # inherited by the workers: Ctrl-C is the main process's business
+            self._executor = _executor(self.workers, self._equipment)
+            self._executor.submit(_idle).result()
+        self._terminated = _signals(SIGTERM=_terminate)  # so that the workers end with this process
+        self._terminated.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._executor.shutdown(wait=True, kill_workers=True)
+        with _signals(SIGINT=signal.SIG_IGN):
+            self._executor.shutdown(wait=True, kill_workers=True)
+        self._terminated.__exit__(None, None, None)
 
     def tried(self, jobs: Sequence[Job]) -> dict[str, Run]:
         """The run of each algorithm's job; nothing is kept."""
@@ -77,6 +87,24 @@ class Bench:
                 report(costs.total(left.values()) / self.workers)
 
 
+@contextmanager
+def _signals(**handlers: Any) -> Generator[None, None, None]:
+    """Other handlers of signals for a while; outside the main thread, where none arrive, as they are."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {name: signal.signal(getattr(signal, name), handler) for name, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
 def span(seconds: float) -> str:
     """A duration in words."""
     if seconds < 90:
@@ -86,7 +114,8 @@ def span(seconds: float) -> str:
 
 def _executor(workers: int, equipment: Any) -> Any:
     """loky's: it takes policies and problems from scripts and notebooks as they are, lambdas included."""
-    return cast("Any", loky).ProcessPoolExecutor(workers, initializer=_equip, initargs=equipment, env=ONE_CORE)
+    settings = {"initializer": _equip, "initargs": equipment, "env": ONE_CORE, "timeout": IDLE}
+    return cast("Any", loky).ProcessPoolExecutor(workers, **settings)
 
 
 @contextmanager
@@ -107,8 +136,11 @@ _equipment: tuple[Mapping[str, Problem], Mapping[str, Algorithm]] = ({}, {})
 def _equip(problems: Mapping[str, Problem], algorithms: Mapping[str, Algorithm]) -> None:
     global _equipment
     _equipment = problems, algorithms
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's business
     warnings.simplefilter("ignore", OstinatoWarning)  # a kernel too smooth for its problem is part of the comparison
+
+
+def _idle() -> None:
+    """The first job, which has all workers started."""
 
 
 def _work(job: Job) -> tuple[Run, float]:

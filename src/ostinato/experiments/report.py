@@ -34,10 +34,11 @@ FIGURES: dict[str, tuple[Callable[[Sequence[Run]], Figure], str, str]] = {
         "takes can be made to grow with this number instead of that of measurements. A line that flattens repeats "
         "candidates it knows. Bands are 95% intervals over seeds.",
     ),
-    "batches": (
-        figures.batches,
-        "Batches",
-        "How many batches had been asked for; each is one update of the model. The diagonal is a batch for every "
+    "rounds": (
+        figures.rounds,
+        "Rounds",
+        "How many rounds had been decided; after each the model is brought up to date. (A round of a mini algorithm "
+        "is one batch.) The diagonal is a round for every "
         "single measurement. For the mini algorithms the dotted line counts different candidates: the further the "
         "solid line is above it, the more often they came back to a candidate they knew.",
     ),
@@ -144,7 +145,7 @@ def _result(problem: str, rows: list[Row], best: dict[str, str]) -> Sheet:
     measure = "regret, % of\nuniform’s" if rows[0].normalised else "average\nregret"
     return Sheet(
         title=problem,
-        columns=("algorithm", measure, "candidates", "switches", "batches", "seconds", "seeds ×\nlength"),
+        columns=("algorithm", measure, "candidates", "switches", "rounds", "seconds", "seeds ×\nlength"),
         rows=[_result_cells(row) for row in rows],
         strong=winner,
         quiet=short,

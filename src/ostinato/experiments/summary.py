@@ -329,6 +329,18 @@ def shown(settings: Settings) -> str:
     return " ".join(f"{name}={value:g}" for name, value in settings.items())
 
 
+def remarks(runs: Sequence[Run]) -> list[str]:
+    """What a reader should know of these runs in particular."""
+    rows = [row for row in table(runs) if row.algorithm.startswith("mini") and row.rounds.value > 0.9 * row.t]
+    problems = list(dict.fromkeys(row.problem for row in rows))
+    if not problems:
+        return []
+    return [
+        f"On {', '.join(problems)} runs were too short, or noise too small, for repeats to begin: there the mini "
+        "algorithms measure nearly every candidate once, as their plain twins do."
+    ]
+
+
 # ---- files --------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,8 @@
 """One run of one policy on one problem: what it regretted, and how long it thought.
 
+The optimiser sees rewards shifted and scaled so that the truth has mean 0 and standard deviation 1, which is what a
+problem's kernel of standard deviation 1 expects; regret is told in the problem's own units.
+
 Regret is exact: repeats × (truth of the best candidate − truth of the measured one), summed. Seconds are those of `ask`
 and `tell`; measuring, and reading the candidates, are not counted. The n-th measurement of a candidate under a
 seed is the same whoever asks for it, so that algorithms with the same seed are compared on the same noise.
@@ -46,11 +49,12 @@ def checkpoints(horizon: int) -> list[int]:
 
 def trial(problem: Problem, algorithm: Algorithm, job: Job) -> Run:
     """Run a job to its horizon."""
+    centre, scale = float(np.mean(problem.truth)), float(np.std(problem.truth)) or 1.0
     optimizer = Optimizer(
         problem.candidates,
         policy=algorithm.make(job.settings),
         kernel=kernel_of(problem, job.settings),
-        noise_std=max(problem.noise_std, LEAST),
+        noise_std=max(problem.noise_std / scale, LEAST),
         seed=job.seed,
     )
     run = Run(**structs.asdict(job))
@@ -60,7 +64,7 @@ def trial(problem: Problem, algorithm: Algorithm, job: Job) -> Run:
         start = perf_counter()
         batch = optimizer.ask(limit=job.horizon - optimizer.steps)
         asked = perf_counter() - start
-        values = measurements(batch.index, batch.repeats)
+        values = (measurements(batch.index, batch.repeats) - centre) / scale
         start = perf_counter()
         optimizer.tell(batch, values)
         log.add(batch.index, batch.repeats, optimizer, asked + perf_counter() - start)

@@ -86,11 +86,11 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """Measure this candidate this many times. `wanted` is what the rule asked for before any limit."""
+    """Measure this candidate this many times. `wanted` is what the rule asked for before any limit, if that is more."""
 
     candidate: int
     repeats: int
-    wanted: int
+    wanted: int | None = None
     capped: bool = False
     truncated: bool = False
 

@@ -41,6 +41,7 @@ class Problem:
     about: str = ""
 
     def __post_init__(self) -> None:
+        _check_parts(self.noise, self.kernel, self.truth)
         object.__setattr__(self, "truth", _rewards(self.truth))
         object.__setattr__(self, "lengthscales", _scales(self.lengthscales))
         rows, _ = self._shape
@@ -94,6 +95,19 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r}, {self.size:,} candidates × {self.columns} columns)"
+
+
+def _check_parts(noise: Any, kernel: Any, truth: Any) -> None:
+    """Mistakes that are easily made."""
+    if not (hasattr(noise, "std") and hasattr(noise, "sample")):
+        raise InvalidSetting(f"noise={noise!r} is no noise law: give for instance Gaussian(0.5).")
+    if isinstance(kernel, Kernel):
+        raise InvalidSetting(
+            f"kernel={kernel!r} has its length-scale already: give a function of the length-scale, such as RBF or "
+            "lambda l: RBF(l).on('temp')."
+        )
+    if callable(truth):
+        raise InvalidSetting("truth is a function: give its values, one for each candidate row.")
 
 
 def standardised(values: Any) -> Vector:
