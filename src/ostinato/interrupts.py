@@ -16,14 +16,14 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self._noted = False
+        self._noted = self._open = False
         self._handler: Any = None
         in_main = threading.current_thread() is threading.main_thread()
         self._active = in_main and callable(signal.getsignal(signal.SIGINT))
 
     def __enter__(self) -> "Interrupts":
         if self._active:
-            self._handler = signal.signal(signal.SIGINT, self._note)
+            self._handler = signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(
@@ -38,13 +38,20 @@ class Interrupts:
         if not self._active:
             yield
             return
-        signal.signal(signal.SIGINT, self._handler)
+        self._open = True
         try:
             if self._noted:
                 raise KeyboardInterrupt
             yield
         finally:
-            signal.signal(signal.SIGINT, self._note)
+            self._open = False
+            signal.signal(signal.SIGINT, self._handle)  # the user's own code may have set another
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._noted = True
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """One that is let through closes the door behind it, so that a second one cannot slip in on the way out."""
+        if not self._open:
+            self._noted = True
+            return
+        self._open = False
+        self._handler(number, frame)
+        self._open = True  # the user's handler went on
