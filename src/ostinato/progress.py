@@ -9,7 +9,7 @@ from typing import TypeAlias
 # change the numbers of a user who has seeded it before calling optimize.
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Column
 
 from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
@@ -18,7 +18,6 @@ Reporter: TypeAlias = Callable[[int], None]
 EVERY = 0.1  # seconds between two updates, at the least
 SHARE = 20  # times as long as an update took: where the best is costly to tell, it is told less often
 Z95 = 1.96
-WIDEST = 1_000
 
 
 @contextmanager
@@ -61,11 +60,3 @@ def describe(optimizer: Optimizer) -> str:
         return ""
     _, mean, std = optimizer.leader()
     return f" · best {mean:.4g} ± {Z95 * std:.2g} · {counted(optimizer.epochs, 'epoch')} · {optimizer.unique:,} unique"
-
-
-def show(console: Console, table: Table) -> None:
-    """Print a table as wide as it is: beyond the terminal's width lines wrap, but no digit is cut off."""
-    width = console.width
-    console.width = max(width, console.measure(table, options=console.options.update(width=WIDEST)).maximum)
-    console.print(table, crop=False, highlight=False)
-    console.width = width

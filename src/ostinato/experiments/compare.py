@@ -24,7 +24,7 @@ from ostinato.experiments.records import Run
 from ostinato.experiments.summary import UNIFORM, remarks
 from ostinato.policies import Policy
 from ostinato.problems import Problem, groups, load
-from ostinato.progress import show
+from ostinato.tables import show
 
 SEEDS, HORIZON = 40, 5000
 CHOOSING, LONGEST = 5, 500  # settings are chosen at a fifth of the horizon, and at most so far
@@ -56,7 +56,7 @@ def compare(
     horizon: int = 1000,
     lengthscale: float | None = None,
     choose: bool = False,
-    folder: str | Path = "comparison",
+    folder: str | Path = "results/compare",
     workers: int | None = None,
     console: Console | None = None,
 ) -> Comparison:

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from types import FrameType
 from typing import Any, cast
@@ -53,20 +53,20 @@ class Bench:
         self, problems: Sequence[Problem], algorithms: Sequence[Algorithm], workers: int | None = None
     ) -> None:
         self.workers = workers or os.cpu_count() or 1
+        self._signals = ExitStack()
         self._equipment = {each.name: each for each in problems}, {each.name: each for each in algorithms}
 
     def __enter__(self) -> "Bench":
         with _signals(SIGINT=signal.SIG_IGN):  # inherited by the workers: Ctrl-C is the main process's business
             self._executor = _executor(self.workers, self._equipment)
             self._executor.submit(_idle).result()
-        self._terminated = _signals(SIGTERM=_terminate)  # so that the workers end with this process
-        self._terminated.__enter__()
+        self._signals.enter_context(_signals(SIGTERM=_terminate))  # so that the workers end with this process
         return self
 
     def __exit__(self, *error: object) -> None:
         with _signals(SIGINT=signal.SIG_IGN):
             self._executor.shutdown(wait=True, kill_workers=True)
-        self._terminated.__exit__(None, None, None)
+        self._signals.close()
 
     def tried(self, jobs: Sequence[Job]) -> dict[str, Run]:
         """The run of each algorithm's job; nothing is kept."""

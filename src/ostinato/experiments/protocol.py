@@ -194,8 +194,7 @@ def growth(run: Run) -> float:
 
 def _middle(problem: Problem, algorithm: Algorithm) -> Settings:
     """Settings where none were chosen: the middle length-scale, and the first value of everything else."""
-    lengthscale = problem.lengthscales[len(problem.lengthscales) // 2]
-    return algorithm.settings((lengthscale,))[0]
+    return algorithm.settings((problem.lengthscale,))[0]
 
 
 def _fewer(algorithm: Algorithm, seeds: int) -> int:

@@ -73,7 +73,7 @@ def trial(problem: Problem, algorithm: Algorithm, job: Job) -> Run:
 
 def kernel_of(problem: Problem, settings: Mapping[str, float]) -> Kernel:
     """The problem's kernel with the length-scale of the settings, or with the middle one of the problem's."""
-    return problem.kernel(settings.get(LENGTHSCALE, problem.lengthscales[len(problem.lengthscales) // 2]))
+    return problem.kernel(settings.get(LENGTHSCALE, problem.lengthscale))
 
 
 class Log:

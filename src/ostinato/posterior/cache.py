@@ -7,7 +7,8 @@ numbers instead of q·L·R, and computes where `Rows` waits for memory.
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from math import prod
+from itertools import pairwise
+from math import ceil, prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid
 
 Indices: TypeAlias = NDArray[np.int64]
+BLOCK_SIZE = 16_384
 CHUNK = 1024  # rows allocated at a time (and touched only when they are filled)
 
 
@@ -147,6 +149,12 @@ class WithColumns(Protocol):
     """A cache, or what holds one."""
 
     def columns(self, part: slice | Indices) -> Array: ...
+
+
+def blocks_of(size: int, block_size: int | None) -> list[tuple[int, int]]:
+    """Where equal blocks of at most about `block_size` candidates begin and end."""
+    edges = np.linspace(0, size, ceil(size / (block_size or BLOCK_SIZE)) + 1).astype(int).tolist()
+    return list(pairwise(edges))
 
 
 def columns_of(caches: Sequence[WithColumns], starts: Sequence[int], candidates: Indices) -> Matrix:

@@ -10,8 +10,7 @@ cheap.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
-from math import ceil, isfinite
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +19,13 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highes
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.posterior.blocks import Block
-from ostinato.posterior.cache import Factored, Indices, Rows, columns_of
+from ostinato.posterior.cache import Factored, Indices, Rows, blocks_of, columns_of
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
 from ostinato.posterior.model import Model
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 from ostinato.tally import Tally
 
-BLOCK_SIZE = 16_384
 FEW = 64  # epochs between two repairs, at the least
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
@@ -345,7 +343,6 @@ def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_
         variance = kernel.diag(from_numpy(xp, features))
         yield Block(xp, 0, mean, variance, Factored(xp, grid))
         return
-    count = ceil(len(features) / (block_size or BLOCK_SIZE))
-    for start, stop in pairwise(np.linspace(0, len(features), count + 1).astype(int)):
+    for start, stop in blocks_of(len(features), block_size):
         part = from_numpy(xp, features[start:stop])
-        yield Block(xp, int(start), mean, kernel.diag(part), Rows(kernel, part))
+        yield Block(xp, start, mean, kernel.diag(part), Rows(kernel, part))

@@ -8,19 +8,17 @@ A careful baseline: repeats are merged as in the exact posterior, k(X, A) is com
 kept, and a round costs one triangular product of m²|A| flops, beside work of the size m³.
 """
 
-from itertools import pairwise
-from math import ceil, sqrt
+from math import sqrt
 
 import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, highest, namespace_of, to_numpy
 from ostinato.kernels import Kernel
 from ostinato.posterior.ahead import Ghost
-from ostinato.posterior.cache import Indices, Rows, columns_of
+from ostinato.posterior.cache import Indices, Rows, blocks_of, columns_of
 from ostinato.posterior.sketch import Sketch, sketch
 from ostinato.tally import Statistics, Tally
 
-BLOCK_SIZE = 16_384
 SWEEP = 512  # candidates at a time, so that k(S, x) and G k(S, x) stay in the processor's cache
 
 
@@ -40,10 +38,9 @@ class Nystrom:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.oversampling = block_size, oversampling
-        count = ceil(len(features) / (block_size or BLOCK_SIZE))
-        edges = [int(edge) for edge in np.linspace(0, len(features), count + 1)]
-        self.starts = tuple(edges[:-1])
-        parts = [from_numpy(xp, features[start:stop]) for start, stop in pairwise(edges)]
+        bounds = blocks_of(len(features), block_size)
+        self.starts = tuple(start for start, _ in bounds)
+        parts = [from_numpy(xp, features[start:stop]) for start, stop in bounds]
         self._caches = [Rows(kernel, part) for part in parts]
         self._prior_variances = [kernel.diag(part) for part in parts]
         self.kappa2 = max(map(highest, self._prior_variances))
@@ -98,8 +95,8 @@ class Nystrom:
         self._forget()
         self.inducing = slots
         if len(slots):
-            self.sketch = self._sketch()
-            blocks = [self._sweep(i) for i in range(len(self._caches))]
+            made = self.sketch = self._sketch()
+            blocks = [self._sweep(made, *part) for part in zip(self._caches, self._prior_variances, strict=True)]
             self.means, self.variances = [mean for mean, _ in blocks], [variance for _, variance in blocks]
 
     # Answers
@@ -177,17 +174,15 @@ class Nystrom:
         data = [(from_numpy(xp, w[slots]), from_numpy(xp, m[slots])) for slots in (S, R)]
         return sketch(K_SS, K_SR, *data)
 
-    def _sweep(self, i: int) -> tuple[Array, Array]:
+    def _sweep(self, made: Sketch, cache: Rows, prior: Array) -> tuple[Array, Array]:
         """Means and variances of one block."""
-        assert self.sketch is not None
-        cache, prior = self._caches[i], self._prior_variances[i]
         means: list[Array] = []
         variances: list[Array] = []
         for start in range(0, prior.shape[0], SWEEP):
             part = slice(start, min(start + SWEEP, prior.shape[0]))
             k_x = cache.some(self.inducing, part)
-            means.append(self.sketch.mean(k_x) + self.prior_mean)
-            variances.append(self.sketch.variance(k_x, prior[part]))
+            means.append(made.mean(k_x) + self.prior_mean)
+            variances.append(made.variance(k_x, prior[part]))
         return self.xp.concat(means), self._not_below_least(self.xp.concat(variances), prior)
 
     def _not_below_least(self, variances: Array, prior: Array) -> Array:

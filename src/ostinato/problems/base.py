@@ -61,6 +61,11 @@ class Problem:
         """How many columns a candidate has."""
         return self._shape[1]
 
+    @property
+    def lengthscale(self) -> float:
+        """The middle one of the length-scales, where none was chosen."""
+        return self.lengthscales[len(self.lengthscales) // 2]
+
     @cached_property
     def optimum(self) -> int:
         """The row of the best candidate (the first, where several are equally good)."""

@@ -67,7 +67,7 @@ class Benchmark:
         if not path.is_file():
             raise InvalidCandidates(f"{path} is missing: the package is damaged, or of another version. {INSTALL}")
         with path.open("rb") as file:
-            return pickle.load(file)
+            return pickle.load(file)  # data of an installed package, trusted as its code is
 
 
 BENCHMARKS = {
