@@ -59,7 +59,7 @@ class Bench:
     def __enter__(self) -> "Bench":
         with _signals(SIGINT=signal.SIG_IGN):  # inherited by the workers: Ctrl-C is the main process's business
             self._executor = _executor(self.workers, self._equipment)
-            self._executor.submit(_idle).result()
+            self._executor.submit(_idle)
         self._signals.enter_context(_signals(SIGTERM=_terminate))  # so that the workers end with this process
         return self
 
@@ -136,6 +136,7 @@ _equipment: tuple[Mapping[str, Problem], Mapping[str, Algorithm]] = ({}, {})
 def _equip(problems: Mapping[str, Problem], algorithms: Mapping[str, Algorithm]) -> None:
     global _equipment
     _equipment = problems, algorithms
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for workers that are started later
     warnings.simplefilter("ignore", OstinatoWarning)  # a kernel too smooth for its problem is part of the comparison
 
 
