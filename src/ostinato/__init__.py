@@ -1,26 +1,30 @@
 """Optimise what can only be measured with noise, by repeating the few candidates that matter."""
 
-from ostinato import confidence, errors, kernels, policies
+from ostinato import confidence, errors, kernels, policies, stopping
 from ostinato.candidates import Category, Float, Integer, Ordered, Space
 from ostinato.optimize import Result, optimize
 from ostinato.optimizer import Optimizer
-from ostinato.policies import MiniEI, MiniTS, MiniUCB
-from ostinato.records import Batch, Best, Certificate, Prediction
+from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaptiveUCB",
     "Batch",
     "Best",
     "Category",
     "Certificate",
+    "Costs",
     "Float",
     "Integer",
+    "Learned",
     "MiniEI",
     "MiniTS",
     "MiniUCB",
     "Optimizer",
     "Ordered",
+    "Plan",
     "Prediction",
     "Result",
     "Space",
@@ -29,4 +33,5 @@ __all__ = [
     "kernels",
     "optimize",
     "policies",
+    "stopping",
 ]

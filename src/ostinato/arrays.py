@@ -57,21 +57,36 @@ def lowest(array: Array) -> float:
     return float(array.min() if type(array) is np.ndarray else namespace_of(array).min(array))
 
 
-def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float]) -> Array:
+def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float], categories: Sequence[int] = ()) -> Array:
     """‖(x − y)/lengthscale‖² for every row x of X and y of Y; one length-scale, or one a column.
 
     Differences come before squares: the expanded form |x|² + |y|² − 2xy would lose near-duplicate
-    candidates to cancellation.
+    candidates to cancellation. In the columns of `categories` a difference is 1, whatever the codes.
     """
-    xp = namespace_of(X)
+    xp, width = namespace_of(X), X.shape[1]
+    r2: Array
+    scales = tuple(lengthscale) * width if len(lengthscale) == 1 else tuple(lengthscale)
+    numbers = [j for j in range(width) if j not in categories]
+    if not categories:
+        r2 = _of_numbers(xp, X, Y, scales)
+    elif numbers:
+        x, y = (xp.take(rows, xp.asarray(numbers), axis=1) for rows in (X, Y))
+        r2 = _of_numbers(xp, x, y, [scales[j] for j in numbers])
+    else:
+        r2 = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
+    for j in categories:
+        r2 += xp.astype(X[:, j][:, None] != Y[:, j][None, :], r2.dtype) * scales[j] ** -2.0
+    return r2
+
+
+def _of_numbers(xp: Namespace, X: Array, Y: Array, scales: Sequence[float]) -> Array:
     if is_numpy(xp):
-        if len(lengthscale) == 1:
+        if len(set(scales)) == 1:
             r2 = cdist(X, Y, "sqeuclidean")
-            r2 *= lengthscale[0] ** -2.0
+            r2 *= scales[0] ** -2.0
             return r2
-        return cdist(X, Y, "sqeuclidean", w=np.asarray(lengthscale) ** -2.0)
-    scale = xp.asarray(list(lengthscale), dtype=X.dtype)
-    gap = (X[:, None, :] - Y[None, :, :]) / scale
+        return cdist(X, Y, "sqeuclidean", w=np.asarray(scales) ** -2.0)
+    gap = (X[:, None, :] - Y[None, :, :]) / xp.asarray(list(scales), dtype=X.dtype)
     return xp.sum(gap * gap, axis=-1)
 
 

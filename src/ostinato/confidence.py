@@ -23,6 +23,7 @@ class Progress(msgspec.Struct, frozen=True):
     steps: int
     log_det: float
     candidates: int
+    columns: int = 1
 
     @property
     def t(self) -> int:

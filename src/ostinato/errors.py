@@ -9,6 +9,7 @@ OstinatoError
 │   ├── InvalidFeedback      measurements that cannot be true: NaN, wrong length, …
 │   ├── UnknownBatch         feedback for a batch that was never asked, or is over
 │   └── InvalidKernel        a kernel that does not fit, or is not positive, here
+├── Failed                   raised by the user's function: this measurement failed
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
@@ -55,12 +56,16 @@ class InvalidKernel(InvalidInput):
     """The kernel does not fit these candidates, or is not positive on them."""
 
 
+class Failed(OstinatoError):
+    """For your own functions to raise: this measurement failed, go on without it."""
+
+
 class NothingMeasured(OstinatoError):
     """The question needs at least one measurement."""
 
 
 class NothingToAsk(OstinatoError):
-    """Every candidate has reached its cap on repeats."""
+    """Every candidate has reached its cap on repeats, or fails."""
 
 
 class OstinatoWarning(UserWarning):

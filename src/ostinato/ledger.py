@@ -1,9 +1,10 @@
-"""The ledger of batches: which are in flight, how many epochs and switches there were, and the certificate's counts.
+"""The ledger of batches: which are in flight, how many epochs and switches there were, what they cost, what failed.
 
 An epoch begins with the first feedback of a batch. A switch is a change of candidate between consecutive epochs.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,7 +19,8 @@ class Lease(msgspec.Struct, frozen=True, eq=False):
 
     batch: Batch
     candidate: int
-    told: int = 0
+    told: int = 0  # answered, with a value or by failing
+    values: int = 0
 
     @property
     def pending(self) -> int:
@@ -33,12 +35,16 @@ class Ledger:
         self.rounds = 0
         self.epochs = 0
         self.switches = 0
+        self.switch_cost = 0.0
+        self.failures: Counter[int] = Counter()
         self.full = self.capped = self.truncated = self.cut_short = 0
         self._leases: dict[int, Lease] = {}
         self._last: int | None = None
+        self.position: int | None = None  # the candidate asked for last
 
     def lease(self, batch: Batch, candidate: int) -> None:
         self.asked += 1
+        self.position = candidate
         self._leases[batch.id] = Lease(batch, candidate)
 
     def find(self, batch: Any) -> Lease:
@@ -54,29 +60,35 @@ class Ledger:
             )
         return lease
 
-    def told(self, lease: Lease, n: int) -> None:
-        """n more repeats of the lease were told."""
+    def told(self, lease: Lease, values: int, failed: int, cost: Callable[[int, int], float]) -> None:
+        """More repeats of the lease were told: so many values, and so many that failed."""
         if lease.told == 0:
             self.epochs += 1
-            self.switches += self._last is not None and self._last != lease.candidate
+            if self._last is not None and self._last != lease.candidate:
+                self.switches += 1
+                self.switch_cost += cost(self._last, lease.candidate)
             self._last = lease.candidate
-        lease = msgspec.structs.replace(lease, told=lease.told + n)
+        if failed:
+            self.failures[lease.candidate] += failed
+        lease = msgspec.structs.replace(lease, told=lease.told + values + failed, values=lease.values + values)
         self._leases[lease.batch.id] = lease
         if lease.pending == 0:
             del self._leases[lease.batch.id]
-            self.full += lease.batch.full
-            self.capped += lease.batch.capped and not lease.batch.truncated
-            self.truncated += lease.batch.truncated
+            complete = lease.values == lease.batch.repeats
+            self.full += complete and lease.batch.full
+            self.capped += complete and lease.batch.capped and not lease.batch.truncated
+            self.truncated += complete and lease.batch.truncated
+            self.cut_short += 0 < lease.values < lease.batch.repeats
 
     def close(self, lease: Lease) -> None:
         """The lease's remaining repeats will not come."""
         del self._leases[lease.batch.id]
-        self.cut_short += lease.told > 0
+        self.cut_short += lease.values > 0
 
     @property
     def partial(self) -> int:
         """Batches answered in part, closed or still open."""
-        return self.cut_short + sum(lease.told > 0 for lease in self._leases.values())
+        return self.cut_short + sum(lease.values > 0 for lease in self._leases.values())
 
     @property
     def in_flight(self) -> list[Lease]:

@@ -2,33 +2,40 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any, Literal
+from math import isfinite, nan
+from typing import Any
 
 import numpy as np
 
 from ostinato.checks import counted, number, whole
-from ostinato.errors import InvalidFeedback, NothingToAsk
+from ostinato.errors import Failed, InvalidFeedback, NothingToAsk
 from ostinato.interrupts import Interrupts
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
-from ostinato.records import Batch, Best, Certificate
+from ostinato.records import Batch, Best, Certificate, Costs, Learned
+from ostinato.stopping import Rule, watched
+
+HOPELESS = 20  # failures in a row, with no success before them, at which a run ends
 
 
 @dataclass(frozen=True)
 class Result:
     """What a run found, and what it took. `optimizer` answers further questions, and can go on.
 
-    ended: "budget" when it was spent, "interrupted" by Ctrl-C, or "exhausted" when every candidate reached its cap.
+    ended: "budget" when it was spent, "interrupted" by Ctrl-C, "exhausted" when every candidate reached its cap or
+    failed, or the stopping rule that held.
     """
 
     best: Best
     steps: int
+    failures: int
     epochs: int
     switches: int
     unique: int
+    costs: Costs
+    learned: Learned
     certificate: Certificate | None
-    ended: Literal["budget", "interrupted", "exhausted"]
+    ended: str
     optimizer: Optimizer
 
     @property
@@ -36,17 +43,29 @@ class Result:
         return self.ended == "interrupted"
 
     def __str__(self) -> str:
+        failed = f", {self.failures:,} more failed" if self.failures else ""
         lines = [
             f"best        {self.best}",
             f"run         {counted(self.steps, 'measurement')} of {counted(self.unique, 'candidate')}, "
-            f"{counted(self.switches, 'switch', 'switches')}",
+            f"{counted(self.switches, 'switch', 'switches')}{failed}",
         ]
+        if self.costs.switch_cost:
+            lines.append(f"cost        {self.costs}")
+        if not self.learned.guaranteed:
+            lines.append(f"learned     {self.learned}")
+            lines.append(
+                "            (learned from the same measurements: the regret guarantee does not hold as proved)"
+            )
         if self.certificate is not None:
             lines.append(f"certificate {self.certificate}")
+        if self.ended not in ("budget", "exhausted", "interrupted"):
+            lines.append(f"            stopped by {self.ended}")
         if self.ended == "interrupted":
             lines.append("            interrupted: this is the result so far")
         if self.ended == "exhausted":
-            lines.append("            every candidate reached its cap on repeats before the budget was spent")
+            lines.append(
+                "            no candidate was left to measure (caps on repeats, failures) before the budget was spent"
+            )
         return "\n".join(lines)
 
 
@@ -55,32 +74,40 @@ def optimize(
     candidates: Any,
     *,
     budget: int,
+    stop: Any = None,
     vectorized: bool = False,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
     progress: bool | None = None,
     **settings: Any,
 ) -> Result:
-    """Find the candidate with the highest true value of a noisy function.
+    """Find the candidate with the highest true value of a noisy function. Nothing has to be tuned.
 
     f: called as f(candidate) and returns one measurement; with `vectorized=True`, called as f(candidate, repeats)
-        and returns `repeats` of them.
-    budget: how many measurements may be made.
+        and returns `repeats` of them. A measurement that failed is NaN or None, or raises `ostinato.errors.Failed`.
+    budget: how many measurements may be made, those that fail included.
+    stop: a rule of `ostinato.stopping`, or several, by which to stop before that.
+    catch: other exceptions of f that mean that a measurement failed.
     progress: whether to show a progress line; by default where a person is looking.
-    settings: everything `Optimizer` takes: kernel, noise_std, policy, mean, direction, seed, …
+    settings: everything `Optimizer` takes: goal, direction, seed, switch_cost, setup_std, kernel, noise_std, …
 
     Ctrl-C ends the run with the result so far, the measurements of the unfinished batch included. An error raised
     by f is passed on, with the optimiser so far as its attribute `optimizer`.
     """
-    budget = whole("budget", budget)
+    budget, rules = whole("budget", budget), watched(stop)
     optimizer = Optimizer(candidates, **settings)
+    measure = _Measure(f, vectorized, catch if isinstance(catch, tuple) else (catch,))
     with Interrupts() as interrupts:
         with reporter(optimizer, budget, progress) as report:
-            ended = _run(f, optimizer, budget, vectorized, report, interrupts)
+            ended = _run(measure, optimizer, budget, rules, report, interrupts)
         return Result(
             best=optimizer.best(),
             steps=optimizer.steps,
+            failures=optimizer.failures,
             epochs=optimizer.epochs,
             switches=optimizer.switches,
             unique=optimizer.unique,
+            costs=optimizer.costs,
+            learned=optimizer.learned,
             certificate=optimizer.certificate,
             ended=ended,
             optimizer=optimizer,
@@ -88,31 +115,36 @@ def optimize(
 
 
 def _run(
-    f: Callable[..., Any],
+    measure: "_Measure",
     optimizer: Optimizer,
     budget: int,
-    vectorized: bool,
+    rules: list[tuple[str, Rule]],
     report: Reporter,
     interrupts: Interrupts,
-) -> Literal["budget", "interrupted", "exhausted"]:
-    """Ask, evaluate, tell, until the budget is spent; returns why it ended."""
-    measure = _measure_at_once if vectorized else _measure_singly
+) -> str:
+    """Ask, evaluate, tell, until the budget is spent or a rule holds; returns why it ended."""
     try:
-        while optimizer.steps < budget:
-            batch = optimizer.ask(limit=budget - optimizer.steps)
+        while (done := optimizer.steps + optimizer.failures) < budget:
+            batch = optimizer.ask(limit=budget - done)
             values: list[Any] = []
             try:
                 with interrupts.released():
-                    measure(f, batch, values, report)
+                    measure(batch, values, report)
             finally:
                 if values:
-                    optimizer.tell(batch, values[0] if vectorized else values)
+                    optimizer.tell(batch, values)
             report(0)
+            _check_hopeless(optimizer)
+            for name, rule in rules if optimizer.steps else ():
+                if rule(optimizer):
+                    return name
     except KeyboardInterrupt:
         if optimizer.steps == 0:
             raise
         return "interrupted"
     except NothingToAsk:
+        if optimizer.steps == 0:
+            raise
         return "exhausted"
     except Exception as error:
         error.optimizer = optimizer  # type: ignore[attr-defined]
@@ -123,25 +155,55 @@ def _run(
     return "budget"
 
 
-def _measure_singly(f: Callable[..., Any], batch: Batch, values: list[Any], report: Reporter) -> None:
-    for _ in range(batch.repeats):
-        values.append(_one(f(batch.candidate), batch))
-        report(len(values))
-
-
-def _measure_at_once(f: Callable[..., Any], batch: Batch, values: list[Any], report: Reporter) -> None:
-    answer = np.asarray(f(batch.candidate, batch.repeats))
-    if answer.shape != (batch.repeats,):
+def _check_hopeless(optimizer: Optimizer) -> None:
+    if optimizer.steps == 0 and optimizer.failures >= HOPELESS:
         raise InvalidFeedback(
-            f"f returned shape {answer.shape} for {batch.repeats} repeats of {batch.candidate}: with vectorized=True "
-            f"it must return {batch.repeats} numbers."
+            f"The first {optimizer.failures} measurements all failed, of as many candidates: see that f "
+            "returns a number for any candidate at all."
         )
-    values.append(answer)
 
 
-def _one(value: Any, batch: Batch) -> float:
-    """One finite number, or an error that names the candidate."""
-    result = number(value)
-    if not isfinite(result):
-        raise InvalidFeedback(f"f returned {value!r} for {batch.candidate}: it must return one finite number a call.")
-    return result
+@dataclass(frozen=True)
+class _Measure:
+    """Calls the user's function for a batch, and appends what comes to `values`; failures as NaN."""
+
+    f: Callable[..., Any]
+    vectorized: bool
+    catch: tuple[type[Exception], ...]
+
+    def __call__(self, batch: Batch, values: list[Any], report: Reporter) -> None:
+        if self.vectorized:
+            values.extend(self._all(batch))
+            return
+        for _ in range(batch.repeats):
+            values.append(self._one(batch))
+            report(len(values))
+
+    def _one(self, batch: Batch) -> float:
+        try:
+            value = self.f(batch.candidate)
+        except (Failed, *self.catch):
+            return nan
+        result = nan if value is None else number(value)
+        if not isfinite(result) and not _is_nan(value):
+            raise InvalidFeedback(
+                f"f returned {value!r} for {batch.candidate}: it must return one finite number a call, or NaN or None "
+                "where the measurement failed."
+            )
+        return result
+
+    def _all(self, batch: Batch) -> Any:
+        try:
+            answer = np.asarray(self.f(batch.candidate, batch.repeats))
+        except (Failed, *self.catch):
+            return [nan] * batch.repeats
+        if answer.shape != (batch.repeats,):
+            raise InvalidFeedback(
+                f"f returned shape {answer.shape} for {batch.repeats} repeats of {batch.candidate}: with "
+                f"vectorized=True it must return {batch.repeats} numbers."
+            )
+        return answer.tolist()
+
+
+def _is_nan(value: Any) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and value != value)

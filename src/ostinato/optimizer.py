@@ -3,54 +3,71 @@
 candidates → posterior → scores → batch → (evaluation by the user) → feedback → tally → posterior
 """
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import sqrt
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from msgspec.structs import replace
-from scipy.special import ndtri
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, lowest, to_numpy
+from ostinato.answers import Answers
+from ostinato.arrays import Matrix, Namespace, Vector, highest, lowest
 from ostinato.candidates import read_candidates
-from ostinato.checks import finite, fraction, whole
+from ostinato.checks import positive, whole
+from ostinato.concerns import Concerns
 from ostinato.confidence import Progress
-from ostinato.errors import (
-    InvalidFeedback,
-    InvalidSetting,
-    NothingMeasured,
-    NothingToAsk,
-    SurprisingMeasurements,
-    notify,
-)
+from ostinato.costs import read_costs, shortest_way
+from ostinato.diagnose import Diagnosis
+from ostinato.errors import InvalidFeedback, InvalidSetting, NothingToAsk
+from ostinato.explain import Explanation, explanation
+from ostinato.feedback import Feedback, read_feedback, read_many
 from ostinato.kernels import Kernel
+from ostinato.knowledge import Knowledge
+from ostinato.learning import Learner, Prior
 from ostinato.ledger import Ledger
-from ostinato.policies import Belief, MiniUCB, Policy, Proposal
-from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
-from ostinato.posterior.chance import chance_of_being_best
-from ostinato.posterior.draws import PriorDraw, draw, prior_draw, square_root
-from ostinato.records import Batch, Best, Certificate, Prediction
-from ostinato.settings import checked_kernel, checked_policy, checked_round, generator, noise_variances, sign_of
-from ostinato.tally import Statistics, Tally
+from ostinato.policies import Belief, Policy, Proposal
+from ostinato.posterior import Model, Posterior
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction, Reason
+from ostinato.settings import (
+    Goal,
+    checked_policy,
+    checked_round,
+    generator,
+    given,
+    learner_for,
+    policy_for,
+    sign_of,
+    what_to_learn,
+)
+from ostinato.tally import Statistics
 
-JOINT = 5_000  # points whose covariance matrix is made
-SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
-NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
-MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
+INITIAL = 5  # random candidates with which a run begins where scales are learned
+HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
 
 
 class Optimizer:
     """Optimise a noisy function over a finite set of candidates by ask and tell.
 
-    candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`.
-    policy: how candidates are picked and repeated; `MiniUCB()` by default.
-    kernel: how much the values of two candidates have in common, as in `kernels.RBF(lengthscale=2.0, std=1.0)`.
-    noise_std: standard deviation of one measurement's noise, in its own units; one number, or one a candidate.
-    mean: the value expected of a candidate before anything is measured.
+    candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
+
+    goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.
     direction: "maximize" or "minimize".
     seed: any seed of `numpy.random.default_rng`; the same seed gives the same run.
+    switch_cost, measurement_cost: what going to another candidate costs, and a measurement (1): a number, a cost per
+        column as a dict, a table from row to row, or a function of two candidates.
+    setup_std: standard deviation of the error that repeats made with one set-up share; "learn" learns it from returns.
+        Every batch is a set-up: prepare anew for each.
+    robust: whether single measurements that are far off count less.
+
+    What is learned unless it is given, in your own units; the paper's guarantees hold where all of it is given:
+
+    kernel: how much the values of two candidates have in common, as in `kernels.RBF(lengthscale=2.0, std=1.0)`.
+    noise_std: standard deviation of one measurement's noise; one number, or one a candidate; "varying" learns one
+    for each.
+    mean: the value expected of a candidate before anything is measured (0 where the kernel is given).
+
+    policy: how candidates are picked and repeated, in place of the goal's own.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
     xp: the array namespace to compute with; NumPy by default.
 
@@ -61,45 +78,55 @@ class Optimizer:
         self,
         candidates: Any,
         *,
+        goal: Goal = "find",
         policy: Policy | None = None,
         kernel: Kernel | Callable[[Matrix, Matrix], Matrix] | None = None,
         noise_std: Any = None,
-        mean: float = 0.0,
+        mean: float | None = None,
+        setup_std: float | Literal["learn"] | None = None,
+        switch_cost: Any = None,
+        measurement_cost: float = 1.0,
+        robust: bool = False,
         direction: Literal["maximize", "minimize"] = "maximize",
         seed: Any = None,
         block_size: int | None = None,
         xp: Namespace = np,
     ) -> None:
-        self._table = read_candidates(candidates)
         self._sign = sign_of(direction)
-        self.policy: Policy = MiniUCB() if policy is None else checked_policy(policy)
+        self._table = read_candidates(candidates, logs=kernel is None)
+        self.goal: Goal = goal
+        self.policy: Policy = policy_for(goal) if policy is None else checked_policy(policy)
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         self._rng = generator(self.seed)
         self._priority = self._rng.permutation(len(self._table))
-        self._answers = self._rng.spawn(1)[0]
-        self._model: Model = getattr(self.policy, "model", Posterior)(
-            self._table.features,
-            checked_kernel(kernel, self._table),
-            noise_variances(noise_std, self._table),
-            mean=self._sign * finite("mean", mean),
-            xp=xp,
-            block_size=None if block_size is None else whole("block_size", block_size),
-        )
-        self._exact: Posterior | None = None
-        self._round: list[Proposal] = []
-        self._tally = Tally()
+        self._switch_cost = read_costs(switch_cost, self._table)
+        self._measurement_cost = positive("measurement_cost", measurement_cost)
+        self._robust = robust
+        wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign)
+        learner = learner_for(self.policy, self._table, wanted)
+        prior = given(wanted) if learner is None else learner.first()
+        size = None if block_size is None else whole("block_size", block_size)
+        make = Maker(self.policy, self._table.features, size)
+        self._known = Knowledge(self._table.features, prior, learner, make, xp, by_setup=setup_std is not None)
+        rng, learned = self._rng.spawn(1)[0], wanted.learned
+        self._answers = Answers(self._table, self._sign, self._known, self._priority, rng, learned)
+        self._concerns = Concerns(self._sign)
         self._ledger = Ledger()
+        self._round: list[Proposal] = []
+        self._observed = 0
         self._log_det_0 = 0.0
-        self._surprised = self._contradicted = False
-        self._scatter = np.zeros(2)  # degrees of freedom of the repeats, and their squares over the noise
-        self._chances: dict[tuple[int, int], float] = {}
 
     # What was done so far
 
     @property
+    def maximizes(self) -> bool:
+        """Whether higher is better."""
+        return self._sign > 0
+
+    @property
     def steps(self) -> int:
         """Measurements taken in, asked for or not."""
-        return self._tally.steps
+        return int(self._known.tally.steps)
 
     @property
     def epochs(self) -> int:
@@ -119,7 +146,21 @@ class Optimizer:
     @property
     def unique(self) -> int:
         """Different candidates measured."""
-        return len(self._tally)
+        return len(self._known.tally)
+
+    @property
+    def failures(self) -> int:
+        """Measurements that were told as failed."""
+        return self._ledger.failures.total()
+
+    @property
+    def costs(self) -> Costs:
+        """What was paid for switches and measurements so far."""
+        ledger, each = self._ledger, self._measurement_cost
+        measurements = self.steps + self.failures
+        per_switch = ledger.switch_cost / ledger.switches if ledger.switches else 0.0
+        most = max(measurements - 1, 0) * per_switch + measurements * each
+        return Costs(ledger.switches, ledger.switch_cost, measurements, measurements * each, most)
 
     @property
     def in_flight(self) -> list[Batch]:
@@ -129,28 +170,77 @@ class Optimizer:
     @property
     def log_det(self) -> float:
         """log det(I + K_t/λ) of everything measured: twice the information gained, in nats."""
-        return self._posterior.log_det
+        return self._known.posterior.log_det
 
     @property
     def certificate(self) -> Certificate | None:
-        """The bound on the number of full batches; None for policies that promise none."""
+        """The bound on the number of full batches; None for policies that promise none, and where "
+        "anything is learned."""
         per_batch = getattr(self.policy, "gain_of_full_batch", None)
-        if per_batch is None:
+        if per_batch is None or self._known.learner is not None or self._known.prior.setup > 0:
             return None
         ledger = self._ledger
-        gain = self._model.log_det - self._log_det_0
+        gain = self._known.model.log_det - self._log_det_0
         return Certificate(ledger.full, ledger.capped, ledger.truncated, ledger.partial, gain, per_batch)
 
     # The loop
 
-    def ask(self, limit: int | None = None) -> Batch:
+    @overload
+    def ask(self, limit: int | None = None) -> Batch: ...
+
+    @overload
+    def ask(self, limit: int | None = None, *, workers: int) -> Plan: ...
+
+    @overload
+    def ask(self, limit: int | None = None, *, slots: int) -> Plan: ...
+
+    def ask(self, limit: int | None = None, *, workers: int | None = None, slots: int | None = None) -> Batch | Plan:
         """The next candidate, and how often to measure it; at most `limit` times.
 
         Ask again before telling, and repeats in flight are counted as if they had come. A policy that decides rounds of
         several batches hands them out one by one, and decides them within the limit that was given when they began.
+
+        workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
+        slots: a plan that fills exactly so many places, such as the wells of a plate.
         """
         most = None if limit is None else whole("limit", limit)
-        proposal = self._next(most)
+        if workers is None and slots is None:
+            return self._lease(self._next(most))
+        if workers is not None and slots is not None:
+            raise InvalidSetting("Both workers= and slots= were given: give one of them.")
+        if slots is not None:
+            places = min(whole("slots", slots), most or slots)
+            return self._plan(places, places)
+        busy = sum(self._ledger.pending.values())
+        return self._plan(max(1, whole("workers", cast("int", workers)) - busy), most)
+
+    def _plan(self, least: int, most: int | None) -> Plan:
+        """Batches until there are `least` measurements; each counts those before it as if they had come."""
+        picked: dict[int, Proposal] = {}
+        reasons: dict[int, Reason] = {}
+        before = self._variances()
+        while (total := sum(each.repeats for each in picked.values())) < least:
+            extra = {candidate: each.repeats for candidate, each in picked.items()}
+            try:
+                proposal, reason = self._next(None if most is None else most - total, extra)
+            except NothingToAsk:
+                if not picked:
+                    raise
+                break
+            reasons.setdefault(proposal.candidate, reason)
+            picked[proposal.candidate] = _joined(picked.get(proposal.candidate), proposal)
+        after = self._variances({candidate: each.repeats for candidate, each in picked.items()})
+        ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+        order = shortest_way(self._ledger.position, list(picked), self._switch_cost)
+        batches = tuple(self._lease((picked[candidate], reasons[candidate])) for candidate in order)
+        return Plan(batches, sqrt(float(np.max(ratios))), getattr(self.policy, "C", None))
+
+    def _variances(self, extra: Mapping[int, int] | None = None) -> Vector:
+        """Of all candidates, with what is in flight, and more, counted as if it had come."""
+        return self._known.ahead(self._pending(extra)).everywhere().copy()
+
+    def _lease(self, decided: tuple[Proposal, Reason]) -> Batch:
+        proposal, reason = decided
         index = self._table.index_of(proposal.candidate)
         batch = Batch(
             self._ledger.asked,
@@ -160,9 +250,10 @@ class Optimizer:
             proposal.wanted or proposal.repeats,
             proposal.capped,
             proposal.truncated,
+            reason,
         )
         if self._ledger.asked == 0:
-            self._log_det_0 = self._model.log_det
+            self._log_det_0 = self._known.model.log_det
         self._ledger.lease(batch, proposal.candidate)
         return batch
 
@@ -171,24 +262,26 @@ class Optimizer:
         batch: Batch,
         values: Any = None,
         *,
+        stderr: Any = None,
         n: int | None = None,
         mean: float | None = None,
         std: float | None = None,
     ) -> None:
         """The answer to a batch: its values, or their count, mean and sample standard deviation.
 
+        NaN and None stand for measurements that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
         lease = self._ledger.find(batch)
-        feedback = _statistics(values, n, mean, std)
-        if feedback.n > lease.pending:
+        feedback = read_feedback(values, stderr, n, mean, std)
+        if feedback.answered > lease.pending:
             raise InvalidFeedback(
-                f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told {feedback.n}: "
-                "tell at most those, and use observe(candidate, values) for the others."
+                f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
+                f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        self._take_in({lease.candidate: feedback})
-        self._ledger.told(lease, feedback.n)
-        self._remark({lease.candidate: feedback})
+        told = self._take_in({lease.candidate: feedback}, lease.batch.id)
+        self._ledger.told(lease, feedback.n, feedback.failed, self._cost_of_switch)
+        self._remark(told)
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -199,6 +292,7 @@ class Optimizer:
         candidate: Any,
         values: Any = None,
         *,
+        stderr: Any = None,
         n: int | None = None,
         mean: float | None = None,
         std: float | None = None,
@@ -211,82 +305,130 @@ class Optimizer:
         named = self._table.named_by(candidate)
         if isinstance(named, int) or len(named) == 1:
             number = named if isinstance(named, int) else named[0]
-            feedback = {number: _statistics(values, n, mean, std)}
+            feedback = {number: read_feedback(values, stderr, n, mean, std)}
         elif values is None:
             raise InvalidFeedback(f"Statistics are told for one candidate at a time, and {len(named)} were given.")
         else:
-            feedback = _one_value_each(named, values)
-        self._take_in(feedback)
-        self._remark(feedback)
+            feedback = read_many(named, values, stderr)
+        told = self._take_in(feedback, -1 - self._observed)
+        self._observed += 1
+        for number, each in feedback.items():
+            self._ledger.failures[number] += each.failed
+        self._remark(told)
 
     # Answers
 
     def predict(self, points: Any = None) -> Prediction:
         """Mean and standard deviation of f at all candidates, or at new points given like the candidates."""
-        if points is None:
-            mean, variance = (each[self._table.numbers] for each in self._posterior.over_candidates())
-        else:
-            mean, variance = self._posterior.predict(self._table.encode(points))
-        return Prediction(self._sign * mean, np.sqrt(variance))
+        return self._answers.predict(points)
 
     def covariance(self, points: Any = None) -> Matrix:
         """The covariance matrix of f at candidates or new points (up to 5,000: it has a row and a column for each)."""
-        return self._posterior.covariance(self._few_points(points))
+        return self._answers.covariance(points)
 
     def sample(self, size: int = 1, points: Any = None) -> Matrix:
         """Joint draws of f from the posterior, one a row; at candidates or new points. Every call draws anew."""
-        whole("size", size)
-        if points is None and len(self._table) > JOINT:
-            draws = np.stack([self._concatenated(self._draw(self._answers)) for _ in range(size)])
-            return self._sign * draws[:, self._table.numbers]
-        features = self._few_points(points)
-        mean, _ = self._posterior.predict(features)
-        root = square_root(self._posterior.covariance(features))
-        return self._sign * (mean + self._answers.standard_normal((size, len(features))) @ root.T)
+        return self._answers.sample(size, points)
 
     def best(self, level: float = 0.95) -> Best:
         """The measured candidate with the best posterior mean: never the luckiest single value."""
-        number, mean, std = self._leader()
-        half = float(ndtri(0.5 + fraction("level", level) / 2)) * std
-        index = self._table.index_of(number)
-        return Best(
-            index=index,
-            candidate=self._table[index],
-            mean=self._sign * mean,
-            std=std,
-            interval=(self._sign * mean - half, self._sign * mean + half),
-            level=level,
-            n=self._tally[number].n,
-            chance=self._chance(number),
-        )
+        return self._answers.best(level)
 
     def leader(self) -> tuple[int, float, float]:
         """Index, posterior mean and standard deviation of the best candidate so far; cheaper than `best`."""
-        number, mean, std = self._leader()
-        return self._table.index_of(number), self._sign * mean, std
+        return self._answers.leader()
+
+    def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
+        """The k best measured candidates, each with its chance of being the best of all.
+
+        Their intervals are simultaneous: with probability `level` all of them hold at once.
+        """
+        return self._answers.top(k, level)
+
+    def chance_within(self, gap: float) -> float:
+        """The probability that no candidate is better than the recommended one by more than `gap`."""
+        return self._answers.chance_within(gap)
+
+    @property
+    def learned(self) -> Learned:
+        """What the model holds true besides the measurements, and which of it was learned from them."""
+        return self._answers.learned()
+
+    def diagnose(self) -> Diagnosis:
+        """Whether the model fits what was measured: residuals, repeats and returns, with a verdict in words."""
+        return self._answers.diagnose()
+
+    def explain(self, batch: Batch) -> Explanation:
+        """Why this candidate and why this many repeats: in a sentence, and in numbers."""
+        return explanation(batch)
 
     # Inside
 
-    def _next(self, most: int | None) -> Proposal:
-        """The next proposal of the round, or of a new one; cut at `most`."""
+    def _next(self, most: int | None, extra: Mapping[int, int] | None = None) -> tuple[Proposal, Reason]:
+        """The next proposal of the round, or of a new one, cut at `most`; and why."""
+        first = False
+        belief: Belief | None = None
         if not self._round:
-            with self._whole():
-                proposals = self.policy.propose(self._belief(), most)
+            with self._known.whole():
+                proposals = self._first_candidates(extra)
+                first = bool(proposals)
+                belief = self._belief(extra)
+                proposals = proposals or self.policy.propose(belief, most)
             self._round = checked_round(self.policy, proposals, len(self._table))
             self._ledger.rounds += 1
         proposal = self._round.pop(0)
-        if most is None or proposal.repeats <= most:
-            return proposal
-        return replace(proposal, repeats=most, truncated=True)
+        if most is not None and proposal.repeats > most:
+            proposal = replace(proposal, repeats=most, truncated=True)
+        return proposal, self._reason(proposal, belief or self._belief(extra), first=first)
 
-    def _belief(self) -> Belief:
-        model, pending = self._model, self._ledger.pending
+    def _reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
+        """What is believed now, for `explain`."""
+        candidate, policy = proposal.candidate, self.policy
+        mean, variance = belief.at(candidate)
+        stake = belief.stake(candidate)
+        leader = self._leading()
+        return Reason(
+            mean=self._sign * mean,
+            std=sqrt(max(variance, 0.0)),
+            noise_std=sqrt(stake.noise),
+            setup_std=sqrt(stake.setup),
+            staleness=stake.staleness(proposal.repeats),
+            rank=0 if leader is None or leader[0] == candidate else 1,
+            measured=int(self._known.tally[candidate].n),
+            leader=None if leader is None else self._table[self._table.index_of(leader[0])],
+            leader_mean=None if leader is None else self._sign * leader[1],
+            first=first,
+            beta=policy.width(belief) if hasattr(policy, "width") else None,  # type: ignore[attr-defined]
+            C=getattr(policy, "C", None),
+            switch_cost=stake.switch if belief.costs is not None else None,
+            policy=repr(policy),
+        )
+
+    def _leading(self) -> tuple[int, float] | None:
+        """Number and mean of the best measured candidate, in the policy's own model."""
+        if self.unique == 0:
+            return None
+        numbers, means, _ = self._known.at_measured(self._known.model)
+        place = int(np.argmax(means))
+        return int(numbers[place]), float(means[place])
+
+    def _pending(self, extra: Mapping[int, int] | None) -> dict[int, int]:
+        """Repeats in flight by candidate, and more."""
+        pending = self._ledger.pending
+        for candidate, n in (extra or {}).items():
+            pending[candidate] = pending.get(candidate, 0) + n
+        return pending
+
+    def _belief(self, extra: Mapping[int, int] | None = None) -> Belief:
+        model, pending = self._known.model, self._pending(extra)
         model.refresh(self._rng)
         ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
         if pending:
-            ahead = self._ahead(model, pending)
-            ghost, variances = ahead.ghost, self._in_blocks(ahead.everywhere())
+            ahead = self._known.ahead(pending)
+            ghost, variances = ahead.ghost, self._known.in_blocks(ahead.everywhere())
             covariance = partial(ahead.covariance, model.covariance_with)
+        here = next(reversed(extra), None) if extra else self._ledger.position
+        costs = self._switch_cost
         return Belief(
             means=means,
             variances=variances,
@@ -295,162 +437,80 @@ class Optimizer:
             starts=model.starts,
             noise=model.noise,
             kappa=sqrt(model.kappa2),
-            progress=Progress(self.steps, model.log_det, len(self._table)),
+            progress=Progress(self.steps, model.log_det, len(self._table), len(self._table.columns)),
             priority=self._priority,
             rng=self._rng,
             variance=ghost.variance,
             covariance=covariance,
-            counts=lambda: self._counts(pending),
-            averages=lambda: {candidate: statistics.mean for candidate, statistics in self._tally},
-            draw=lambda: self._draw_ahead(ghost, pending),
-            ahead=lambda: self._ahead(model, pending),
+            counts=lambda: self._known.counts(pending),
+            averages=lambda: {candidate: statistics.mean for candidate, statistics in self._known.tally},
+            draw=lambda: self._known.draw_ahead(ghost, pending, self._rng),
+            ahead=lambda: self._known.ahead(pending),
+            setup=self._known.prior.setup,
+            barred=self._barred,
+            costs=None if costs is None or here is None else partial(costs, here),
+            cost=self._measurement_cost,
         )
 
-    def _ahead(self, model: Model, pending: Mapping[int, int]) -> Ahead:
-        """The variances, with what is in flight counted as if it had come."""
-        ahead = Ahead(model.variances, model.ghost())
-        for candidate, n in pending.items():
-            ahead.add(candidate, n)
-        return ahead
-
-    def _in_blocks(self, values: Vector) -> list[Array]:
-        return [from_numpy(self._model.xp, part) for part in np.split(values, self._model.starts[1:])]
-
     @property
-    def _posterior(self) -> Posterior:
-        """The exact posterior, which gives all answers: the policy's own model, or made from the tally when asked."""
-        if isinstance(self._model, Posterior):
-            return self._model
-        if self._exact is None:
-            self._exact = Posterior.like(self._model)
-            self._exact.rebuild(self._tally)
-        return self._exact
+    def _barred(self) -> frozenset[int]:
+        """Candidates whose measurements fail."""
+        return frozenset(
+            candidate
+            for candidate, failed in self._ledger.failures.items()
+            if failed >= HOPELESS and failed > self._known.tally[candidate].n
+        )
 
-    def _take_in(self, feedback: Mapping[int, Statistics]) -> None:
-        """Feedback → posterior and tally: all of it, or, if anything stops that, none."""
-        turned = {candidate: s if self._sign > 0 else -s for candidate, s in feedback.items()}
-        with self._whole():
-            if len(turned) < MANY:
-                for candidate, statistics in turned.items():
-                    self._model.condition(candidate, statistics.n, statistics.mean)
-            else:
-                self._model.rebuild(self._tally.plus(turned))
-        self._exact = None
-        for candidate, statistics in turned.items():
-            self._tally.add(candidate, statistics)
+    def _cost_of_switch(self, start: int, end: int) -> float:
+        return 0.0 if self._switch_cost is None else float(self._switch_cost(start, np.array([end]))[0])
 
-    @contextmanager
-    def _whole(self) -> Generator[None, None, None]:
-        """Whatever stops the model half-way (a kernel that is refused, Ctrl-C), go back to what the facts say."""
-        try:
-            yield
-        except NothingToAsk:
-            raise
-        except BaseException:
-            self._model = self._model.restarted(self._tally)
-            raise
+    def _take_in(self, feedback: Mapping[int, Feedback], setup: int) -> dict[int, Statistics]:
+        """Feedback → what is known; returns the part of it that succeeded."""
+        told = {number: each.turned(self._sign, self._limits(number)) for number, each in feedback.items() if each.n}
+        if told:
+            self._known.take_in(told, setup)
+        return told
 
-    def _remark(self, feedback: Mapping[int, Statistics]) -> None:
-        """Warnings, each at most once in a run; last of all, when the feedback is safe."""
-        self._model.warn_where_float64_ends()
-        for candidate, statistics in feedback.items():
-            self._warn_of_surprise(candidate, statistics)
-            self._warn_of_noise(candidate, statistics)
+    def _limits(self, candidate: int) -> tuple[float, float, float] | None:
+        """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
+        if not self._robust or self.unique < INITIAL:
+            return None
+        mean, variance = self._known.posterior.at(candidate)
+        noise = float(self._known.prior.noise[candidate]) + self._known.prior.setup
+        return mean, sqrt(variance + noise), sqrt(noise)
 
-    def _warn_of_surprise(self, candidate: int, feedback: Statistics) -> None:
-        """One warning, when a measurement is far from anything that prior mean and kernel allow for."""
-        expected = self._sign * self._model.prior_mean
-        spread = sqrt(self._model.kappa2 + float(self._model.noise[candidate]) / feedback.n)
-        if abs(feedback.mean - expected) > SURPRISE * spread and not self._surprised:
-            self._surprised = True
-            notify(
-                f"Measured {feedback.mean:.4g} where {expected:.4g} ± {spread:.2g} was expected of any candidate: the "
-                "others are then misjudged. Set mean= to what a typical candidate gives, the kernel's std= to how much "
-                "values vary, and noise_std= to how much repeats do.",
-                SurprisingMeasurements,
-            )
+    def _remark(self, told: Mapping[int, Statistics]) -> None:
+        """Warnings; last of all, when the feedback is safe."""
+        self._known.model.warn_where_float64_ends()
+        if self._known.learner is None:
+            self._concerns.look(self._known.model, told)
 
-    def _warn_of_noise(self, candidate: int, feedback: Statistics) -> None:
-        """One warning, when the repeats within batches differ by far more than the noise that was given."""
-        noise = float(self._model.noise[candidate])
-        self._scatter = self._scatter + np.array([feedback.n - 1, feedback.squares / noise])
-        freedom, squares = self._scatter
-        if freedom >= ENOUGH and squares > NOISIER**2 * freedom and not self._contradicted:
-            self._contradicted = True
-            notify(
-                f"Repeats of one candidate differ {sqrt(squares / freedom):.3g} times as much as noise_std says, so "
-                "that intervals are far too narrow. Give their standard deviation as noise_std.",
-                SurprisingMeasurements,
-            )
-
-    def _counts(self, pending: Mapping[int, int]) -> dict[int, int]:
-        """Measurements of every candidate, told and in flight."""
-        told = {candidate: statistics.n for candidate, statistics in self._tally}
-        return told | {candidate: told.get(candidate, 0) + n for candidate, n in pending.items()}
-
-    def _leader(self) -> tuple[int, float, float]:
-        if self.unique == 0:
-            raise NothingMeasured(
-                "Nothing was measured yet, so no candidate is best: tell or observe a measurement first."
-            )
-        believed = ((*self._posterior.at(number), number) for number, _ in self._tally)
-        mean, variance, number = max(believed, key=lambda row: (row[0], -int(self._priority[row[2]])))
-        return number, mean, sqrt(variance)
-
-    def _chance(self, number: int) -> float:
-        """Computed once for what is known now; by draws of its own, so that asking does not disturb the run."""
-        key = (self.steps, number)
-        if key not in self._chances:
-            rng = np.random.default_rng((int(self._priority[0]), self.steps))
-            self._chances = {key: chance_of_being_best(self._posterior, number, rng)}
-        return self._chances[key]
-
-    def _draw(self, rng: np.random.Generator) -> list[Array]:
-        return draw(self._posterior, self._prior, self._posterior.unique, rng)
-
-    def _draw_ahead(self, ghost: Ghost, pending: Mapping[int, int]) -> list[Array]:
-        """A draw that counts what is in flight."""
-        if not isinstance(ghost, ExactGhost):
-            ghost = self._ahead(self._posterior, pending).ghost
-        return draw(self._posterior, self._prior, cast("ExactGhost", ghost).unique, self._rng)
-
-    @cached_property
-    def _prior(self) -> PriorDraw:
-        return prior_draw(self._model.kernel, self._table.features)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copy: all but the prior's draws, which are made again when they are needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "_prior"}
-
-    def _concatenated(self, blocks: list[Array]) -> Vector:
-        return np.concatenate([to_numpy(block) for block in blocks])
-
-    def _few_points(self, points: Any) -> Matrix:
-        features = self._table.features[self._table.numbers] if points is None else self._table.encode(points)
-        if len(features) > JOINT:
-            raise InvalidSetting(
-                f"{len(features):,} points are too many for a joint covariance, above {JOINT:,}: give fewer points."
-            )
-        return features
+    def _first_candidates(self, extra: Mapping[int, int] | None) -> list[Proposal]:
+        """While scales are unknown: a few random candidates, once each."""
+        if not isinstance(self._known.learner, Learner):
+            return []
+        known = self._known.counts(self._pending(extra))
+        if len(known) >= INITIAL:
+            return []
+        tried = known.keys() | self._ledger.failures.keys()
+        new = (int(candidate) for candidate in np.argsort(self._priority)[: len(tried) + 1])
+        return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
 
 
-def _statistics(values: Any, n: int | None, mean: float | None, std: float | None) -> Statistics:
-    if values is not None:
-        if n is not None or mean is not None or std is not None:
-            raise InvalidFeedback("Both values and statistics were given: give the values, or n=, mean= and std=.")
-        return Statistics.of_values(values)
-    if n is None or mean is None:
-        raise InvalidFeedback("No feedback was given: give the measured values, or n=, mean= and std=.")
-    return Statistics.of_summary(n, mean, std)
+def _joined(first: Proposal | None, second: Proposal) -> Proposal:
+    """Two proposals for one candidate are one batch."""
+    if first is None:
+        return second
+    repeats, wanted = first.repeats + second.repeats, (first.wanted or 0) + (second.wanted or 0)
+    return Proposal(second.candidate, repeats, wanted, second.capped, second.truncated)
 
 
-def _one_value_each(candidates: list[int], values: Any) -> dict[int, Statistics]:
-    """The statistics of each candidate, from one value for each place in the list."""
-    shape = np.shape(() if values is None else values)
-    if shape != (len(candidates),):
-        raise InvalidFeedback(f"{len(candidates)} candidates came with values of shape {shape}: give one for each.")
-    Statistics.of_values(values)  # every one a finite number
-    merged: dict[int, Statistics] = {}
-    for candidate, value in zip(candidates, cast("list[float]", values), strict=True):
-        merged[candidate] = merged.get(candidate, Statistics()) + Statistics(1, float(value))
-    return merged
+class Maker:
+    """From a prior to the model that a policy sees. A class and not a closure, so that optimisers can be pickled."""
+
+    def __init__(self, policy: Policy, features: Matrix, block_size: int | None) -> None:
+        self._make, self._features, self._block_size = getattr(policy, "model", Posterior), features, block_size
+
+    def __call__(self, prior: Prior, xp: Namespace) -> Model:
+        mean, size = prior.mean, self._block_size
+        return self._make(self._features, prior.kernel, prior.noise, mean=mean, xp=xp, block_size=size)

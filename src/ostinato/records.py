@@ -1,5 +1,6 @@
 """Facts that pass between the rooms and out to the user. All frozen."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,30 @@ import msgspec
 
 from ostinato.arrays import Vector
 from ostinato.checks import counted
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """What was believed when a batch was asked for. `Optimizer.explain` puts it into words.
+
+    Values and standard deviations speak of the candidate's true value; noise_std of one measurement; setup_std of
+    the error that repeats share. `staleness` is by how much the batch can shrink any standard deviation, where C is
+    the most that the rule allows. `rank` counts candidates with a higher mean.
+    """
+
+    mean: float
+    std: float
+    noise_std: float
+    setup_std: float
+    staleness: float
+    rank: int
+    measured: int
+    leader: Any = None
+    leader_mean: float | None = None
+    first: bool = False
+    beta: float | None = None
+    C: float | None = None
+    switch_cost: float | None = None
+    policy: str = ""
 
 
 class Batch(msgspec.Struct, frozen=True, eq=False):
@@ -22,6 +47,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
     wanted: int
     capped: bool = False
     truncated: bool = False
+    reason: "Reason | None" = None
 
     @property
     def full(self) -> bool:
@@ -98,3 +124,98 @@ class Prediction:
 
     def __len__(self) -> int:
         return len(self.mean)
+
+
+class Plan(msgspec.Struct, frozen=True, eq=False):
+    """Batches to measure at the same time, in an order that is cheap to walk.
+
+    `ratio` is by how much they shrink a standard deviation at most, before anything is learned from them; `C` what
+    the policy would keep it within (None where it makes no such promise).
+    """
+
+    batches: tuple[Batch, ...]
+    ratio: float
+    C: float | None = None
+
+    @property
+    def repeats(self) -> int:
+        """Measurements in all."""
+        return sum(batch.repeats for batch in self.batches)
+
+    @property
+    def within(self) -> bool:
+        """Whether the ratio is kept."""
+        return self.C is None or self.ratio <= self.C * (1 + 1e-9)
+
+    def __iter__(self) -> Iterator[Batch]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return iter(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, place: int) -> Batch:
+        return self.batches[place]
+
+    def __str__(self) -> str:
+        kept = "" if self.C is None else f", within C = {self.C:g}" if self.within else f", above C = {self.C:g}"
+        lines = [
+            f"{counted(self.repeats, 'measurement')} of {counted(len(self), 'candidate')}; the model lags by "
+            f"{self.ratio:.3g}{kept}"
+        ]
+        return "\n".join(lines + [f"  {batch.repeats:>4} × {batch.candidate}" for batch in self.batches])
+
+
+class Learned(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model holds true besides the measurements, in the user's units; and which of it was learned from them.
+
+    lengthscales: by column, how far apart two candidates can be and still be alike (in decades for columns on a
+    logarithmic scale; None where the kernel is the user's own). noise_std: of one measurement; from the lowest to
+    the highest where candidates differ.
+    """
+
+    mean: float
+    std: float | None
+    lengthscales: dict[str | int, float] | None
+    noise_std: tuple[float, float]
+    setup_std: float
+    what: tuple[str, ...]
+    fits: int = 0
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the paper's guarantees hold as proved: only where nothing was learned."""
+        return not self.what
+
+    def __str__(self) -> str:
+        low, high = self.noise_std
+        noise = f"noise {low:.3g}" if low == high else f"noise {low:.3g} to {high:.3g}"
+        parts = [noise + (f", set-ups {self.setup_std:.3g}" if self.setup_std else "")]
+        if self.std is not None:
+            parts.append(f"values vary by {self.std:.3g} around {self.mean:.4g}")
+        if self.lengthscales is not None:
+            parts.append("alike within " + ", ".join(f"{name} {each:.3g}" for name, each in self.lengthscales.items()))
+        return "; ".join(parts)
+
+
+class Costs(msgspec.Struct, frozen=True):
+    """What a run has paid: switches and measurements, and their costs.
+
+    `one_at_a_time` is what it would have paid at most, had it thought again, and switched, after every measurement.
+    """
+
+    switches: int
+    switch_cost: float
+    measurements: int
+    measurement_cost: float
+    one_at_a_time: float
+
+    @property
+    def total(self) -> float:
+        return self.switch_cost + self.measurement_cost
+
+    def __str__(self) -> str:
+        return (
+            f"{self.total:,.6g} ({counted(self.switches, 'switch', 'switches')} {self.switch_cost:,.6g}, "
+            f"{counted(self.measurements, 'measurement')} {self.measurement_cost:,.6g}; "
+            f"switching every time: up to {self.one_at_a_time:,.6g})"
+        )

@@ -1,16 +1,20 @@
 """What the user sets, checked against the candidates: the kernel, the noise, the direction."""
 
-from typing import Any, cast
+from functools import partial
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import is_whole, positive, shown
-from ostinato.errors import InvalidKernel, InvalidSetting, MissingSetting
+from ostinato.checks import finite, is_whole, positive, shown
+from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
-from ostinato.policies import Policy, Proposal
+from ostinato.learning import Learner, Prior, Shrinking, Wanted
+from ostinato.policies import MiniUCB, Policy, Proposal
 
+Goal: TypeAlias = Literal["find", "earn"]
+GOALS: dict[str, Policy] = {"find": MiniUCB(C=2.0, beta=2.5), "earn": MiniUCB(C=1.5, beta=2.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 
@@ -56,15 +60,56 @@ def _is_sound(proposal: Any, candidates: int) -> bool:
     return 0 <= proposal.candidate < candidates and proposal.repeats >= 1
 
 
+def policy_for(goal: str) -> Policy:
+    """The policy that serves a goal best, by the evidence in docs/results.md."""
+    if goal not in GOALS:
+        raise InvalidSetting(
+            f"goal={goal!r} is unknown: give 'find' to know the best candidate at the end, or 'earn' to have every "
+            "measurement pay."
+        )
+    return GOALS[goal]
+
+
+def what_to_learn(table: Candidates, kernel: Any, noise_std: Any, mean: Any, setup_std: Any, sign: int) -> Wanted:
+    """What the user gave, checked; what is missing is to be learned."""
+    setup = None if setup_std == "learn" else 0.0 if setup_std is None else positive("setup_std", setup_std) ** 2
+    if mean is not None:
+        mean = sign * finite("mean", mean)
+    varying = isinstance(noise_std, str)
+    if varying and noise_std != "varying":
+        raise InvalidSetting(
+            f"noise_std={noise_std!r} is unknown: give a number, one a candidate, 'varying' to learn a noise that "
+            "differs between candidates, or nothing to learn one for all."
+        )
+    return Wanted(
+        kernel=None if kernel is None else checked_kernel(kernel, table),
+        noise=None if noise_std is None or varying else noise_variances(noise_std, table),
+        mean=0.0 if mean is None and kernel is not None else mean,
+        setup=setup,
+        varying=varying,
+    )
+
+
+def learner_for(policy: Policy, table: Candidates, wanted: Wanted) -> Learner | Shrinking | None:
+    """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
+    shrinkage = getattr(policy, "shrinkage", None)
+    if shrinkage is None:
+        return Learner(table.features, table.columns, wanted) if wanted.learned else None
+    if wanted.learned:
+        raise InvalidSetting(
+            f"{policy!r} starts from a kernel and a noise that are given: give kernel= and noise_std=."
+        )
+    return Shrinking(given(wanted), partial(shrinkage, columns=len(table.columns)))
+
+
+def given(wanted: Wanted) -> Prior:
+    """All that a model needs, where the user gave it."""
+    kernel, noise = cast("Kernel", wanted.kernel), cast("Vector", wanted.noise)
+    return Prior(kernel, noise, wanted.mean or 0.0, wanted.setup or 0.0)
+
+
 def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
     """The kernel made ready for these candidates, after a trial on some of them."""
-    if kernel is None:
-        raise MissingSetting(
-            "No kernel was given: say how alike candidates are, for instance "
-            "kernel=ostinato.kernels.Matern52(lengthscale=L, std=S), where S is how much the true values vary and L "
-            "how far apart (in the columns' units; one number, or one a column) two candidates can be and still be "
-            "alike."
-        )
     bound = as_kernel(kernel).bind(table.columns)
     some = table.features[np.linspace(0, len(table) - 1, min(len(table), SOME)).astype(int)]
     K = bound(some, some)
@@ -78,12 +123,6 @@ def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
 
 def noise_variances(noise_std: Any, table: Candidates) -> Vector:
     """λ for every distinct candidate, from one standard deviation or one a row."""
-    if noise_std is None:
-        raise MissingSetting(
-            "No noise_std was given: say how much two measurements of the same candidate differ, as the standard "
-            "deviation of one measurement (one number, or one a candidate). Measuring one candidate ten times and "
-            "taking the standard deviation is enough."
-        )
     if np.ndim(noise_std) == 0:
         return np.full(len(table), _noise(noise_std) ** 2)
     if np.shape(noise_std) != (table.rows,):

@@ -2,14 +2,18 @@
 
 Statistics add, so merging epochs, shards, partial batches and late feedback is addition. Ten million
 measurements of one candidate are three numbers.
+
+Some measurements must not be merged: those of different set-ups, where repeats share the error of one, and those that
+came with standard errors of their own. A tally keeps them as groups of a candidate.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from math import isfinite, isnan
 from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ostinato.checks import is_whole, number, shown
@@ -20,28 +24,35 @@ MOST = 10**15  # measurements told at once, so that float64 counts them exactly
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """n measurements of one candidate: their mean m, and Q, the sum of squared deviations from m."""
+    """n measurements of one candidate: their mean m, and Q, the sum of squared deviations from m.
 
-    n: int = 0
+    Where each came with a standard error, `known` is the variance of the mean, weighted by them, and Q is not used.
+    """
+
+    n: float = 0
     mean: float = 0.0
     squares: float = 0.0
+    known: float = 0.0
 
     def __add__(self, other: "Statistics") -> "Statistics":
         n = self.n + other.n
         if n == 0:
             return self
+        if self.known and other.known:
+            share = self.known / (self.known + other.known)
+            return Statistics(n, self.mean + (other.mean - self.mean) * share, 0.0, other.known * share)
         share = other.n / n
         gap = other.mean - self.mean
         return Statistics(n, self.mean + gap * share, self.squares + other.squares + gap * gap * self.n * share)
 
     def __neg__(self) -> "Statistics":
         """The same measurements with the sign of their values turned."""
-        return Statistics(self.n, -self.mean, self.squares)
+        return Statistics(self.n, -self.mean, self.squares, self.known)
 
     @classmethod
     def of_values(cls, values: Any) -> "Statistics":
         """The statistics of one value or a sequence of them; an InvalidFeedback where they cannot be used."""
-        y = _as_values(values)
+        y = as_values(values)
         n = y.size
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is explained below
             mean = float(y.sum()) / n
@@ -50,6 +61,24 @@ class Statistics(msgspec.Struct, frozen=True):
         if not (isfinite(statistics.squares) and abs(mean) <= LARGEST):
             _explain(y)
         return statistics
+
+    @classmethod
+    def of_weighted(cls, values: Any, errors: Any) -> "Statistics":
+        """From values and the standard error of each, or one for all."""
+        y = as_values(values)
+        cls.of_values(y)
+        try:
+            given = np.broadcast_to(np.asarray(errors, dtype=np.float64), y.shape)
+        except (TypeError, ValueError):
+            given = np.zeros(1)
+        if not np.all(np.isfinite(given) & (given > 1 / LARGEST) & (given < LARGEST)):
+            raise InvalidFeedback(
+                f"stderr={shown(errors)} does not fit {y.size} measurements: give one standard error "
+                "above 0 for all, or "
+                "one for each."
+            )
+        weights = given**-2.0
+        return cls(y.size, float(weights @ y / weights.sum()), 0.0, float(1 / weights.sum()))
 
     @classmethod
     def of_summary(cls, n: Any, mean: Any, std: Any) -> "Statistics":
@@ -75,26 +104,57 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 class Tally:
-    """The statistics of every measured candidate, by candidate number."""
+    """The statistics of every measured candidate, by candidate number.
 
-    def __init__(self) -> None:
+    by_setup: whether measurements of different set-ups are kept apart.
+    """
+
+    def __init__(self, *, by_setup: bool = False) -> None:
+        self.by_setup = by_setup
+        self.steps: float = 0
         self._rows: dict[int, Statistics] = {}
-        self.steps = 0
+        self._groups: dict[int, dict[Hashable, Statistics]] = {}
 
-    def plus(self, feedback: Mapping[int, Statistics]) -> "Tally":
+    def plus(self, feedback: Mapping[int, Statistics], setup: Hashable = None) -> "Tally":
         """A new tally, with more feedback."""
-        total = Tally()
+        total = Tally(by_setup=self.by_setup)
         total._rows, total.steps = dict(self._rows), self.steps
+        total._groups = {candidate: dict(groups) for candidate, groups in self._groups.items()}
         for candidate, statistics in feedback.items():
-            total.add(candidate, statistics)
+            total.add(candidate, statistics, setup)
         return total
 
-    def add(self, candidate: int, feedback: Statistics) -> None:
-        self._rows[candidate] = self[candidate] + feedback
+    def add(self, candidate: int, feedback: Statistics, setup: Hashable = None) -> None:
+        """Take in feedback; that of one set-up adds up, others stay apart."""
+        key = (setup if self.by_setup else None, feedback.known > 0)
+        if key != (None, False) and candidate not in self._groups:
+            self._groups[candidate] = {(None, False): self._rows[candidate]} if candidate in self._rows else {}
+        if candidate in self._groups:
+            groups = self._groups[candidate]
+            groups[key] = groups.get(key, Statistics()) + feedback
+        self._rows[candidate] = self[candidate] + replace(feedback, known=0.0)
         self.steps += feedback.n
 
+    def groups(self, candidate: int) -> Collection[Statistics]:
+        """What must not be merged, apart; one where nothing is kept apart."""
+        groups = self._groups.get(candidate)
+        return groups.values() if groups is not None else (self._rows[candidate],)
+
+    def has(self, candidate: int, setup: Hashable) -> bool:
+        """Whether measurements of this set-up are there already."""
+        return any(key[0] == setup for key in self._groups.get(candidate, {}))  # type: ignore[index]
+
+    @property
+    def plain(self) -> bool:
+        """Whether everything of one candidate is one group."""
+        return not self._groups
+
     def __getitem__(self, candidate: int) -> Statistics:
+        """All measurements of a candidate together."""
         return self._rows.get(candidate, Statistics())
+
+    def __contains__(self, candidate: int) -> bool:
+        return candidate in self._rows
 
     def __iter__(self) -> Iterator[tuple[int, Statistics]]:
         return iter(self._rows.items())
@@ -103,10 +163,12 @@ class Tally:
         return len(self._rows)
 
 
-def _as_values(values: Any) -> NDArray[np.float64]:
-    """A flat array of numbers, not yet checked to be finite."""
+def as_values(values: Any) -> NDArray[np.float64]:
+    """A flat array of numbers, not yet checked to be finite; None, a measurement that failed, as NaN."""
     try:
         y = np.asarray(values)
+        if y.dtype.kind == "O":
+            y = np.asarray([np.nan if each is None else each for each in y.ravel().tolist()]).reshape(y.shape)
         if y.dtype.kind not in "iuf":
             raise TypeError(f"they hold {y.dtype.name}")
     except (TypeError, ValueError) as error:
@@ -125,8 +187,8 @@ def _explain(y: NDArray[np.float64]) -> NoReturn:
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise InvalidFeedback(
-            f"Measurement {bad[0]} of {y.size} is {y[bad[0]]}: only finite numbers can be told. Leave failed "
-            "measurements out (a batch may be answered in part), then tell the rest."
+            f"Measurement {bad[0]} of {y.size} is {y[bad[0]]}: only finite numbers can be told. Give NaN or None for "
+            "measurements that failed."
         )
     raise InvalidFeedback(
         f"The measurements reach {np.max(np.abs(y)):g}, too large to compute with: rescale to below {LARGEST:g}."

@@ -165,8 +165,21 @@ def test_refuses_columns_that_do_not_fit():
     with pytest.raises(InvalidKernel, match="column 'd', which is not there"):
         RBF().on("d").bind(COLUMNS)
     with pytest.raises(InvalidKernel, match=r"unordered categories.*Hamming"):
-        Matern52().bind([Column("solvent", "category")])
-    assert Hamming().bind([Column("solvent", "category")]) == Hamming()
+        Linear().bind([Column("solvent", "category")])
+
+
+@pytest.mark.parametrize("kernel", [RBF, Matern52])
+def test_categories_are_alike_or_not_whatever_their_codes(kernel):
+    """As one-hot codes over √2 would have it: two that differ are 1 apart."""
+    bound = kernel((2.0, 0.5)).bind([Column("temp"), Column("solvent", "category")])
+    X = np.array([[1.0, 0.0], [1.0, 7.0], [3.0, 7.0], [3.0, 2.0]])
+    one_hot = np.column_stack([X[:, 0], (X[:, 1:] == [0.0, 7.0, 2.0]) / np.sqrt(2)])
+    assert bound(X, X) == pytest.approx(kernel((2.0, 0.5, 0.5, 0.5))(one_hot, one_hot))
+    assert bound.frequencies(2, 5, np.random.default_rng(0)) is None
+    if bound.factors(2) is not None:
+        assert np.prod([k(X[:, [j]], X[:, [j]]) for j, k in enumerate(bound.factors(2))], axis=0) == pytest.approx(
+            bound(X, X)
+        )
 
 
 def test_a_callable_is_a_kernel_and_must_return_a_finite_matrix(points):

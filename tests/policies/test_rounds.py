@@ -95,7 +95,7 @@ def test_bbkb_follows_its_rules_on_the_dense_sketch(seed, C, rule):
 
 def inducing_slots(log, rows):
     """Which of the candidates measured before the round were inducing in it."""
-    return log.opt._model.inducing if rows else []
+    return log.opt._known.model.inducing if rows else []
 
 
 def sketch_of(rows, values, inducing):

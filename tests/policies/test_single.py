@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
-from ostinato.policies import BKB, GPEI, GPTS, GPUCB, EpsilonGreedy, RareEI, RareTS, RareUCB, Scores, Uniform
+from ostinato.policies import BKB, GPEI, GPTS, GPUCB, EpsilonGreedy, RareEI, RareTS, RareUCB, Scores, Stake, Uniform
 
 X = np.linspace(-3, 3, 30)[:, None]
 TRUTH = np.sin(X[:, 0])
@@ -64,7 +64,7 @@ def test_rare_switching_stays_until_the_determinant_has_grown(policy):
 
 @given(variance=st.floats(1e-6, 1e3), noise=st.floats(1e-6, 1e3), C=st.floats(0.01, 10))
 def test_the_rare_repeats_are_the_fewest_that_do(variance, noise, C):
-    B = RareUCB(C).repeats(variance, noise)
+    B = RareUCB(C).repeats(Stake(variance, noise))
     assert B * variance > C * noise * (1 - 1e-12)
     assert (B - 1) * variance <= C * noise * (1 + 1e-12)
 
@@ -100,7 +100,7 @@ def test_policies_without_a_model_answer_with_the_exact_one():
     opt = optimizer_of(Uniform())
     run(opt, 200)
     reference = optimizer_of(MiniUCB())
-    for number, statistics in opt._tally:
+    for number, statistics in opt._known.tally:
         reference.observe(number, n=statistics.n, mean=statistics.mean, std=0.0 if statistics.n > 1 else None)
     assert opt.predict().mean == pytest.approx(reference.predict().mean, abs=1e-9)
     assert opt.best().index == reference.best().index

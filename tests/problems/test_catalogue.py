@@ -14,20 +14,29 @@ def test_groups():
     assert {group: len(members) for group, members in groups().items()} == {
         "synthetic": 4,
         "coco": 4,
+        "uneven": 4,
+        "setups": 4,
         "hpolib": 4,
         "hpobench": 8,
         "nas201": 3,
         "nas101": 1,
     }
     assert groups()["synthetic"] == ["rosenbrock", "ellipsoid", "schaffer", "rastrigin"]
-    assert len(set(names())) == 24
+    assert len(set(names())) == 32
 
 
 def test_the_catalogue_says_what_is_loaded(monkeypatch):
     monkeypatch.delenv("OSTINATO_NASBENCH101", raising=False)
     entries = {entry.name: entry for entry in catalogue()}
     assert list(entries) == names()
-    for name in ("rastrigin", "schaffer-coco", "hpobench-car", "nas201-imagenet"):
+    for name in (
+        "rastrigin",
+        "schaffer-coco",
+        "ellipsoid-uneven",
+        "rosenbrock-setups",
+        "hpobench-car",
+        "nas201-imagenet",
+    ):
         entry, problem = entries[name], load(name)
         assert (entry.name, entry.size, entry.columns) == (problem.name, problem.size, problem.columns)
         assert (entry.about, entry.missing) == (problem.about, "")

@@ -12,6 +12,9 @@ from ostinato.arrays import Vector
 from ostinato.errors import InvalidCandidates, UnknownCandidate
 from ostinato.kernels import Column
 
+WIDE = 10.0  # largest over smallest, at least, of a column on a logarithmic scale
+EVENER = 0.5  # times as uneven, at most
+
 
 class Codec(Protocol):
     """Turns a column's values into numbers."""
@@ -50,6 +53,40 @@ class Numbers:
                 "feature must be a finite number. Drop such rows, or fill them in."
             )
         return array
+
+
+@dataclass(frozen=True)
+class Logs:
+    """A column of numbers above 0 that spread over decades: kernels see their decimal logarithms."""
+
+    name: str | int
+
+    @property
+    def column(self) -> Column:
+        return Column(self.name)
+
+    def encode(self, values: Iterable[Any]) -> Vector:
+        array = Numbers(self.name).encode(values)
+        if not np.all(array > 0):
+            raise InvalidCandidates(
+                f"Column {self.name!r} is on a logarithmic scale and holds {float(array.min())!r}: "
+                "only numbers above 0 "
+                "have a logarithm."
+            )
+        return np.log10(array) + 0.0
+
+
+def spreads_over_decades(values: Vector) -> bool:
+    """Whether numbers above 0 are spaced far more evenly on a logarithmic scale than as they are."""
+    levels = np.unique(values)
+    if len(levels) < 3 or levels[0] <= 0 or levels[-1] < WIDE * levels[0]:
+        return False
+    plain, logarithmic = (np.diff(scale) for scale in (levels, np.log10(levels)))
+    return bool(_unevenness(logarithmic) < EVENER * _unevenness(plain))
+
+
+def _unevenness(gaps: Vector) -> float:
+    return float(np.std(gaps) / np.mean(gaps))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.candidates.columns import Codec, Levels, Numbers
+from ostinato.candidates.columns import Codec, Levels, Logs, Numbers
 from ostinato.checks import finite, positive, whole
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
@@ -37,15 +37,24 @@ class Parameter(Protocol):
 
 @dataclass(frozen=True)
 class Float:
-    """Numbers from `low` to `high`, `step` apart (or `count` of them, evenly spaced)."""
+    """Numbers from `low` to `high`, `step` apart (or `count` of them, evenly spaced).
+
+    log: `count` numbers, each the same factor above the one before; kernels see their decimal logarithms.
+    """
 
     low: float
     high: float
     step: float | None = None
     count: int | None = None
+    log: bool = False
 
     def __post_init__(self) -> None:
         _check_range(self.low, self.high)
+        if self.log and (self.step is not None or not self.low > 0):
+            raise InvalidSetting(
+                f"Float({self.low}, {self.high}, log=True) needs low above 0 and a count, as in "
+                "Float(1e-5, 1, count=11, log=True)."
+            )
         if (self.step is None) == (self.count is None):
             raise InvalidSetting(f"Float({self.low}, {self.high}) needs either a step or a count, as in step=0.5.")
         if self.step is not None:
@@ -59,13 +68,15 @@ class Float:
 
     @property
     def values(self) -> tuple[float, ...]:
+        if self.log:
+            return tuple(float(f"{value:.12g}") for value in np.geomspace(self.low, self.high, self.size))
         if self.step is None:
             return tuple(float(value) for value in np.linspace(self.low, self.high, self.size))
         digits = 6 - floor(log10(self.step))  # low + 3·0.1 is meant to be 0.3, not 0.30000000000000004
         return tuple(round(float(self.low + i * self.step), digits) for i in range(self.size))
 
     def codec(self, name: str) -> Codec:
-        return Numbers(name)
+        return Logs(name) if self.log else Numbers(name)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates.columns import Codec, Levels, Numbers
+from ostinato.candidates.columns import Codec, Levels, Logs, Numbers, spreads_over_decades
 from ostinato.candidates.space import Space
 from ostinato.checks import is_whole, shown
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
@@ -44,6 +44,18 @@ class Candidates:
     def __getitem__(self, index: int) -> Any:
         """A row as the user knows it: a dict for named columns, else an array row."""
         return self._row(index)
+
+    def on_logs(self) -> "Candidates":
+        """The same candidates, with columns that spread over decades on a logarithmic scale."""
+        wide = [
+            isinstance(codec, Numbers) and spreads_over_decades(values)
+            for codec, values in zip(self._codecs, self.features.T, strict=True)
+        ]
+        if any(wide):
+            codecs = zip(self._codecs, wide, strict=True)
+            self._codecs = [Logs(codec.column.name) if log else codec for codec, log in codecs]
+            self.features[:, wide] = np.log10(self.features[:, wide]) + 0.0
+        return self
 
     @property
     def columns(self) -> list[Column]:
@@ -191,8 +203,17 @@ def _plain(value: Any) -> Any:
     return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
-def read_candidates(source: Any) -> Candidates:
-    """Candidates from an array, a data frame that narwhals reads, or a Space."""
+def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
+    """Candidates from an array, a data frame that narwhals reads, or a Space.
+
+    logs: whether columns of numbers that spread over decades are seen on a logarithmic scale, as a learned kernel
+    should; one that the user gives speaks of the numbers as they are.
+    """
+    table = _read(source)
+    return table.on_logs() if logs else table
+
+
+def _read(source: Any) -> Candidates:
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table.__getitem__, named=True)

@@ -13,7 +13,7 @@ Shapes: X is (n, d), Y is (m, d); k(X, Y) is (n, m) and k.diag(X) is (n,).
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -213,10 +213,14 @@ class Constant(Kernel):
 
 @dataclass(frozen=True)
 class Anisotropic(Kernel):
-    """A kernel with a prior standard deviation and length-scales: one, or one a column."""
+    """A kernel with a prior standard deviation and length-scales: one, or one a column.
+
+    `categories` are the positions of the columns that hold codes of unordered categories; `bind` fills them in.
+    """
 
     lengthscale: float | Sequence[float] = 1.0
     std: float = 1.0
+    categories: tuple[int, ...] = field(default=(), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lengthscale", as_lengthscale(self.lengthscale))
@@ -235,25 +239,19 @@ class Anisotropic(Kernel):
                 f"{type(self).__name__} has {len(self.scales)} length-scales for {len(columns)} columns "
                 f"({', '.join(str(column.name) for column in columns)}): give one for all, or one a column."
             )
-        return self
+        return replace(self, categories=tuple(j for j, each in enumerate(columns) if each.kind == "category"))
 
     def split(self, width: int) -> tuple[Self, ...]:
         """One kernel of this kind a column; the first carries the standard deviation."""
         return tuple(
-            replace(self, lengthscale=scale, std=self.std if column == 0 else 1.0)
+            replace(
+                self,
+                lengthscale=scale,
+                std=self.std if column == 0 else 1.0,
+                categories=(0,) if column in self.categories else (),
+            )
             for column, scale in enumerate(self.scale_of_each(width))
         )
-
-
-def check_numbers(kernel: str, columns: Sequence[Column]) -> None:
-    """Distances between the codes of unordered categories mean nothing."""
-    for column in columns:
-        if column.kind == "category":
-            raise InvalidKernel(
-                f"{kernel} measures distances, and column {column.name!r} holds unordered categories. Give that "
-                f"column a Hamming kernel, as in RBF(2.0).on('number') * Hamming().on({column.name!r}), "
-                "or make it an ordered parameter."
-            )
 
 
 def as_lengthscale(value: Any) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostinato.arrays import Array, Matrix, Vector, from_numpy, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel
-from ostinato.kernels.base import Anisotropic, Column, Kernel, check_numbers
+from ostinato.kernels.base import Anisotropic, Column, Kernel
 
 
 class Linear(Anisotropic):
@@ -23,7 +23,13 @@ class Linear(Anisotropic):
         return namespace_of(X).sum(weighed * weighed, axis=1)
 
     def bind(self, columns: Sequence[Column]) -> Self:
-        check_numbers("Linear", columns)
+        for column in columns:
+            if column.kind == "category":
+                raise InvalidKernel(
+                    f"Linear draws straight lines, and column {column.name!r} holds unordered categories. Leave that "
+                    "column to another kernel, as in Linear().on('number') + Hamming()"
+                    f".on({column.name!r}), or make it an ordered parameter."
+                )
         return super().bind(columns)
 
     def weigh(self, X: Array) -> Array:

@@ -1,21 +1,21 @@
 """Stationary kernels: covariance as a function of the distance r = ‖(x − y)/lengthscale‖.
 
+In a column of unordered categories, two that differ are 1 apart: all are equally unlike, as under one-hot codes.
+
 Each class below is one formula ρ(r²), times std². For posterior draws by random Fourier features each also
 knows its spectral density: a Gaussian, divided for Matérn and rational quadratic by a random scale.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
 
 from ostinato.arrays import Array, Matrix, Vector, namespace_of, squared_distances
 from ostinato.checks import positive
-from ostinato.kernels.base import Anisotropic, Column, Kernel, check_numbers
+from ostinato.kernels.base import Anisotropic, Kernel
 
 
 class Stationary(Anisotropic):
@@ -30,18 +30,16 @@ class Stationary(Anisotropic):
         """Random scale of the Gaussian frequencies: E over it of exp(−scale² r²/2) is ρ(r²)."""
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        values = self.correlation(squared_distances(X, Y, self.scales))
+        values = self.correlation(squared_distances(X, Y, self.scales, self.categories))
         values *= self.std**2
         return values
 
     def diag(self, X: Array) -> Array:
         return namespace_of(X).full(X.shape[0], self.std**2, dtype=X.dtype)
 
-    def bind(self, columns: Sequence[Column]) -> Self:
-        check_numbers(type(self).__name__, columns)
-        return super().bind(columns)
-
-    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix:
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix | None:
+        if self.categories:
+            return None
         gaussian = rng.standard_normal((count, width)) / np.asarray(self.scales)
         return gaussian * np.reshape(self.mixing(count, rng), (-1, 1))
 

@@ -1,5 +1,6 @@
 """Policies: from what is believed to what is measured next, and how often."""
 
+from ostinato.policies.adaptive import AdaptiveUCB
 from ostinato.policies.algorithms import GPEI, GPTS, GPUCB, MiniEI, MiniTS, MiniUCB, RareEI, RareTS, RareUCB
 from ostinato.policies.base import Belief, Policy, Proposal, Scores
 from ostinato.policies.bbkb import BBKB
@@ -11,6 +12,7 @@ from ostinato.policies.greedy import EpsilonGreedy
 from ostinato.policies.mini import Mini
 from ostinato.policies.rare import Rare
 from ostinato.policies.single import Single
+from ostinato.policies.stake import Stake
 from ostinato.policies.ts import TS
 from ostinato.policies.ucb import UCB
 from ostinato.policies.uniform import Uniform
@@ -26,6 +28,7 @@ __all__ = [
     "GPUCB",
     "TS",
     "UCB",
+    "AdaptiveUCB",
     "Belief",
     "EpsilonGreedy",
     "Mini",
@@ -40,5 +43,6 @@ __all__ = [
     "RareUCB",
     "Scores",
     "Single",
+    "Stake",
     "Uniform",
 ]

@@ -1,22 +1,24 @@
 """What a policy sees, what it answers, and how the best score is picked when several are equal."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Vector, highest, indices
+from ostinato.arrays import Array, Vector, highest, indices, namespace_of
 from ostinato.checks import number
 from ostinato.confidence import Progress, Schedule, as_schedule
-from ostinato.errors import InvalidSetting
+from ostinato.errors import InvalidSetting, NothingToAsk
+from ostinato.policies.stake import Stake
 from ostinato.posterior import Ahead
 
 TIE = 1e-9
+NEAR = 0.1  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
 
 
 class Belief(msgspec.Struct, frozen=True, eq=False):
@@ -26,6 +28,8 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     and the lowest mean. What costs something answers when called: `variance` of one candidate, to the last digit;
     `covariance` of all candidates with one; `counts` and `averages` of the measurements of each candidate measured;
     `draw`, a function from the posterior; `ahead`, the variances if more were measured (one for each belief).
+    `setup` is the variance of the error that repeats share; `barred` candidates must not be asked for; `costs` says
+    what it costs to go to some candidates from where we are, in the same units as `cost`, that of a measurement.
     """
 
     means: list[Array]
@@ -44,6 +48,10 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     averages: Callable[[], Mapping[int, float]]
     draw: Callable[[], list[Array]]
     ahead: Callable[[], Ahead]
+    setup: float = 0.0
+    barred: frozenset[int] = frozenset()
+    costs: Callable[[NDArray[np.int64]], Vector] | None = None
+    cost: float = 1.0
 
     @property
     def candidates(self) -> int:
@@ -57,10 +65,24 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
         """Of several candidates that are equal, the one of lowest priority."""
         return int(tied[0] if len(tied) == 1 else tied[np.argmin(self.priority[tied])])
 
+    def at_random(self) -> int:
+        """Any candidate that may be measured, all equally likely."""
+        if len(self.barred) == self.candidates:
+            raise NothingToAsk("Every candidate failed whenever it was measured: nothing is left to ask for.")
+        candidate = int(self.rng.integers(self.candidates))
+        while candidate in self.barred:
+            candidate = int(self.rng.integers(self.candidates))
+        return candidate
+
     def place(self, candidate: int) -> tuple[int, int]:
         """The block of a candidate, and its place there."""
         block = bisect_right(self.starts, candidate) - 1
         return block, candidate - self.starts[block]
+
+    def stake(self, candidate: int) -> Stake:
+        """What repeating a candidate is about."""
+        switch = 0.0 if self.costs is None else float(self.costs(np.array([candidate]))[0])
+        return Stake(self.variance(candidate), float(self.noise[candidate]), self.setup, switch, self.cost)
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance at one candidate."""
@@ -80,9 +102,27 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
     def first_best(self, belief: Belief) -> int:
         """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
-        bar = self.best - self.tolerance
-        ties = [indices(block >= bar) + start for block, start in zip(self.blocks, belief.starts, strict=True)]
-        return belief.first(ties[0] if len(ties) == 1 else np.concatenate(ties))
+        return belief.first(self.above(self.best - self.tolerance, belief))
+
+    def above(self, bar: float, belief: Belief) -> NDArray[np.int64]:
+        """The candidates that score this much or more."""
+        parts = [indices(block >= bar) + start for block, start in zip(self.blocks, belief.starts, strict=True)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def at(self, candidate: int, belief: Belief) -> float:
+        """The score of one candidate."""
+        block, place = belief.place(candidate)
+        return float(self.blocks[block][place])
+
+    def without(self, candidates: Collection[int], belief: Belief) -> "Scores":
+        """The same, with some candidates out of the question."""
+        if not candidates:
+            return self
+        scores = Scores([namespace_of(block).asarray(block, copy=True) for block in self.blocks], self.tolerance)
+        for candidate in candidates:
+            block, place = belief.place(candidate)
+            scores.blocks[block][place] = -inf
+        return scores
 
 
 class Proposal(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ class GPBTS(WithStaleness):
         growth, drawn = Growth(belief, belief.ahead(), self.C), count(1)
 
         def step() -> tuple[int, bool]:
-            candidate = Scores(belief.draw(), belief.resolution(1.0)).first_best(belief)
+            candidate = Scores(belief.draw(), belief.resolution(1.0)).without(belief.barred, belief).first_best(belief)
             return candidate, growth.full_with(candidate) if self.size is None else next(drawn) == self.size
 
         return decided(step, limit)

@@ -1,11 +1,11 @@
 """Expected improvement: the largest expected improvement on the highest posterior mean is asked next."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import log1p, sqrt
 
 from ostinato.acquisition import improvement_slope, log_expected_improvement, smallest_width
 from ostinato.confidence import Schedule
-from ostinato.policies.base import Belief, Scores, WithWidth
+from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,9 @@ class EI(WithWidth):
         ]
         mean, variance = belief.at(Scores(blocks, 0.0).first_best(belief))
         return Scores(blocks, _tolerance(belief, beta, mean, variance))
+
+    def slack(self, belief: Belief, best: int) -> float:
+        return -log1p(-NEAR)
 
 
 def _tolerance(belief: Belief, beta: float, mean: float, variance: float) -> float:

@@ -28,9 +28,9 @@ class EpsilonGreedy(Settings):
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         t = sum(belief.counts().values()) + 1
-        averages = belief.averages()
+        averages = {c: average for c, average in belief.averages().items() if c not in belief.barred}
         explore = belief.rng.random() < self.a * t**-self.b
-        candidate = int(belief.rng.integers(belief.candidates)) if explore or not averages else _best(averages, belief)
+        candidate = belief.at_random() if explore or not averages else _best(averages, belief)
         return [Proposal(candidate, 1, 1)]
 
 

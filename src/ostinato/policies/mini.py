@@ -9,13 +9,17 @@ Noisy or well-known candidates are repeated, others measured once. After the bat
 shrunk by more than the factor C, so a decision taken before it is still a good one within it; and every full
 batch adds at least log((C² + 1)/2) to the log-determinant, so there can only be few. (The paper's Algorithm 2
 divides by σ² without λ, and its floor can be 0: the rule above is the one its proof uses.)
+
+Beyond the paper (`stake.py`): where repeats share the error of a set-up, B ends where they teach nothing; and where a
+switch has a cost, B is at least the number that learns most for it.
 """
 
 from dataclasses import dataclass
-from math import floor, log
+from math import log
 
 from ostinato.policies.base import WithStaleness
-from ostinato.policies.pick import ENDLESS, Pick
+from ostinato.policies.pick import Pick
+from ostinato.policies.stake import Stake
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,9 @@ class Mini(WithStaleness, Pick):
     C: how stale the model may get within a batch, above 1. Larger means longer batches and fewer switches.
     """
 
-    def repeats(self, variance: float, noise: float) -> int:
-        """B = max(1, floor((C² − 1) λ/σ²)), but no more than a cap can tell from infinity."""
-        worth = (self.C**2 - 1) * noise
-        return max(1, floor(worth / variance)) if worth < ENDLESS * variance else ENDLESS
+    def repeats(self, stake: Stake) -> int:
+        """B = max(1, floor((C² − 1) λ/σ²)); more where going there costs so much that more pay."""
+        return max(stake.within(self.C), stake.paying())
 
     @property
     def gain_of_full_batch(self) -> float:

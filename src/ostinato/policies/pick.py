@@ -4,20 +4,18 @@
     B  = repeats(σ²(x*), λ(x*))
 
 The scoring rules (`ucb.py`, `ei.py`, `ts.py`) say u; the repeat rules (`single.py`, `mini.py`, `rare.py`) say B; an
-algorithm is one of each (`algorithms.py`).
+algorithm is one of each (`algorithms.py`). Where switching has a cost, x* is the cheapest to go to of those that score
+nearly as well as the best.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from math import inf
 
-from ostinato.arrays import namespace_of
 from ostinato.checks import whole
 from ostinato.errors import NothingToAsk
 from ostinato.policies.base import Belief, Proposal, Scores, Settings
-
-MOST = 10**9  # measurements in one batch; a rule asks for infinitely many where a value is known for sure
-ENDLESS = 10**18  # stands for infinitely many, and is always capped
+from ostinato.policies.stake import MOST, Stake
 
 
 @dataclass(frozen=True)
@@ -41,35 +39,49 @@ class Pick(Settings, ABC):
         """The acquisition u at every candidate."""
 
     @abstractmethod
-    def repeats(self, variance: float, noise: float) -> int:
-        """B, for a candidate of variance σ² whose measurements have noise variance λ."""
+    def slack(self, belief: Belief, best: int) -> float:
+        """How far below the best a score may lie and still be nearly as good."""
+
+    @abstractmethod
+    def repeats(self, stake: Stake) -> int:
+        """B, for a candidate about which so much is known."""
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        scores = self._without_exhausted(self.score(belief), belief)
-        candidate = scores.first_best(belief)
-        wanted = self.repeats(belief.variance(candidate), float(belief.noise[candidate]))
+        candidate = self._candidate(belief)
+        wanted = self.repeats(belief.stake(candidate))
         allowed = min(wanted, self._allowance(candidate, belief))
         repeats = min(allowed, limit or allowed)
         return [Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)]
+
+    def _candidate(self, belief: Belief) -> int:
+        scores = self._possible(belief)
+        best = scores.first_best(belief)
+        if belief.costs is None:
+            return best
+        near = scores.above(scores.best - max(self.slack(belief, best), scores.tolerance), belief)
+        costs = belief.costs(near)
+        cheapest = near[costs <= costs.min()]
+        values = [scores.at(int(candidate), belief) for candidate in cheapest]
+        return belief.first(cheapest[[value >= max(values) - scores.tolerance for value in values]])
+
+    def _possible(self, belief: Belief) -> Scores:
+        """The scores of all candidates that may be measured."""
+        capped = {
+            candidate
+            for candidate, count in (belief.counts().items() if self.cap_per_candidate is not None else ())
+            if count >= (self.cap_per_candidate or MOST)
+        }
+        scores = self.score(belief).without(belief.barred | capped, belief)
+        if scores.best == -inf:
+            why = (
+                f"was measured {self.cap_per_candidate} times, the cap" if capped else "failed whenever it was measured"
+            )
+            more = ", or failed whenever it was measured" if capped and belief.barred else ""
+            raise NothingToAsk(f"Every candidate {why}{more}: raise cap_per_candidate, or stop here.")
+        return scores
 
     def _allowance(self, candidate: int, belief: Belief) -> int:
         per_batch = self.cap_per_batch or MOST
         if self.cap_per_candidate is None:
             return per_batch
         return min(per_batch, self.cap_per_candidate - belief.counts().get(candidate, 0))
-
-    def _without_exhausted(self, scores: Scores, belief: Belief) -> Scores:
-        if self.cap_per_candidate is None:
-            return scores
-        blocks = [namespace_of(block).asarray(block, copy=True) for block in scores.blocks]
-        scores = Scores(blocks, scores.tolerance)
-        for candidate, count in belief.counts().items():
-            if count >= self.cap_per_candidate:
-                block, place = belief.place(candidate)
-                blocks[block][place] = -inf
-        if scores.best == -inf:
-            raise NothingToAsk(
-                f"Every candidate was measured {self.cap_per_candidate} times, the cap: raise cap_per_candidate, "
-                "or stop here."
-            )
-        return scores

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from math import floor, log1p
 
 from ostinato.checks import positive
-from ostinato.policies.pick import ENDLESS, Pick
+from ostinato.policies.pick import Pick
+from ostinato.policies.stake import ENDLESS, Stake
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Rare(Pick):
         super().__post_init__()
         positive("C", self.C)
 
-    def repeats(self, variance: float, noise: float) -> int:
-        worth = self.C * noise
-        return floor(worth / variance) + 1 if worth < ENDLESS * variance else ENDLESS
+    def repeats(self, stake: Stake) -> int:
+        worth, variance = self.C * stake.noise, stake.variance
+        return stake.limited(floor(worth / variance) + 1 if worth < ENDLESS * variance else ENDLESS)
 
     @property
     def gain_of_full_batch(self) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ostinato.arrays import Vector, to_numpy
+from ostinato.errors import NothingToAsk
 from ostinato.policies.base import Belief, Proposal
 from ostinato.posterior import Ahead, Indices
 
@@ -27,6 +28,10 @@ class LazyBounds:
         self._tolerance = belief.resolution(beta)
         self._means: Vector = np.concatenate([to_numpy(mean) for mean in belief.means])
         self._bounds = self._means + beta * np.sqrt(ahead.variances)
+        if len(belief.barred) == len(self._means):
+            raise NothingToAsk("Every candidate failed whenever it was measured: nothing is left to ask for.")
+        self._means[list(belief.barred)] = -np.inf
+        self._bounds[list(belief.barred)] = -np.inf
         self._last = int(np.argmax(self._bounds))
 
     def first_best(self) -> int:

@@ -6,11 +6,12 @@ The posterior is still the exact one on unique candidates, so returning to a can
 from dataclasses import dataclass
 
 from ostinato.policies.pick import Pick
+from ostinato.policies.stake import Stake
 
 
 @dataclass(frozen=True)
 class Single(Pick):
     """Measure once, then think again."""
 
-    def repeats(self, variance: float, noise: float) -> int:
+    def repeats(self, stake: Stake) -> int:
         return 1

@@ -4,8 +4,9 @@ The paper held this to be out of reach (O(|A|²) a draw); pathwise conditioning 
 """
 
 from dataclasses import dataclass
+from math import sqrt
 
-from ostinato.policies.base import Belief, Scores, Settings
+from ostinato.policies.base import NEAR, Belief, Scores, Settings
 
 
 @dataclass(frozen=True)
@@ -14,3 +15,6 @@ class TS(Settings):
 
     def score(self, belief: Belief) -> Scores:
         return Scores(belief.draw(), belief.resolution(1.0))
+
+    def slack(self, belief: Belief, best: int) -> float:
+        return NEAR * sqrt(belief.at(best)[1])

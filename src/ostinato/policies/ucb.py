@@ -1,9 +1,10 @@
 """Upper confidence bounds: the highest plausible value, μ + β σ, is asked next."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 from ostinato.acquisition import upper_confidence
-from ostinato.policies.base import Belief, Scores, WithWidth
+from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 
 
 @dataclass(frozen=True)
@@ -14,3 +15,6 @@ class UCB(WithWidth):
         beta = self.width(belief)
         blocks = [upper_confidence(*block, beta) for block in zip(belief.means, belief.variances, strict=True)]
         return Scores(blocks, belief.resolution(beta))
+
+    def slack(self, belief: Belief, best: int) -> float:
+        return NEAR * self.width(belief) * sqrt(belief.at(best)[1])

@@ -13,4 +13,4 @@ class Uniform(Settings):
     model = Unmodelled
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        return [Proposal(int(belief.rng.integers(belief.candidates)), 1, 1)]
+        return [Proposal(belief.at_random(), 1, 1)]

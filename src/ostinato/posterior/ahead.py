@@ -17,7 +17,7 @@ from ostinato.posterior.cache import Indices
 class Ghost(Protocol):
     """A model whose variances go on without it."""
 
-    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+    def add(self, candidate: int, n: float) -> tuple[Array, float]:
         """Imagine n measurements; returns p, and the candidate's variance before them."""
         ...
 
@@ -44,7 +44,7 @@ class Ahead:
         self._terms: list[Vector] = []
         self._imagined: set[int] = set()
 
-    def add(self, candidate: int, n: int = 1) -> float:
+    def add(self, candidate: int, n: float = 1) -> float:
         """Imagine n measurements of a candidate; returns its variance before them."""
         p, variance = self.ghost.add(candidate, n)
         self._terms.append(to_numpy(p))

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ostinato.arrays import Matrix
+from ostinato.arrays import Matrix, Vector
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.exact import Posterior
 
@@ -23,13 +23,19 @@ NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
 
 
-def chance_of_being_best(posterior: Posterior, number: int, rng: Generator) -> float:
-    """P(f(x) ≤ f(candidate) for all x)."""
+def chance_of_being_best(posterior: Posterior, number: int, rng: Generator, within: float = 0.0) -> float:
+    """P(f(x) ≤ f(candidate) + within for all x)."""
+    return chances_of_being_best(posterior, [number], rng, within)[0]
+
+
+def chances_of_being_best(posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0) -> list[float]:
+    """The same for several candidates, from the same draws; the first of them says who its rivals are."""
     mean, variance = posterior.over_candidates()
-    gap2 = variance + variance[number] - 2 * posterior.covariance_with(number)
+    leader = numbers[0]
+    gap2 = variance + variance[leader] - 2 * posterior.covariance_with(leader)
     gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
-    better = cast("Any", ndtr)((mean - mean[number]) / gap)
-    better[number] = 2.0  # the first of its own list
+    better = cast("Any", ndtr)((mean - within - mean[leader]) / gap)
+    better[numbers] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
     rivals: NDArray[np.int64] = np.argsort(-better, kind="stable")[: np.count_nonzero(better > UNLIKELY)]
     likely, rest = (rivals, rivals[:0]) if len(rivals) <= RIVALS else (rivals[: RIVALS // 2], rivals[RIVALS // 2 :])
     spread = rest[np.linspace(0, len(rest) - 1, RIVALS // 2).astype(int)] if len(rest) else rest
@@ -37,15 +43,16 @@ def chance_of_being_best(posterior: Posterior, number: int, rng: Generator) -> f
     covariance = posterior.covariance(posterior.features[drawn])
     draws = mean[drawn] + np.matmul(rng.standard_normal((DRAWS, len(drawn))), square_root(covariance).T)
     equal = EQUAL * float(np.max(np.sqrt(variance[drawn]))) + np.finfo(np.float64).eps * float(np.max(np.abs(mean)))
-    wins: NDArray[np.bool_] = draws[:, :1] >= draws - equal
-    beats_likely = wins[:, : len(likely)].all(axis=1)
-    chance = np.count_nonzero(wins.all(axis=1)) / DRAWS
-    if not len(rest) or chance == 0:
-        return chance
-    share = (
-        chance * DRAWS / np.count_nonzero(beats_likely)
-    )  # of the draws that beat the likely ones, those that beat the spread
-    return chance * share ** ((len(rest) / len(spread) - 1) * _independence(covariance[len(likely) :, len(likely) :]))
+    independence = _independence(covariance[len(likely) :, len(likely) :]) if len(rest) else 0.0
+    power = (len(rest) / len(spread) - 1) * independence if len(rest) else 0.0
+    tops = np.max(draws[:, : len(likely)], axis=1), np.max(draws, axis=1)
+    return [_share(draws[:, place] + within + equal, *tops, power) for place in range(len(numbers))]
+
+
+def _share(own: Vector, likely: Vector, everyone: Vector, power: float) -> float:
+    """How often a candidate wins; of the draws that beat the likely ones, the share that beats the spread is scaled."""
+    beats_likely, wins = np.count_nonzero(own >= likely), np.count_nonzero(own >= everyone)
+    return wins / DRAWS * (wins / beats_likely) ** power if wins else 0.0
 
 
 def _independence(covariance: Matrix) -> float:

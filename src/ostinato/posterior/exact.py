@@ -86,7 +86,7 @@ class Posterior:
 
     # Conditioning
 
-    def condition(self, candidate: int, n: int, value: float) -> None:
+    def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
         gain = self.gain(candidate, n)
         z = self.unique.absorb(gain, value - self.prior_mean)
@@ -97,7 +97,7 @@ class Posterior:
         self._changed()
         self._repair()
 
-    def gain(self, candidate: int, n: int) -> Gain:
+    def gain(self, candidate: int, n: float) -> Gain:
         """What n measurements of a candidate would change."""
         return self.direction(candidate).gain(float(self.noise[candidate]) / n)
 
@@ -318,7 +318,7 @@ class ExactGhost:
         self._posterior = posterior
         self.unique = posterior.unique
 
-    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+    def add(self, candidate: int, n: float) -> tuple[Array, float]:
         if self.unique is self._posterior.unique:
             self.unique = self.unique.fork()
         direction = self._posterior.direction(candidate, self.unique)

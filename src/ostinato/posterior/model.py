@@ -37,7 +37,7 @@ class Model(Protocol):
     @property
     def log_det(self) -> float: ...
 
-    def condition(self, candidate: int, n: int, value: float) -> None:
+    def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
         ...
 

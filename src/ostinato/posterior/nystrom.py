@@ -60,7 +60,7 @@ class Nystrom:
 
     # Taking in
 
-    def condition(self, candidate: int, n: int, value: float) -> None:
+    def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value`; they are seen at the next `refresh`."""
         self._tally.add(candidate, Statistics(n, value))
         self._changed = True
@@ -201,7 +201,7 @@ class _Ghost:
         self._count = 0
         self._looked_up: dict[int, tuple[Vector, Vector, float]] = {}
 
-    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+    def add(self, candidate: int, n: float) -> tuple[Array, float]:
         k_x, p, variance = self._at(candidate)
         P = self._terms[: self._count]
         c = P @ k_x

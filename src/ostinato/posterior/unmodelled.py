@@ -35,7 +35,7 @@ class Unmodelled:
     def xp(self) -> Namespace:
         return namespace_of(self.means[0])
 
-    def condition(self, candidate: int, n: int, value: float) -> None:
+    def condition(self, candidate: int, n: float, value: float) -> None:
         """Learn nothing."""
 
     def rebuild(self, tally: Tally) -> None:
@@ -56,7 +56,7 @@ class Unmodelled:
     def ghost(self) -> Ghost:
         return self
 
-    def add(self, candidate: int, n: int) -> tuple[Array, float]:
+    def add(self, candidate: int, n: float) -> tuple[Array, float]:
         return np.zeros(0), self.variance(candidate)
 
     def variance(self, candidate: int) -> float:

@@ -4,7 +4,7 @@ from ostinato.problems.base import Problem, standardised
 from ostinato.problems.catalogue import Entry, catalogue, groups, load, names
 from ostinato.problems.cells import cells
 from ostinato.problems.nasbench import nas101, read_nasbench
-from ostinato.problems.noise import Gaussian, Multiplicative, Noise, Stored
+from ostinato.problems.noise import Gaussian, Multiplicative, Noise, Setups, Stored
 from ostinato.problems.synthetic import synthetic
 from ostinato.problems.tables import table
 
@@ -14,6 +14,7 @@ __all__ = [
     "Multiplicative",
     "Noise",
     "Problem",
+    "Setups",
     "Stored",
     "catalogue",
     "cells",

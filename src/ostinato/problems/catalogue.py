@@ -16,7 +16,7 @@ from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.problems.base import Problem
 from ostinato.problems.cells import CELLS, EDGES, INNER
 from ostinato.problems.nasbench import ABOUT, VARIABLE, nas101
-from ostinato.problems.synthetic import DIMENSION, RECIPES, SIDE, STD, synthetic
+from ostinato.problems.synthetic import DIMENSION, NOISES, RECIPES, SIDE, STD, UNEVEN, synthetic
 from ostinato.problems.tables import BENCHMARKS, name_of, size_of, table
 
 
@@ -42,7 +42,7 @@ def groups() -> dict[str, list[str]]:
     """The names by family."""
     return {
         "synthetic": list(RECIPES),
-        "coco": [f"{function}-coco" for function in RECIPES],
+        **{noise: [f"{function}-{noise}" for function in RECIPES] for noise in NOISES[1:]},
         **{family: [name_of(family, each) for each in source.sets] for family, source in BENCHMARKS.items()},
         "nas101": ["nas101"],
     }
@@ -71,8 +71,9 @@ def catalogue() -> list[Entry]:
 def _makers() -> dict[str, partial[Problem]]:
     makers: dict[str, partial[Problem]] = {"nas101": partial(nas101)}
     for function in RECIPES:
-        makers[function] = partial(synthetic, function=function, noise="gaussian")
-        makers[f"{function}-coco"] = partial(synthetic, function=function, noise="coco")
+        for noise in NOISES:
+            name = function if noise == "gaussian" else f"{function}-{noise}"
+            makers[name] = partial(synthetic, function=function, noise=noise)
     for family, source in BENCHMARKS.items():
         for each in source.sets:
             makers[name_of(family, each)] = partial(table, benchmark=family, dataset=each)
@@ -80,11 +81,17 @@ def _makers() -> dict[str, partial[Problem]]:
 
 
 def _synthetic_entries() -> list[Entry]:
-    size, gaussian = SIDE**DIMENSION, f"Gaussian, std {STD}"
-    plain = [Entry(name, "synthetic", size, DIMENSION, gaussian, recipe.about) for name, recipe in RECIPES.items()]
-    return plain + [
-        Entry(f"{name}-coco", "coco", size, DIMENSION, f"loss × exp({recipe.beta:g}·N(0, 1))", recipe.about)
-        for name, recipe in RECIPES.items()
+    laws = {
+        "synthetic": "Gaussian, std {std}",
+        "coco": "loss × exp({beta:g}·N(0, 1))",
+        "uneven": "Gaussian, std {low:g} to {high:g}",
+        "setups": "Gaussian, std {std}, partly the set-up's",
+    }
+    told = {"std": STD, "low": STD / UNEVEN, "high": STD * UNEVEN}
+    return [
+        Entry(name, group, SIDE**DIMENSION, DIMENSION, law.format(beta=recipe.beta, **told), recipe.about)
+        for group, law in laws.items()
+        for name, recipe in zip(groups()[group], RECIPES.values(), strict=True)
     ]
 
 

@@ -5,6 +5,9 @@ better.
 
 `Gaussian`: reward = truth + std · N(0, 1).
 
+`Setups`: repeats that are asked for together share the error of one set-up, reward = truth + e + std · N(0, 1), with
+one e = setup_std · N(0, 1) a call.
+
 `Multiplicative` is the Gaussian law of the noisy functions of COCO. A loss f ≥ 0 (0 at the optimum) is measured as
 
     y = f · exp(β N(0, 1)) + 1.01e-8    where f ≥ 1e-8, else y = f,
@@ -21,7 +24,7 @@ stored values is what a user of the table sees.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, expm1, sqrt
+from math import exp, expm1, hypot, sqrt
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -62,6 +65,25 @@ class Gaussian:
 
     def std(self, truth: Vector) -> Vector:
         return np.full(len(truth), self.level) if np.ndim(self.level) == 0 else np.asarray(self.level)
+
+
+@dataclass(frozen=True)
+class Setups:
+    """Normal noise, and an error of every set-up that all repeats made with it share."""
+
+    level: float
+    setup: float
+
+    def __post_init__(self) -> None:
+        not_negative("level", self.level)
+        not_negative("setup", self.setup)
+
+    def sample(self, index: int, truth: float, repeats: int, rng: Generator) -> Vector:
+        return truth + self.setup * rng.standard_normal() + self.level * rng.standard_normal(repeats)
+
+    def std(self, truth: Vector) -> Vector:
+        """Of one measurement with a set-up of its own."""
+        return np.full(len(truth), hypot(self.level, self.setup))
 
 
 @dataclass(frozen=True)

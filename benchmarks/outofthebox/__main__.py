@@ -1,0 +1,72 @@
+"""`python -m benchmarks.outofthebox run | report`: see the package's own words."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.outofthebox import __doc__ as about
+from benchmarks.outofthebox.problems import PROBLEMS, read_candidates
+from benchmarks.outofthebox.rivals import RIVALS
+from benchmarks.outofthebox.trial import Asker, Outcome, trial
+from ostinato.candidates import Candidates
+from ostinato.problems import Problem, load
+
+FOLDER = Path("results/outofthebox")
+LONG = ("random", "TPE")  # cheap enough for 2,000 measurements and 20 seeds
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback(help=about)
+def outofthebox() -> None: ...
+
+
+@app.command()
+def run(
+    only: Annotated[list[str] | None, typer.Option(help="Optimisers to run; all by default.")] = None,
+    problem: Annotated[list[str] | None, typer.Option(help="Problems to run on; all by default.")] = None,
+    first: Annotated[int, typer.Option(help="The first seed, to run several of these side by side.")] = 0,
+    folder: Path = FOLDER,
+) -> None:
+    """Run what is not finished yet. Every finished run is kept at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = only or list(RIVALS)
+    jobs = [
+        Outcome(problem=each, optimizer=name, seed=seed, horizon=2_000 if name in LONG else 200)
+        for seed in range(first, 20)
+        for each in problem or PROBLEMS
+        for name in names
+        if seed < 10 or name in LONG
+    ]
+    done = {key(outcome) for outcome in stored(folder)}
+    todo = [job for job in jobs if key(job) not in done]
+    loaded: dict[str, tuple[Problem, Candidates]] = {}
+    for job in track(todo, "Running", console=Console(stderr=True)):
+        if job.problem not in loaded:
+            it = load(job.problem)
+            loaded[job.problem] = it, read_candidates(it.candidates)
+        made, table = loaded[job.problem]
+        outcome = trial(made, asker(job, table), job)
+        with (folder / f"{job.optimizer}.jsonl").open("ab") as file:
+            file.write(msgspec.json.encode(outcome) + b"\n")
+
+
+def asker(job: Outcome, table: Candidates) -> Asker:
+    kind, repeats = RIVALS[job.optimizer]
+    return kind(table, job.seed, repeats)
+
+
+def stored(folder: Path = FOLDER) -> list[Outcome]:
+    lines = [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_bytes().splitlines()]
+    return [msgspec.json.decode(line, type=Outcome) for line in lines]
+
+
+def key(outcome: Outcome) -> tuple[str, str, int, int]:
+    return outcome.problem, outcome.optimizer, outcome.seed, outcome.horizon
+
+
+if __name__ == "__main__":
+    app()

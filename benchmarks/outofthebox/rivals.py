@@ -1,0 +1,212 @@
+"""The other optimisers, each as its documentation says it is used, with no setting but the seed.
+
+Each has `ask() -> (row, repeats)`, `tell(row, values)` and `recommend() -> row`. Those of Optuna recommend their best
+trial, as `study.best_trial` does; those with a model the visited row of the highest posterior mean; random search the
+visited row of the highest average.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from benchmarks.outofthebox.problems import grid_index, levels, unit_cube
+from ostinato.candidates import Candidates
+
+INITIAL = 5  # random candidates with which the Gaussian processes begin
+SCREENED = 200  # candidates of the highest upper bound, on which BoTorch's Monte Carlo acquisition is computed
+EACH_STEP_UP_TO, THEN_EVERY = 50, 5  # measurements at which scikit-learn's process is refitted
+
+
+class Random:
+    """Every measurement a random candidate."""
+
+    def __init__(self, table: Candidates, seed: int, repeats: int = 1) -> None:
+        self.table, self.repeats = table, repeats
+        self.rng = np.random.default_rng((seed, 1))
+        self.values: dict[int, list[float]] = {}
+
+    def ask(self) -> tuple[int, int]:
+        return int(self.rng.integers(len(self.table))), self.repeats
+
+    def tell(self, row: int, values: Any) -> None:
+        self.values.setdefault(row, []).extend(map(float, values))
+
+    def recommend(self) -> int:
+        return max(self.values, key=lambda row: np.mean(self.values[row]))
+
+
+class WithOptuna:
+    """An Optuna study over the columns: numbers as ordered levels, categories as categories."""
+
+    def __init__(self, table: Candidates, seed: int, repeats: int = 1) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        warnings.filterwarnings("ignore", module="optuna")
+        self.columns, self.rows, self.repeats = levels(table), grid_index(table), repeats
+        self.study = optuna.create_study(direction="maximize", sampler=self.sampler(optuna, seed))
+        self.trial: Any = None
+
+    def sampler(self, optuna: Any, seed: int) -> Any:
+        raise NotImplementedError
+
+    def ask(self) -> tuple[int, int]:
+        self.trial = self.study.ask()
+        digits: list[int] = []
+        for name, category, count in self.columns:
+            if category:
+                digits.append(self.trial.suggest_categorical(name, list(range(count))))
+            else:
+                digits.append(self.trial.suggest_int(name, 0, count - 1))
+        return self.rows[tuple(digits)], self.repeats
+
+    def tell(self, row: int, values: Any) -> None:
+        self.study.tell(self.trial, float(np.mean(values)))
+
+    def recommend(self) -> int:
+        best = self.study.best_trial.params
+        return self.rows[tuple(int(best[name]) for name, _, _ in self.columns)]
+
+
+class TPE(WithOptuna):
+    """Optuna's default sampler, the tree-structured Parzen estimator."""
+
+    def sampler(self, optuna: Any, seed: int) -> Any:
+        return optuna.samplers.TPESampler(seed=seed)
+
+
+class OptunaGP(WithOptuna):
+    """Optuna's Gaussian process."""
+
+    def sampler(self, optuna: Any, seed: int) -> Any:
+        return optuna.samplers.GPSampler(seed=seed)
+
+
+class Modelled(Random):
+    """A Gaussian process on every single measurement, as a row each."""
+
+    def __init__(self, table: Candidates, seed: int, repeats: int = 1) -> None:
+        super().__init__(table, seed, repeats)
+        self.X = unit_cube(table)
+        self.asked: list[int] = []
+        self.y: list[float] = []
+
+    def tell(self, row: int, values: Any) -> None:
+        super().tell(row, values)
+        self.asked += [row] * len(values)
+        self.y += map(float, values)
+
+    def ask(self) -> tuple[int, int]:
+        return super().ask() if len(self.y) < INITIAL else (self.chosen(), self.repeats)
+
+    def recommend(self) -> int:
+        if len(self.y) < INITIAL:
+            return super().recommend()
+        visited = np.unique(self.asked)
+        return int(visited[np.argmax(self.means(self.X[visited]))])
+
+    def chosen(self) -> int:
+        raise NotImplementedError
+
+    def means(self, X: Any) -> Any:
+        raise NotImplementedError
+
+
+class ScikitEI(Modelled):
+    """GP-EI as in many tutorials: scikit-learn's process, its marginal likelihood, expected improvement."""
+
+    model: Any = None
+
+    def fit(self) -> None:
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+        t = len(self.y)
+        kernel = ConstantKernel() * Matern(np.ones(self.X.shape[1]), nu=2.5) + WhiteKernel(0.1)
+        refit = self.model is None or t <= EACH_STEP_UP_TO or t % THEN_EVERY == 0
+        if self.model is not None:
+            kernel = self.model.kernel_
+        model = GaussianProcessRegressor(kernel, normalize_y=True, optimizer="fmin_l_bfgs_b" if refit else None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model = model.fit(self.X[self.asked], self.y)
+
+    def means(self, X: Any) -> Any:
+        if self.model is None or len(self.model.y_train_) < len(self.y):
+            self.fit()
+        return self.model.predict(X)
+
+    def chosen(self) -> int:
+        from scipy.stats import norm
+
+        self.fit()
+        top = np.max(self.means(self.X[np.unique(self.asked)]))
+        mean, total = self.model.predict(self.X, return_std=True)
+        noise = self.model.kernel_.k2.noise_level * self.model._y_train_std**2
+        std = np.sqrt(np.maximum(total**2 - noise, 1e-12))
+        z = (mean - top) / std
+        return int(np.argmax(std * (z * norm.cdf(z) + norm.pdf(z))))
+
+
+class BoTorch(Modelled):
+    """BoTorch's SingleTaskGP with its own priors, refitted at every step, and qLogNoisyExpectedImprovement."""
+
+    model: Any = None
+    fitted = 0
+
+    def fit(self) -> None:
+        import torch
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        torch.set_num_threads(1)
+        torch.manual_seed(len(self.y))
+        X = torch.tensor(self.X[self.asked], dtype=torch.float64)
+        y = torch.tensor(self.y, dtype=torch.float64)[:, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model = SingleTaskGP(X, y)
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
+        self.fitted = len(self.y)
+
+    def means(self, X: Any) -> Any:
+        return self.moments(X)[0]
+
+    def moments(self, X: Any) -> tuple[Any, Any]:
+        import torch
+
+        if self.fitted < len(self.y):
+            self.fit()
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parts = [self.model.posterior(torch.tensor(x)[:, None, :]) for x in np.array_split(X, -(-len(X) // 5_000))]
+            means = [part.mean.numpy().ravel() for part in parts]
+            return np.concatenate(means), np.concatenate([part.variance.numpy().ravel() for part in parts])
+
+    def chosen(self) -> int:
+        import torch
+        from botorch.acquisition.logei import qLogNoisyExpectedImprovement
+        from botorch.sampling import SobolQMCNormalSampler
+
+        mean, variance = self.moments(self.X)
+        screened = np.argsort(-(mean + 2 * np.sqrt(variance)))[:SCREENED]
+        baseline = torch.tensor(self.X[np.unique(self.asked)])
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sampler = SobolQMCNormalSampler(torch.Size([128]), seed=len(self.y))
+            score = qLogNoisyExpectedImprovement(self.model, baseline, sampler=sampler, prune_baseline=True)
+            values = torch.cat([score(part[:, None, :]) for part in torch.tensor(self.X[screened]).split(250)])
+        return int(screened[int(torch.argmax(values))])
+
+
+RIVALS: dict[str, tuple[type[Any], int]] = {
+    "random": (Random, 1),
+    "TPE": (TPE, 1),
+    "TPE, 3 repeats": (TPE, 3),
+    "Optuna GP": (OptunaGP, 1),
+    "Optuna GP, 3 repeats": (OptunaGP, 3),
+    "GP-EI (scikit-learn)": (ScikitEI, 1),
+    "BoTorch qLogNEI": (BoTorch, 1),
+}

@@ -1,0 +1,132 @@
+"""Answers to what users ask of the model: predictions, draws, the best candidates and how sure that is."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ostinato.arrays import Matrix, to_numpy
+from ostinato.candidates import Candidates
+from ostinato.checks import fraction, positive, whole
+from ostinato.diagnose import Diagnosis, diagnosis
+from ostinato.errors import InvalidSetting
+from ostinato.knowledge import Knowledge
+from ostinato.posterior.chance import chance_of_being_best, chances_of_being_best
+from ostinato.posterior.draws import square_root
+from ostinato.records import Best, Learned, Prediction
+
+JOINT = 5_000  # points whose covariance matrix is made
+DRAWS = 4_096  # of the joint posterior, for simultaneous intervals
+
+
+class Answers:
+    """Questions about what is known. They draw from randomness of their own, so that asking does not disturb a run."""
+
+    def __init__(
+        self,
+        table: Candidates,
+        sign: int,
+        knowledge: Knowledge,
+        priority: NDArray[np.int64],
+        rng: np.random.Generator,
+        learned: tuple[str, ...],
+    ) -> None:
+        self._table, self._sign, self._known, self._priority, self._rng = table, sign, knowledge, priority, rng
+        self._learned = learned
+        self._chances: dict[tuple[float, int, float], float] = {}
+
+    def predict(self, points: Any = None) -> Prediction:
+        if points is None:
+            mean, variance = (each[self._table.numbers] for each in self._known.posterior.over_candidates())
+        else:
+            mean, variance = self._known.posterior.predict(self._table.encode(points))
+        return Prediction(self._sign * mean, np.sqrt(variance))
+
+    def covariance(self, points: Any = None) -> Matrix:
+        return self._known.posterior.covariance(self._few(points))
+
+    def sample(self, size: int = 1, points: Any = None) -> Matrix:
+        whole("size", size)
+        if points is None and len(self._table) > JOINT:
+            draws = [np.concatenate([to_numpy(b) for b in self._known.draw(self._rng)]) for _ in range(size)]
+            return self._sign * np.stack(draws)[:, self._table.numbers]
+        features = self._few(points)
+        mean, _ = self._known.posterior.predict(features)
+        root = square_root(self._known.posterior.covariance(features))
+        return self._sign * (mean + self._rng.standard_normal((size, len(features))) @ root.T)
+
+    def leader(self) -> tuple[int, float, float]:
+        number, mean, std = self._known.leader(self._priority)
+        return self._table.index_of(number), self._sign * mean, std
+
+    def best(self, level: float = 0.95) -> Best:
+        number, mean, std = self._known.leader(self._priority)
+        half = float(ndtri(0.5 + fraction("level", level) / 2)) * std
+        return self._standing(number, mean, std, half, level, self._chance(number, 0.0))
+
+    def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
+        whole("k", k)
+        fraction("level", level)
+        self._known.check_measured()
+        numbers, means, variances = self._known.at_measured(self._known.posterior)
+        order = np.lexsort((self._priority[numbers], -means))[:k]
+        leading = [int(number) for number in numbers[order]]
+        stds = np.sqrt(variances[order])
+        width = _simultaneous(self._known.posterior.covariance(self._table.features[leading]), level, self._quietly())
+        chances = chances_of_being_best(self._known.posterior, leading, self._quietly())
+        rows = zip(leading, means[order].tolist(), stds.tolist(), chances, strict=True)
+        return [self._standing(number, mean, std, width * std, level, chance) for number, mean, std, chance in rows]
+
+    def chance_within(self, gap: float) -> float:
+        return self._chance(self._known.leader(self._priority)[0], positive("gap", gap))
+
+    def learned(self) -> Learned:
+        fits = getattr(self._known.learner, "fits", 0)
+        return self._known.prior.told(self._table.columns, self._sign, self._learned, fits)
+
+    def diagnose(self) -> Diagnosis:
+        self._known.check_measured()
+        known = self._known
+        return diagnosis(
+            known.posterior, known.tally, known.prior.setup, known.returns, self._table.indices, self.learned()
+        )
+
+    def _standing(self, number: int, mean: float, std: float, half: float, level: float, chance: float) -> Best:
+        index = self._table.index_of(number)
+        return Best(
+            index=index,
+            candidate=self._table[index],
+            mean=self._sign * mean,
+            std=std,
+            interval=(self._sign * mean - half, self._sign * mean + half),
+            level=level,
+            n=int(self._known.tally[number].n),
+            chance=chance,
+        )
+
+    def _chance(self, number: int, within: float) -> float:
+        """Computed once for what is known now."""
+        key = (self._known.tally.steps, number, within)
+        if key not in self._chances:
+            self._chances = {key: chance_of_being_best(self._known.posterior, number, self._quietly(), within)}
+        return self._chances[key]
+
+    def _quietly(self) -> np.random.Generator:
+        """Randomness that is the same whenever the same is known."""
+        return np.random.default_rng((int(self._priority[0]), int(self._known.tally.steps)))
+
+    def _few(self, points: Any) -> Matrix:
+        features = self._table.features[self._table.numbers] if points is None else self._table.encode(points)
+        if len(features) > JOINT:
+            raise InvalidSetting(
+                f"{len(features):,} points are too many for a joint covariance, above {JOINT:,}: give fewer points."
+            )
+        return features
+
+
+def _simultaneous(covariance: Matrix, level: float, rng: np.random.Generator) -> float:
+    """How many standard deviations make intervals that all hold at once with probability `level`."""
+    std = np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
+    draws = rng.standard_normal((DRAWS, len(std))) @ square_root(covariance).T / std
+    return max(float(np.quantile(np.max(np.abs(draws), axis=1), level)), float(ndtri(0.5 + level / 2)))

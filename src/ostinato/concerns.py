@@ -1,0 +1,58 @@
+"""Warnings, each at most once in a run, when measurements contradict what the user gave."""
+
+from collections.abc import Mapping
+from math import sqrt
+
+import numpy as np
+
+from ostinato.errors import SurprisingMeasurements, notify
+from ostinato.posterior import Model
+from ostinato.tally import Statistics
+
+SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
+NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
+
+
+class Concerns:
+    """What has been warned of, and how repeats scatter so far."""
+
+    def __init__(self, sign: int) -> None:
+        self._sign = sign
+        self._surprised = self._contradicted = False
+        self._scatter = np.zeros(2)  # degrees of freedom of the repeats, and their squares over the noise
+
+    def look(self, model: Model, told: Mapping[int, Statistics]) -> None:
+        """Warn where feedback contradicts kernel, prior mean or noise."""
+        for candidate, statistics in told.items():
+            self._warn_of_surprise(model, candidate, statistics)
+            self._warn_of_noise(float(model.noise[candidate]), statistics)
+
+    def _warn_of_surprise(self, model: Model, candidate: int, feedback: Statistics) -> None:
+        """When a measurement is far from anything that prior mean and kernel allow for."""
+        spread = sqrt(model.kappa2 + float(model.noise[candidate]) / feedback.n)
+        if abs(feedback.mean - model.prior_mean) > SURPRISE * spread and not self._surprised:
+            self._surprised = True
+            notify(
+                f"Measured {self._sign * feedback.mean:.4g} where {self._sign * model.prior_mean:.4g} "
+                f"± {spread:.2g} was "
+                "expected of any candidate: the others are then misjudged. Set mean= to what a "
+                "typical candidate gives, "
+                "the kernel's std= to how much values vary, and noise_std= to how much repeats do; "
+                "or give none of them, "
+                "and they are learned.",
+                SurprisingMeasurements,
+            )
+
+    def _warn_of_noise(self, noise: float, feedback: Statistics) -> None:
+        """When the repeats within batches differ by far more than the noise that was given."""
+        self._scatter = self._scatter + np.array([feedback.n - 1, feedback.squares / noise])
+        freedom, squares = self._scatter
+        if freedom >= ENOUGH and squares > NOISIER**2 * freedom and not self._contradicted:
+            self._contradicted = True
+            notify(
+                f"Repeats of one candidate differ {sqrt(squares / freedom):.3g} times as much as noise_std says, so "
+                "that intervals are far too narrow. Give their standard deviation as noise_std, or "
+                "leave it out, and it "
+                "is learned.",
+                SurprisingMeasurements,
+            )

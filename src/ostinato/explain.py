@@ -1,0 +1,72 @@
+"""Why this candidate, and why this many repeats: a batch's reason in a sentence, with its numbers."""
+
+from math import hypot
+from typing import Any
+
+import msgspec
+
+from ostinato.checks import counted
+from ostinato.errors import InvalidSetting
+from ostinato.records import Batch, Reason
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """Words first; `numbers` holds what they are made of."""
+
+    candidate: Any
+    why_this_candidate: str
+    why_this_many: str
+    numbers: Reason
+
+    def __str__(self) -> str:
+        return f"{self.why_this_candidate} {self.why_this_many}"
+
+
+def explanation(batch: Any) -> Explanation:
+    """The reason of a batch, in words."""
+    if not isinstance(batch, Batch) or batch.reason is None:
+        raise InvalidSetting(f"{batch!r} has no reason to explain: give a batch that ask() returned.")
+    return Explanation(batch.candidate, _candidate(batch, batch.reason), _repeats(batch, batch.reason), batch.reason)
+
+
+def _candidate(batch: Batch, reason: Reason) -> str:
+    if reason.first:
+        return (
+            f"{batch.candidate} was drawn at random, as one of the first few: without some measured, nothing is known."
+        )
+    text = f"{batch.candidate} is believed to give {reason.mean:.4g} ± {reason.std:.2g}"
+    if reason.measured:
+        text += f" after {counted(reason.measured, 'measurement')}"
+    if reason.leader is None:
+        return text + "; nothing else was measured yet."
+    if reason.rank == 0:
+        return text + ", the best there is, and it is worth knowing better."
+    other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
+    if reason.beta is not None:
+        return text + f", and may plausibly be as good as any ({reason.beta:.3g} standard deviations up); {other}."
+    return text + f"; {other}."
+
+
+def _repeats(batch: Batch, reason: Reason) -> str:
+    many = "once" if batch.repeats == 1 else f"{batch.repeats:,} times"
+    text = f"It is measured {many}"
+    if reason.first:
+        return text + "."
+    noise = f"one measurement carries ± {reason.noise_std:.2g}" + (
+        f" and its set-up ± {reason.setup_std:.2g}" if reason.setup_std else ""
+    )
+    if batch.capped:
+        return text + f" and not {batch.wanted:,} times, because of a cap."
+    if batch.truncated:
+        return text + f", as many as the limit leaves of {batch.wanted:,}."
+    if reason.C is None:
+        return text + f": {noise}."
+    if batch.repeats == 1:
+        plenty = hypot(reason.noise_std, reason.setup_std)
+        return (
+            text + f": {noise}, and with ± {reason.std:.2g} unknown even one measurement (± {plenty:.2g}) teaches much."
+        )
+    text += f": {noise}, so that fewer would teach little next to the ± {reason.std:.2g} that are unknown"
+    if reason.switch_cost and reason.staleness > reason.C:
+        return text + f", and going there costs as much as {reason.switch_cost:.3g} measurements."
+    return text + f", and more would leave the model behind by over {reason.C:g} (now {reason.staleness:.3g})."

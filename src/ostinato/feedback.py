@@ -1,0 +1,90 @@
+"""What was told of one candidate, read: values or statistics, measurements that failed, standard errors, outliers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.errors import InvalidFeedback
+from ostinato.tally import Statistics, as_values
+
+FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
+FEW = 3  # values below which their median says nothing, and what was expected takes its place
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """Statistics of what succeeded, how many failed, and the values themselves where they were told."""
+
+    statistics: Statistics
+    failed: int = 0
+    values: Vector | None = None
+
+    @property
+    def n(self) -> int:
+        """Measurements that succeeded."""
+        return int(self.statistics.n)
+
+    @property
+    def answered(self) -> int:
+        return self.n + self.failed
+
+    def turned(self, sign: int, limits: tuple[float, float, float] | None) -> Statistics:
+        """With the sign of values turned, and values that are far off brought near, where limits are given."""
+        if limits is None or self.values is None:
+            return self.statistics if sign > 0 else -self.statistics
+        return Statistics.of_values(limited(sign * self.values, *limits))
+
+
+def limited(values: Vector, expected: float, expected_std: float, noise_std: float) -> Vector:
+    """Values no further off than the noise explains: from their median, or where they are few, from what was expected.
+
+    A lone value may be a surprise that is true; it then moves what is expected, and is believed when it comes again.
+    """
+    if len(values) >= FEW:
+        middle, std = float(np.median(values)), noise_std
+    else:
+        middle, std = expected, expected_std
+    return np.clip(values, middle - FAR * std, middle + FAR * std)
+
+
+def read_feedback(values: Any, stderr: Any, n: int | None, mean: float | None, std: float | None) -> Feedback:
+    """The feedback for one candidate."""
+    if values is not None:
+        if n is not None or mean is not None or std is not None:
+            raise InvalidFeedback("Both values and statistics were given: give the values, or n=, mean= and std=.")
+        return _of_values(values, stderr)
+    if stderr is not None:
+        raise InvalidFeedback("stderr was given without values: give the values that it belongs to.")
+    if n is None or mean is None:
+        raise InvalidFeedback("No feedback was given: give the measured values, or n=, mean= and std=.")
+    return Feedback(Statistics.of_summary(n, mean, std))
+
+
+def read_many(candidates: list[int], values: Any, stderr: Any) -> dict[int, Feedback]:
+    """The feedback for each candidate, from one value for each place in the list."""
+    shape = np.shape(() if values is None else values)
+    if shape != (len(candidates),):
+        raise InvalidFeedback(f"{len(candidates)} candidates came with values of shape {shape}: give one for each.")
+    if stderr is not None:
+        raise InvalidFeedback("stderr goes with one candidate at a time: observe them one by one.")
+    y = as_values(values)
+    _of_values(y[~np.isnan(y)], None)  # every one that succeeded a finite number
+    merged: dict[int, Feedback] = {}
+    for candidate, value in zip(candidates, y, strict=True):
+        before = merged.get(candidate, Feedback(Statistics()))
+        new = Statistics() if np.isnan(value) else Statistics(1, float(value))
+        merged[candidate] = Feedback(before.statistics + new, before.failed + int(np.isnan(value)))
+    return merged
+
+
+def _of_values(values: Any, stderr: Any) -> Feedback:
+    y = as_values(values)
+    fine = ~np.isnan(y)
+    failed = int(len(y) - np.count_nonzero(fine))
+    if stderr is None:
+        return Feedback(Statistics.of_values(y[fine]) if fine.any() else Statistics(), failed, y[fine])
+    if failed and np.ndim(stderr) == 1 and len(stderr) == len(y):
+        stderr = np.asarray(stderr)[fine]
+    return Feedback(Statistics.of_weighted(y[fine], stderr) if fine.any() else Statistics(), failed)

@@ -1,0 +1,7 @@
+"""What the user did not say, learned: noise, kernel, prior mean, set-up error."""
+
+from ostinato.learning.learner import Learner, Wanted
+from ostinato.learning.prior import Prior
+from ostinato.learning.shrinking import Shrinking
+
+__all__ = ["Learner", "Prior", "Shrinking", "Wanted"]

@@ -1,0 +1,116 @@
+"""Hyper-parameters by penalised marginal likelihood: priors that keep them sane at 2 candidates as at 2,000.
+
+In units where outcomes have standard deviation 1 and every column the range 1:
+
+    log ℓ_j ~ N(log(√d/2), 1)      d columns: the more there are, the less each can matter alone
+    log s   ~ N(0, ½²)             the values' own spread says it nearly
+    log λ   ~ N(−3, 1.5²)          vague; repeats overrule it as soon as there are some
+    log τ²  ~ N(−3, 1.5²)          vague; returns overrule it
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from math import log
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from ostinato.arrays import Vector
+from ostinato.learning.likelihood import NO_SETUP, GivenKernel, LearnedKernel, Point, log_likelihood
+from ostinato.learning.sample import Sample
+
+MOST = 20  # evaluations of the likelihood in one fit
+LOWEST, HIGHEST = 1e-8, 1e3  # noise and set-ups, in units of the outcomes' variance
+SHORTEST, LONGEST = 1e-2, 1e3  # length-scales, in units of the columns' range
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Normal priors of the logarithms: middles and widths, in the order of `Point.vector`."""
+
+    middle: Vector
+    width: Vector
+
+    @classmethod
+    def of(cls, columns: int) -> "Priors":
+        scales = np.full(columns, log(0.5 * np.sqrt(columns)))
+        return cls(np.append(scales, [0.0, -3.0, -3.0]), np.append(np.ones(columns), [0.5, 1.5, 1.5]))
+
+    @property
+    def start(self) -> Point:
+        return Point.of(self.middle)
+
+    def log_density(self, vector: Vector) -> tuple[float, Vector]:
+        z = (vector - self.middle) / self.width
+        return -0.5 * float(z @ z), -z / self.width
+
+
+class _Enough(Exception):
+    """The evaluations are spent."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit came to: the point, its penalised log-likelihood, and how many evaluations it took."""
+
+    point: Point
+    value: float
+    evaluations: int
+
+
+def fit(
+    kernel: LearnedKernel | GivenKernel,
+    sample: Sample,
+    priors: Priors,
+    start: Point,
+    free: NDArray[np.bool_],
+) -> Fit:
+    """The most plausible hyper-parameters, from `start`; only those that are `free` move."""
+    fixed = start.vector()
+    best: tuple[float, Vector] = (-np.inf, fixed)
+    evaluations = 0
+
+    def loss(moved: Vector) -> tuple[float, Vector]:
+        nonlocal best, evaluations
+        if evaluations == MOST:
+            raise _Enough
+        evaluations += 1
+        vector = fixed.copy()
+        vector[free] = moved
+        try:
+            value, slope = log_likelihood(kernel, sample, Point.of(vector))
+        except ArithmeticError:
+            return 1e10, np.zeros_like(moved)
+        penalty, pull = priors.log_density(np.where(np.isfinite(vector), vector, priors.middle))
+        value += penalty
+        if value > best[0]:
+            best = value, vector
+        return -value, -(slope + pull)[free]
+
+    if not free.any():
+        return Fit(start, best[0], 0)
+    with suppress(_Enough):
+        cast("Any", minimize)(
+            loss,
+            fixed[free],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=_bounds(len(fixed))[free],
+            options={"ftol": 1e-6, "gtol": 1e-3},
+        )
+    return Fit(Point.of(best[1]), best[0], evaluations)
+
+
+def _bounds(size: int) -> NDArray[np.float64]:
+    variance = (log(LOWEST), log(HIGHEST))
+    return np.array([(log(SHORTEST), log(LONGEST))] * (size - 3) + [(-3.0, 3.0), variance, variance])
+
+
+def free(columns: int, *, kernel: bool, noise: bool, setup: bool) -> NDArray[np.bool_]:
+    """Which of the hyper-parameters are learned."""
+    return np.array([kernel] * (columns + 1) + [noise, setup])
+
+
+__all__ = ["NO_SETUP", "Fit", "Priors", "fit", "free"]

@@ -1,0 +1,152 @@
+"""Learns what the user did not say: kernel, noise, prior mean and set-up error, from the tally alone.
+
+Refits come on a growing schedule, when candidates or measurements have grown by a factor. In between the prior is
+fixed, and the posterior goes on incrementally.
+"""
+
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+
+import numpy as np
+
+from ostinato.arrays import Matrix, Vector
+from ostinato.kernels import Column, Kernel
+from ostinato.learning.fit import NO_SETUP, Priors, fit, free
+from ostinato.learning.likelihood import GivenKernel, LearnedKernel, Point
+from ostinato.learning.noise import STRETCHES, relative_noise
+from ostinato.learning.prior import Prior
+from ostinato.learning.sample import Sample
+from ostinato.learning.scales import Scales
+from ostinato.tally import Tally
+
+GROWTH = 1.3  # of unique candidates or measurements, from one fit to the next
+CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcomes' spread
+FEW = 50  # unique candidates up to which a fit also starts from the priors
+BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless
+ENOUGH = 5  # unique candidates from which that can be told
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to learn: whatever is None here, and set-ups or differing noise where asked for."""
+
+    kernel: Kernel | None = None
+    noise: Vector | None = None
+    mean: float | None = None
+    setup: float | None = 0.0
+    varying: bool = False
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The names of what is to be learned."""
+        parts = (("kernel", self.kernel), ("mean", self.mean), ("noise_std", self.noise), ("setup_std", self.setup))
+        return tuple(name for name, given in parts if given is None)
+
+
+class Learner:
+    """The hyper-parameters so far, and when they are due again."""
+
+    def __init__(self, features: Matrix, columns: list[Column], wanted: Wanted) -> None:
+        self._features, self._wanted = features, wanted
+        self._scales = Scales(features, columns)
+        self._priors = Priors.of(len(columns))
+        self._point: Point | None = None
+        self._at = (0, 0.0)
+        self.evaluations = 0
+        self.fits = 0
+
+    def due(self, tally: Tally) -> bool:
+        unique, steps = self._at
+        return len(tally) >= GROWTH * unique or tally.steps >= GROWTH * steps
+
+    def first(self) -> Prior:
+        """Before anything is measured: a kernel of the middle of the priors, so that first candidates spread out."""
+        return self._prior(self._priors.start, 0.0, 1.0, np.ones(len(self._features)), -inf)
+
+    def learn(self, tally: Tally) -> Prior:
+        """Fit to everything measured so far."""
+        wanted, candidates = self._wanted, [candidate for candidate, _ in tally]
+        means = np.array([statistics.mean for _, statistics in tally])
+        floor = self._floor(means)
+        relative = self._relative(tally)
+        sample = _sample(tally, candidates, relative if wanted.noise is None else wanted.noise, floor)
+        centre, spread = self._units(np.maximum(means, floor), sample)
+        X = self._features[candidates]
+        kernel = (
+            LearnedKernel(self._scales.features(X), 0.0 if wanted.mean is not None else CONSTANT**2)
+            if wanted.kernel is None
+            else GivenKernel(wanted.kernel(X, X) / spread**2, len(self._scales.columns))
+        )
+        learns = free(
+            len(self._scales.columns),
+            kernel=wanted.kernel is None,
+            noise=wanted.noise is None,
+            setup=wanted.setup is None,
+        )
+        scaled = sample.standardised(centre, spread)
+        starts = [self._start(spread, self._point)] if self._point is not None else []
+        if self._point is None or len(tally) <= FEW:
+            starts.append(self._start(spread, None))
+        fits = [fit(kernel, scaled, self._priors, start, learns) for start in starts]
+        best = max(fits, key=lambda each: each.value)
+        self.evaluations += sum(each.evaluations for each in fits)
+        self.fits += 1
+        self._point, self._at = best.point, (len(tally), tally.steps)
+        return self._prior(best.point, centre, spread, relative, floor)
+
+    def _start(self, spread: float, last: Point | None) -> Point:
+        """The last fit or the priors' middle, with what was given in its place."""
+        vector = (last or self._priors.start).vector()
+        setup = self._wanted.setup
+        if self._wanted.noise is not None:
+            vector[-2] = -2 * log(spread)
+        if setup is not None:
+            vector[-1] = log(setup / spread**2) if setup > 0 else NO_SETUP
+        return Point.of(vector)
+
+    def _floor(self, means: Vector) -> float:
+        """Below it outcomes are hopeless; only where the kernel is learned, which they would otherwise rule."""
+        if self._wanted.kernel is not None or len(means) < ENOUGH:
+            return -inf
+        middle, high = np.quantile(means, [0.5, 0.9])
+        return float(middle - BAD * (high - middle)) if high > middle else -inf
+
+    def _units(self, means: Vector, sample: Sample) -> tuple[float, float]:
+        """Where outcomes lie, and how far they spread."""
+        centre = float(np.mean(means)) if self._wanted.mean is None else self._wanted.mean
+        spread = float(np.std(means))
+        freedom, noise = sample.pooled()
+        if spread < 1e-6 * sqrt(noise) if freedom else spread == 0:
+            spread = sqrt(noise) if freedom and noise > 0 else 0.0
+        return centre, spread or abs(centre) or 1.0
+
+    def _relative(self, tally: Tally) -> Vector:
+        """λ(x)/λ at all candidates."""
+        if not self._wanted.varying:
+            return np.ones(len(self._features))
+        scales = np.exp((self._point or self._priors.start).lengthscales)
+        kernels = [self._scales.kernel(stretch * scales, 1.0, 0.0) for stretch in STRETCHES]
+        return relative_noise(kernels, tally, self._features)
+
+    def _prior(self, point: Point, centre: float, spread: float, relative: Vector, floor: float) -> Prior:
+        """Back to the user's units."""
+        wanted = self._wanted
+        kernel = wanted.kernel or self._scales.kernel(
+            np.exp(point.lengthscales), exp(point.std) * spread, 0.0 if wanted.mean is not None else CONSTANT * spread
+        )
+        noise = wanted.noise if wanted.noise is not None else exp(point.noise) * spread**2 * relative
+        setup = wanted.setup if wanted.setup is not None else exp(point.setup) * spread**2
+        return Prior(kernel, noise, centre, setup, floor)
+
+
+def _sample(tally: Tally, candidates: list[int], relative: Vector, floor: float) -> Sample:
+    """The groups of all candidates. Of those below the floor, only that they are: neither how far nor their scatter."""
+    rows: list[tuple[float, ...]] = []
+    for slot, candidate in enumerate(candidates):
+        r = float(relative[candidate])
+        if tally[candidate].mean < floor:
+            rows.append((slot, 1, floor, 0, r / tally[candidate].n, 0))
+            continue
+        rows += [(slot, g.n, g.mean, g.squares, 0.0 if g.known else r, g.known) for g in tally.groups(candidate)]
+    slot, n, mean, squares, r, known = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
+    return Sample(slot.astype(np.int64), n, mean, squares, r, known)

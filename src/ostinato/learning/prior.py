@@ -1,0 +1,73 @@
+"""What a model must know besides the measurements, and what the measurements then are worth to it."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.kernels import Column, Constant, Kernel, Stationary, Sum
+from ostinato.records import Learned
+from ostinato.tally import Statistics, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Kernel, noise λ(x) of every candidate, prior mean, variance τ² of set-ups; and a floor for hopeless outcomes.
+
+    Outcomes below the floor count as the floor: how bad the bad ones are should not rule what is believed of good ones.
+    """
+
+    kernel: Kernel
+    noise: Vector
+    mean: float = 0.0
+    setup: float = 0.0
+    floor: float = -inf
+
+    def evidence(self, tally: Tally) -> Tally:
+        """Each candidate as one measurement, of a mean and of a number of repeats that may be a fraction."""
+        if self.floor == -inf and tally.plain and self.setup == 0:
+            return tally
+        worth = Tally()
+        for candidate, _ in tally:
+            worth.add(candidate, self._merged(tally, candidate))
+        return worth
+
+    def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
+        """What new feedback adds to the evidence; None where that is no mere addition, and all is to be built anew."""
+        known = candidate in tally
+        if known and (tally[candidate].mean < self.floor or feedback.mean < self.floor):
+            return None
+        if self.setup > 0 and tally.has(candidate, setup):
+            return None
+        return Statistics(self.worth(candidate, feedback), max(feedback.mean, self.floor))
+
+    def worth(self, candidate: int, group: Statistics) -> float:
+        """How many independent measurements a group counts for: λ/v, with v = τ² + λ/n the variance of its mean."""
+        noise = float(self.noise[candidate])
+        if self.setup == 0 and not group.known:
+            return group.n
+        return noise / (self.setup + (group.known or noise / group.n))
+
+    def told(self, columns: Sequence[Column], sign: int, what: tuple[str, ...], fits: int) -> Learned:
+        """In words for the user."""
+        kernel: Any = self.kernel.first if isinstance(self.kernel, Sum) else self.kernel
+        known = isinstance(kernel, Stationary) and (kernel is self.kernel or isinstance(self.kernel.second, Constant))  # type: ignore[attr-defined]
+        names = [column.name for column in columns]
+        return Learned(
+            mean=sign * self.mean,
+            std=kernel.std if known else None,
+            lengthscales=dict(zip(names, kernel.scale_of_each(len(names)), strict=True)) if known else None,
+            noise_std=(sqrt(float(np.min(self.noise))), sqrt(float(np.max(self.noise)))),
+            setup_std=sqrt(self.setup),
+            what=what,
+            fits=fits,
+        )
+
+    def _merged(self, tally: Tally, candidate: int) -> Statistics:
+        total = Statistics()
+        for group in tally.groups(candidate):
+            total += Statistics(self.worth(candidate, group), group.mean)
+        return Statistics(total.n, max(total.mean, self.floor))

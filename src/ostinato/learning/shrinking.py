@@ -1,0 +1,38 @@
+"""A length-scale that shrinks as measurements come, as an adaptive policy says (`policies/adaptive.py`)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ostinato.errors import InvalidSetting
+from ostinato.kernels import Kernel, Stationary
+from ostinato.learning.prior import Prior
+from ostinato.tally import Tally
+
+
+class Shrinking:
+    """The prior that was given, with its kernel's length-scales over g(t)."""
+
+    def __init__(self, prior: Prior, shrinkage: Callable[[int], float]) -> None:
+        self._prior, self._shrinkage = prior, shrinkage
+        self._now = 1.0
+        shrunk(prior.kernel, 2.0)
+
+    def due(self, tally: Tally) -> bool:
+        return self._shrinkage(int(tally.steps)) > self._now
+
+    def first(self) -> Prior:
+        return self._prior
+
+    def learn(self, tally: Tally) -> Prior:
+        self._now = self._shrinkage(int(tally.steps))
+        return replace(self._prior, kernel=shrunk(self._prior.kernel, self._now))
+
+
+def shrunk(kernel: Kernel, g: float) -> Kernel:
+    """The same kernel with length-scales g times shorter."""
+    if not isinstance(kernel, Stationary):
+        raise InvalidSetting(
+            f"AdaptiveUCB shrinks the length-scale of a stationary kernel, and {kernel!r} is none: give RBF(…) or "
+            "Matern52(…)."
+        )
+    return replace(kernel, lengthscale=tuple(scale / g for scale in kernel.scales))

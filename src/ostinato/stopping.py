@@ -1,0 +1,117 @@
+"""When to stop before the budget is spent: rules that a user can name.
+
+optimize(…, stop=Width(0.5))                           the recommended candidate's interval is no wider than 0.5
+optimize(…, stop=Within(0.1, chance=0.95))             with 95% probability no candidate is better by more than 0.1
+optimize(…, stop=NoImprovement(500))                   500 measurements brought no better recommendation
+optimize(…, stop=Spent(2_000))                         switches and measurements have cost 2,000
+optimize(…, stop=[Width(0.5), Spent(2_000)])           whichever comes first; so does any function of an Optimizer
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from scipy.special import ndtri
+
+from ostinato.checks import fraction, positive, whole
+from ostinato.errors import InvalidSetting
+from ostinato.optimizer import Optimizer
+
+Rule: TypeAlias = Callable[[Optimizer], bool]
+AGAIN = 1.05  # growth of measurements after which a costly question is asked again
+
+
+@dataclass(frozen=True)
+class Width:
+    """The interval of the recommended candidate is no wider than `width`."""
+
+    width: float
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        positive("width", self.width)
+        fraction("level", self.level)
+
+    def watch(self) -> Rule:
+        return self._holds
+
+    def _holds(self, optimizer: Optimizer) -> bool:
+        _, _, std = optimizer.leader()
+        return 2 * float(ndtri(0.5 + self.level / 2)) * std <= self.width
+
+
+@dataclass(frozen=True)
+class Within:
+    """With probability `chance` no candidate is better than the recommended one by more than `gap`."""
+
+    gap: float
+    chance: float = 0.95
+
+    def __post_init__(self) -> None:
+        positive("gap", self.gap)
+        fraction("chance", self.chance)
+
+    def watch(self) -> Rule:
+        asked = 0
+
+        def holds(optimizer: Optimizer) -> bool:
+            nonlocal asked
+            if optimizer.steps < AGAIN * asked:
+                return False
+            asked = optimizer.steps
+            return optimizer.chance_within(self.gap) >= self.chance
+
+        return holds
+
+
+@dataclass(frozen=True)
+class NoImprovement:
+    """So many measurements brought no recommendation that is better by more than its own uncertainty."""
+
+    measurements: int
+
+    def __post_init__(self) -> None:
+        whole("measurements", self.measurements)
+
+    def watch(self) -> Rule:
+        best, since = -float("inf"), 0
+
+        def holds(optimizer: Optimizer) -> bool:
+            nonlocal best, since
+            _, mean, std = optimizer.leader()
+            value = mean if optimizer.maximizes else -mean
+            if value > best + std:
+                best, since = value, optimizer.steps
+            return optimizer.steps - since >= self.measurements
+
+        return holds
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Switches and measurements together have cost so much."""
+
+    cost: float
+
+    def __post_init__(self) -> None:
+        positive("cost", self.cost)
+
+    def watch(self) -> Rule:
+        return lambda optimizer: optimizer.costs.total >= self.cost
+
+
+def watched(stop: Any) -> list[tuple[str, Rule]]:
+    """The rules that the user gave, made ready for one run, each by its name."""
+    several = isinstance(stop, (list, tuple))
+    given = cast("Sequence[Any]", () if stop is None else stop if several else (stop,))
+    for rule in given:
+        if isinstance(rule, type) or not (hasattr(rule, "watch") or callable(rule)):
+            raise InvalidSetting(
+                f"stop={rule!r} is no rule: give Width(…), Within(…), NoImprovement(…), Spent(…), or a function of an "
+                "Optimizer that returns whether to stop."
+            )
+    return [(_name(rule), rule.watch() if hasattr(rule, "watch") else rule) for rule in given]
+
+
+def _name(rule: Any) -> str:
+    return repr(rule) if hasattr(rule, "watch") else getattr(rule, "__name__", repr(rule))

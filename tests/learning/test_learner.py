@@ -1,0 +1,164 @@
+"""Nothing to tune: whatever the units, the noise and the columns, runs come out right."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ostinato
+from ostinato import Category, Float, MiniUCB, Optimizer, Space
+from ostinato.kernels import Column, Matern52
+from ostinato.learning import Learner, Wanted
+from ostinato.learning.learner import GROWTH
+from ostinato.tally import Statistics, Tally
+
+AXIS = np.linspace(0, 1, 15)
+GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
+TRUTH = np.exp(-8 * np.sum((GRID - [0.3, 0.7]) ** 2, axis=1)) + 0.3 * GRID[:, 0]
+
+
+def run(opt, truth, steps, *, noise=0.1, shift=0.0, stretch=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = []
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        rows.append((batch.index, batch.repeats))
+        opt.tell(batch, shift + stretch * (truth[batch.index] + noise * rng.standard_normal(batch.repeats)))
+    return rows
+
+
+def test_finds_the_best_of_an_unknown_function():
+    regrets = []
+    for seed in range(8):
+        result = ostinato.optimize(
+            lambda x, n, rng=np.random.default_rng(seed): np.exp(-8 * np.sum((x - [0.3, 0.7]) ** 2)) + 0.3 * x[0]
+            + 0.1 * rng.standard_normal(n),
+            GRID, budget=150, vectorized=True, seed=seed,
+        )  # fmt: skip
+        regrets.append(TRUTH.max() - TRUTH[result.best.index])
+    assert np.mean(regrets) < 0.05
+    assert result.switches < 75
+    assert "noise_std" in result.learned.what
+    assert not result.learned.guaranteed
+    assert "guarantee" in str(result)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    shift=st.floats(-1e4, 1e4),
+    stretch=st.floats(1e-3, 1e3),
+    scale=st.floats(1e-6, 1e6),
+    offset=st.floats(-100, 100),
+    seed=st.integers(0, 100),
+)
+def test_units_do_not_matter(shift, stretch, scale, offset, seed):
+    """Neither those of the measurements nor those of a column: the same candidates, the same repeats."""
+    plain = run(Optimizer(GRID, seed=seed), TRUTH, 60)
+    moved = GRID * [scale, 1.0] + [offset * scale, 0.0]
+    other = Optimizer(moved, seed=seed)
+    assert run(other, TRUTH, 60, shift=shift * stretch, stretch=stretch) == plain
+    assert other.learned.noise_std[0] / stretch == pytest.approx(0.1, rel=0.6)
+
+
+def test_minimising_is_maximising_the_negative():
+    up = run(Optimizer(GRID, seed=3), TRUTH, 80)
+    assert run(Optimizer(GRID, direction="minimize", seed=3), TRUTH, 80, stretch=-1.0) == up
+
+
+def test_noise_is_known_after_200_measurements():
+    estimates = []
+    for seed in range(40):
+        opt = Optimizer(GRID, seed=seed)
+        run(opt, TRUTH, 200, noise=0.2, seed=seed)
+        estimates.append(opt.learned.noise_std[0] / 0.2)
+    off = np.abs(np.array(estimates) - 1)
+    assert np.median(off) < 0.1
+    assert np.mean(off < 0.2) >= 0.95
+
+
+def test_categories_and_decades_need_no_preparation():
+    frame = pd.DataFrame(
+        [(lr, solvent, t) for lr in 10.0 ** np.arange(-6, 1) for solvent in ("a", "b", "c") for t in range(5)],
+        columns=["lr", "solvent", "t"],
+    )
+    truth = (-((np.log10(frame["lr"]) + 3) ** 2) / 4 + (frame["solvent"] == "b") - 0.1 * (frame["t"] - 2) ** 2).to_numpy()
+    found = []
+    for seed in range(6):
+        opt = Optimizer(frame, seed=seed)
+        run(opt, truth, 120, noise=0.3, seed=seed)
+        found.append(truth.max() - truth[opt.best().index])
+    assert np.mean(found) < 0.15
+    assert set(opt.learned.lengthscales) == {"lr", "solvent", "t"}
+    assert opt.learned.lengthscales["lr"] < 20  # decades
+    assert opt.predict([{"lr": 3e-4, "solvent": "b", "t": 2}]).mean[0] == pytest.approx(1.0, abs=0.7)
+
+
+def test_a_logarithmic_column_of_a_space():
+    space = Space(lr=Float(1e-5, 1e-1, count=5, log=True), kind=Category("x", "y"))
+    assert [c["lr"] for c in space.enumerate()][::2] == [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+    opt = Optimizer(space, kernel=Matern52(1.0), noise_std=0.1)  # kernels see decades
+    covariance = opt.covariance([{"lr": 1e-5, "kind": "x"}, {"lr": 1e-4, "kind": "x"}, {"lr": 1e-3, "kind": "x"}])
+    assert covariance[0, 1] == pytest.approx(covariance[1, 2]) == pytest.approx(Matern52(1.0)(np.zeros((1, 1)), np.ones((1, 1)))[0, 0])
+
+
+def test_hopeless_outcomes_do_not_rule_the_model():
+    """A tenth of the candidates diverges, to a million below the others: the good ones are told apart all the same."""
+    truth = np.where(np.arange(len(GRID)) % 10 == 3, -1e6, TRUTH)
+    opt = Optimizer(GRID, seed=0)
+    run(opt, truth, 200)
+    assert truth[opt.best().index] > TRUTH.max() - 0.15
+    assert opt.learned.std < 10
+
+
+def test_what_is_given_is_not_learned():
+    opt = Optimizer(GRID, kernel=Matern52(0.3), seed=0)
+    run(opt, TRUTH, 60)
+    assert opt.learned.what == ("noise_std",)
+    assert opt.learned.lengthscales == {0: 0.3, 1: 0.3}
+    assert opt.learned.noise_std[0] == pytest.approx(0.1, rel=0.4)
+    opt = Optimizer(GRID, noise_std=0.1, seed=0)
+    run(opt, TRUTH, 60)
+    assert opt.learned.what == ("kernel", "mean")
+    assert opt.learned.noise_std == pytest.approx((0.1, 0.1))
+    opt = Optimizer(GRID, noise_std=0.1, kernel=Matern52(0.3), policy=MiniUCB())
+    assert opt.learned.guaranteed
+    assert opt.certificate is not None
+    assert Optimizer(GRID).certificate is None
+
+
+def test_fits_come_on_a_growing_schedule():
+    learner = Learner(GRID, [Column(0), Column(1)], Wanted())
+    tally, fits = Tally(), []
+    for step in range(1, 2000):
+        tally.add(step % 50, Statistics(1, float(np.sin(step))))
+        if learner.due(tally):
+            learner.learn(tally)
+            fits.append(step)
+    assert len(fits) < 30
+    assert all(later >= GROWTH * sooner for sooner, later in zip(fits[20:], fits[21:], strict=False))
+    assert learner.evaluations <= 40 * len(fits)
+
+
+@pytest.mark.parametrize("values", [[5.0], [5.0, 5.0, 5.0], [0.0], [-1e-9, 1e-9]])
+def test_a_single_candidate_is_enough_to_answer(values):
+    opt = Optimizer(GRID, seed=0)
+    opt.observe(7, values)
+    assert opt.best().mean == pytest.approx(np.mean(values), abs=1e-6 + 0.05 * abs(values[0]))
+    assert np.isfinite(opt.predict().std).all()
+    assert opt.ask().repeats >= 1
+
+
+def test_values_that_never_differ_are_no_trouble():
+    opt = Optimizer(GRID, seed=0)
+    run(opt, np.full(len(GRID), 3.0), 80, noise=0.0)
+    assert opt.best().mean == pytest.approx(3.0)
+
+
+def test_one_candidate_and_one_column_of_one_value():
+    opt = Optimizer([[1.0, 2.0]], seed=0)
+    for _ in range(5):
+        opt.tell(opt.ask(limit=3), [1.0])
+        for batch in opt.in_flight:
+            opt.close(batch)
+    assert opt.best().index == 0
