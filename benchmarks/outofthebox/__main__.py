@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.outofthebox import __doc__ as about
+from benchmarks.outofthebox.ours import OURS, ours
 from benchmarks.outofthebox.problems import PROBLEMS, read_candidates
 from benchmarks.outofthebox.rivals import RIVALS
 from benchmarks.outofthebox.trial import Asker, Outcome, trial
@@ -16,7 +17,7 @@ from ostinato.candidates import Candidates
 from ostinato.problems import Problem, load
 
 FOLDER = Path("results/outofthebox")
-LONG = ("random", "TPE")  # cheap enough for 2,000 measurements and 20 seeds
+LONG = ("random", "TPE", "Ostinato find", "Ostinato earn")  # cheap enough for 2,000 measurements and 20 seeds
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -33,7 +34,7 @@ def run(
 ) -> None:
     """Run what is not finished yet. Every finished run is kept at once."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = only or list(RIVALS)
+    names = only or [*OURS, *RIVALS]
     jobs = [
         Outcome(problem=each, optimizer=name, seed=seed, horizon=2_000 if name in LONG else 200)
         for seed in range(first, 20)
@@ -49,12 +50,14 @@ def run(
             it = load(job.problem)
             loaded[job.problem] = it, read_candidates(it.candidates)
         made, table = loaded[job.problem]
-        outcome = trial(made, asker(job, table), job)
+        outcome = trial(made, asker(job, made, table), job)
         with (folder / f"{job.optimizer}.jsonl").open("ab") as file:
             file.write(msgspec.json.encode(outcome) + b"\n")
 
 
-def asker(job: Outcome, table: Candidates) -> Asker:
+def asker(job: Outcome, problem: Problem, table: Candidates) -> Asker:
+    if job.optimizer in OURS:
+        return ours(job.problem, job.optimizer, job.seed, job.horizon, problem)
     kind, repeats = RIVALS[job.optimizer]
     return kind(table, job.seed, repeats)
 

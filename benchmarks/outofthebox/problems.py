@@ -15,7 +15,6 @@ PROBLEMS = (
     "hpobench-australian",
     "hpobench-vehicle",
     "nas201-cifar10",
-    "nas201-imagenet",
 )
 TRAINING = (
     "hpobench-blood-transfusion",

@@ -15,6 +15,7 @@ from ostinato.candidates import Candidates
 
 INITIAL = 5  # random candidates with which the Gaussian processes begin
 SCREENED = 200  # candidates of the highest upper bound, on which BoTorch's Monte Carlo acquisition is computed
+ITERATIONS = 50  # at most, of one fit of BoTorch's process
 EACH_STEP_UP_TO, THEN_EVERY = 50, 5  # measurements at which scikit-learn's process is refitted
 
 
@@ -168,7 +169,8 @@ class BoTorch(Modelled):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.model = SingleTaskGP(X, y)
-            fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
+            mll = ExactMarginalLogLikelihood(self.model.likelihood, self.model)
+            fit_gpytorch_mll(mll, optimizer_kwargs={"options": {"maxiter": ITERATIONS}})
         self.fitted = len(self.y)
 
     def means(self, X: Any) -> Any:
@@ -181,7 +183,7 @@ class BoTorch(Modelled):
             self.fit()
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            parts = [self.model.posterior(torch.tensor(x)[:, None, :]) for x in np.array_split(X, -(-len(X) // 5_000))]
+            parts = [self.model.posterior(torch.tensor(x)) for x in np.array_split(X, -(-len(X) // 500))]
             means = [part.mean.numpy().ravel() for part in parts]
             return np.concatenate(means), np.concatenate([part.variance.numpy().ravel() for part in parts])
 

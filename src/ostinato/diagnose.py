@@ -134,6 +134,8 @@ def _noise(ratio: float, freedom: float, seen: float, held: float) -> Check:
     above = float(cast("Any", chdtrc)(freedom, ratio * freedom))
     chance = 2 * min(above, 1 - above)
     words = f"repeats scatter by {seen:.3g}, and the model holds {held:.3g} true"
+    if chance < DOUBT:
+        words += ": give the former as noise_std, or leave it out, and it is learned"
     return Check("noise", sqrt(ratio), chance, words)
 
 

@@ -211,8 +211,8 @@ class Optimizer:
         if slots is not None:
             places = min(whole("slots", slots), most or slots)
             return self._plan(places, places)
-        busy = sum(self._ledger.pending.values())
-        return self._plan(max(1, whole("workers", cast("int", workers)) - busy), most)
+        free = whole("workers", cast("int", workers)) - sum(self._ledger.pending.values())
+        return self._plan(min(max(1, free), most or max(1, free)), most)
 
     def _plan(self, least: int, most: int | None) -> Plan:
         """Batches until there are `least` measurements; each counts those before it as if they had come."""

@@ -14,7 +14,7 @@ from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.policies import MiniUCB, Policy, Proposal
 
 Goal: TypeAlias = Literal["find", "earn"]
-GOALS: dict[str, Policy] = {"find": MiniUCB(C=2.0, beta=2.5), "earn": MiniUCB(C=1.5, beta=2.0)}
+GOALS: dict[str, Policy] = {"find": MiniUCB(C=2.0, beta=2.5, cap_share=0.05), "earn": MiniUCB(C=1.5, beta=2.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 

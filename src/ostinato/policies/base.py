@@ -18,7 +18,7 @@ from ostinato.policies.stake import Stake
 from ostinato.posterior import Ahead
 
 TIE = 1e-9
-NEAR = 0.1  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
+NEAR = 0.25  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
 
 
 class Belief(msgspec.Struct, frozen=True, eq=False):

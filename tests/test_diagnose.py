@@ -1,0 +1,105 @@
+"""A verdict in words: what fits is said to fit, and what does not is named with its remedy."""
+
+import numpy as np
+import pytest
+
+from ostinato import Optimizer
+from ostinato.errors import NothingMeasured
+from ostinato.kernels import RBF
+
+X = np.linspace(0, 10, 60)[:, None]
+
+
+def measured(law, seed=0, candidates=25, visits=2, repeats=4, **settings):
+    """An optimiser that was told of some candidates, in two visits each; `law(x, rng, n)` gives the values of a visit."""
+    opt, rng = Optimizer(X, seed=seed, **settings), np.random.default_rng(seed)
+    rows = rng.choice(60, candidates, replace=False)
+    for _ in range(visits):
+        for row in rows:
+            opt.observe(int(row), law(X[row, 0], rng, repeats))
+    return opt
+
+
+def smooth(x, rng, n):
+    return np.sin(x) + 0.3 * rng.standard_normal(n)
+
+
+def failed(opt):
+    return {check.name for check in opt.diagnose().checks if not check.ok}
+
+
+def test_a_model_that_fits_is_said_to_fit():
+    fits = [measured(smooth, seed).diagnose() for seed in range(20)]
+    assert sum(diagnosis.fits for diagnosis in fits) >= 19
+    assert "fits these data" in next(d for d in fits if d.fits).verdict
+    assert np.median([d.noise_std for d in fits]) == pytest.approx(0.3, rel=0.05)
+    assert np.mean([d.noise_interval[0] < 0.3 < d.noise_interval[1] for d in fits]) >= 0.8
+    assert "the model:" in str(fits[0])
+    assert len(fits[0].residuals) == len(fits[0].rows) == 25
+
+
+@pytest.mark.parametrize(
+    ("settings", "law", "check", "remedy"),
+    [
+        ({"kernel": RBF(20.0), "noise_std": 0.3}, smooth, "left-out candidates", "length-scale may be too long"),
+        ({"kernel": RBF(1.5), "noise_std": 1.0}, smooth, "noise", "leave it out, and it is learned"),
+        ({"kernel": RBF(1.5), "noise_std": 0.2}, smooth, "noise", "holds 0.2 true"),
+        ({}, lambda x, rng, n: np.sin(x) + (0.05 + 0.2 * x) * rng.standard_normal(n), "equal noise", "varying"),
+        (
+            {},
+            lambda x, rng, n: np.sin(x) + 0.5 * rng.standard_normal() + 0.1 * rng.standard_normal(n),
+            "returns",
+            "setup_std='learn'",
+        ),
+    ],
+    ids=["too smooth", "noise too large", "noise too small", "unequal noise", "set-ups"],
+)
+def test_what_does_not_fit_is_named_with_its_remedy(settings, law, check, remedy):
+    for seed in range(5):
+        opt = measured(law, seed, **settings)
+        diagnosis = opt.diagnose()
+        assert check in failed(opt)
+        assert diagnosis.fits is False
+        assert diagnosis.verdict.startswith("The model does not fit these data: ")
+        assert remedy in str(diagnosis)
+
+
+def test_the_remedies_help():
+    uneven = lambda x, rng, n: np.sin(x) + (0.05 + 0.2 * x) * rng.standard_normal(n)  # noqa: E731
+    opt = measured(uneven, noise_std="varying")
+    assert "equal noise" not in failed(opt)
+    low, high = opt.learned.noise_std
+    assert low < 0.4
+    assert high > 1.2
+    setups = lambda x, rng, n: np.sin(x) + 0.5 * rng.standard_normal() + 0.1 * rng.standard_normal(n)  # noqa: E731
+    opt = measured(setups, setup_std="learn")
+    assert opt.diagnose().fits
+    assert opt.learned.setup_std == pytest.approx(0.5, rel=0.3)
+
+
+def test_left_out_residuals_are_those_of_leaving_out():
+    """Against a model that never saw the candidate."""
+    rng = np.random.default_rng(0)
+    y = {row: np.sin(X[row, 0]) + 0.3 * rng.standard_normal(3) for row in range(0, 60, 6)}
+    given = {"kernel": RBF(2.0), "noise_std": 0.3}
+    whole = Optimizer(X, **given)
+    for row, values in y.items():
+        whole.observe(row, values)
+    diagnosis = whole.diagnose()
+    for row, residual in zip(diagnosis.rows, diagnosis.residuals, strict=True):
+        without = Optimizer(X, **given)
+        for other, values in y.items():
+            if other != row:
+                without.observe(other, values)
+        prediction = without.predict()
+        expected = (y[row].mean() - prediction.mean[row]) / np.hypot(prediction.std[row], 0.3 / np.sqrt(3))
+        assert residual == pytest.approx(expected)
+
+
+def test_too_early_and_nothing():
+    opt = Optimizer(X, seed=0)
+    with pytest.raises(NothingMeasured):
+        opt.diagnose()
+    opt.observe(3, [1.0, 1.1])
+    assert opt.diagnose().fits is None
+    assert "Too early" in opt.diagnose().verdict

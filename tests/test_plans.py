@@ -1,0 +1,97 @@
+"""Plans for many workers: every place filled, spread out early, kept within C where that can be, and said where not."""
+
+import numpy as np
+import pytest
+
+from ostinato import MiniUCB, Optimizer
+from ostinato.errors import InvalidSetting
+from ostinato.kernels import RBF
+from ostinato.policies import GPBUCB, EpsilonGreedy, Uniform
+
+AXIS = np.linspace(0, 1, 12)
+GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
+TRUTH = np.exp(-8 * np.sum((GRID - [0.3, 0.7]) ** 2, axis=1))
+
+
+def tell(opt, plan, rng, noise=0.3):
+    for batch in plan:
+        opt.tell(batch, TRUTH[batch.index] + noise * rng.standard_normal(batch.repeats))
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(0.3), "noise_std": 0.3}], ids=["learned", "given"])
+def test_work_for_everybody_from_the_first_minute(settings):
+    opt, rng = Optimizer(GRID, seed=0, **settings), np.random.default_rng(0)
+    for _ in range(8):
+        plan = opt.ask(workers=16)
+        assert plan.repeats >= 16
+        assert len({batch.index for batch in plan}) == len(plan)  # one batch a candidate
+        tell(opt, plan, rng)
+    assert TRUTH[opt.best().index] > 0.8
+
+
+def test_what_is_in_flight_is_work_too():
+    opt = Optimizer(GRID, seed=0)
+    first = opt.ask(workers=16)
+    assert first.repeats == 16
+    opt.tell(first[0], [1.0])
+    assert opt.ask(workers=16).repeats == 1
+    assert opt.ask(workers=16).repeats == 1  # never nothing: who asks wants work
+
+
+@pytest.mark.parametrize("slots", [1, 7, 96])
+@pytest.mark.parametrize("policy", [None, MiniUCB(C=1.2), GPBUCB(), Uniform(), EpsilonGreedy()])
+def test_every_well_of_a_plate_is_filled(policy, slots):
+    opt, rng = Optimizer(GRID, seed=1, policy=policy), np.random.default_rng(0)
+    for _ in range(3):
+        plate = opt.ask(slots=slots)
+        assert plate.repeats == slots == sum(batch.repeats for batch in plate)
+        tell(opt, plate, rng)
+    assert opt.steps == 3 * slots
+
+
+def test_the_limit_ends_a_plan():
+    opt = Optimizer(GRID, seed=0)
+    assert opt.ask(limit=5, slots=96).repeats == 5
+    assert opt.ask(limit=3, workers=20).repeats == 3
+
+
+def test_the_ratio_is_that_of_the_standard_deviations():
+    opt, rng = Optimizer(GRID, kernel=RBF(0.3), noise_std=0.3, policy=MiniUCB(C=1.3), seed=0), np.random.default_rng(0)
+    for _ in range(6):
+        before = opt.predict().std
+        plan = opt.ask(slots=12)
+        tell(opt, plan, rng)
+        assert plan.ratio == pytest.approx(np.max(before / opt.predict().std), rel=1e-6)
+        assert plan.within == (plan.ratio <= 1.3 * (1 + 1e-9))
+        assert ("within C" in str(plan)) == plan.within
+    assert opt.ask(workers=1).within
+
+
+def test_early_plans_spread_out():
+    opt = Optimizer(GRID, kernel=RBF(0.3), noise_std=0.3, seed=0)
+    assert len(opt.ask(slots=20)) >= 15
+
+
+def test_one_or_the_other():
+    with pytest.raises(InvalidSetting, match="one of them"):
+        Optimizer(GRID).ask(workers=2, slots=3)
+    with pytest.raises(InvalidSetting, match="workers=0"):
+        Optimizer(GRID).ask(workers=0)
+
+
+def test_caps_hold_within_a_plan():
+    opt = Optimizer(GRID[:4], kernel=RBF(0.3), noise_std=0.3, policy=MiniUCB(cap_per_candidate=2))
+    plan = opt.ask(slots=20)
+    assert plan.repeats == 8
+    assert all(batch.repeats == 2 for batch in plan)
+
+
+def test_a_plan_is_walked_cheaply():
+    def cost(order):
+        pairs = zip(order, order[1:], strict=False)
+        return sum(100 * (a[0] != b[0]) + (a[1] != b[1]) for a, b in pairs)
+
+    opt = Optimizer(GRID, switch_cost={0: 100.0, 1: 1.0}, seed=0)
+    rows = [batch.candidate for batch in opt.ask(slots=24)]
+    rng = np.random.default_rng(0)
+    assert cost(rows) < 0.8 * np.mean([cost([rows[i] for i in rng.permutation(len(rows))]) for _ in range(20)])
