@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 VERDICTS = {True: "[green]ok", False: "[red]missed", None: ""}
-BENCHMARKS = ("peers", "floor", "growth", "memory", "baselines")
+BENCHMARKS = ("peers", "floor", "growth", "memory", "baselines", "learning", "workers")
 
 
 def main(names: list[str]) -> int:

@@ -1,5 +1,7 @@
 """Switching costs: how users give them, and what they change."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,7 +81,7 @@ def test_dear_switches_are_fewer_and_the_ledger_says_what_they_cost():
     dear, path = run(switch_cost=50)
     assert dear.switches < 0.7 * free.switches
     costs = dear.costs
-    assert costs.switches == dear.switches == sum(a != b for a, b in zip(path, path[1:], strict=False))
+    assert costs.switches == dear.switches == sum(a != b for a, b in itertools.pairwise(path))
     assert costs.switch_cost == 50 * dear.switches
     assert costs.measurement_cost == costs.measurements == 300
     assert costs.total == costs.switch_cost + 300
@@ -93,9 +95,7 @@ def test_a_column_that_is_hard_to_change_changes_less():
     """Near-ties are settled by what is cheap to reach: totals over seeds."""
 
     def changes(column, **settings):
-        return sum(
-            np.count_nonzero(np.diff(X[run(200, seed, **settings)[1], column])) for seed in range(6)
-        )
+        return sum(np.count_nonzero(np.diff(X[run(200, seed, **settings)[1], column])) for seed in range(6))
 
     assert changes(0, switch_cost={0: 5.0, 1: 0.01}) < 0.8 * changes(0, switch_cost={0: 0.01, 1: 5.0})
 

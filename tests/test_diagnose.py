@@ -11,7 +11,7 @@ X = np.linspace(0, 10, 60)[:, None]
 
 
 def measured(law, seed=0, candidates=25, visits=2, repeats=4, **settings):
-    """An optimiser that was told of some candidates, in two visits each; `law(x, rng, n)` gives the values of a visit."""
+    """An optimiser that was told of some candidates; `law(x, rng, n)` gives the values of a visit."""
     opt, rng = Optimizer(X, seed=seed, **settings), np.random.default_rng(seed)
     rows = rng.choice(60, candidates, replace=False)
     for _ in range(visits):

@@ -27,7 +27,7 @@ def test_the_first_ones_are_random_and_say_so():
 
 
 def test_numbers_are_those_the_choice_was_made_by():
-    opt, batch, why = after(100)
+    opt, batch, why = after(100, kernel=RBF(1.0), noise_std=0.5)
     prediction = opt.predict()
     assert why.numbers.mean == pytest.approx(prediction.mean[batch.index])
     assert why.numbers.std == pytest.approx(prediction.std[batch.index])
@@ -41,7 +41,7 @@ def test_numbers_are_those_the_choice_was_made_by():
     ("settings", "limit", "words"),
     [
         ({"policy": MiniUCB(C=3.0)}, None, "more would leave the model behind by over 3"),
-        ({"policy": MiniUCB(C=1.05)}, None, "even one measurement"),
+        ({"policy": MiniUCB(C=1.05)}, None, "even one teaches much"),
         ({"policy": MiniUCB(C=9.0, cap_per_batch=2)}, None, "because of a cap"),
         ({"policy": MiniUCB(C=9.0)}, 2, "as many as the limit leaves"),
         ({"policy": MiniUCB(C=1.05), "switch_cost": 100}, None, "costs as much as 100 measurements"),

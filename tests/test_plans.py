@@ -1,5 +1,7 @@
 """Plans for many workers: every place filled, spread out early, kept within C where that can be, and said where not."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -88,7 +90,7 @@ def test_caps_hold_within_a_plan():
 
 def test_a_plan_is_walked_cheaply():
     def cost(order):
-        pairs = zip(order, order[1:], strict=False)
+        pairs = itertools.pairwise(order)
         return sum(100 * (a[0] != b[0]) + (a[1] != b[1]) for a, b in pairs)
 
     opt = Optimizer(GRID, switch_cost={0: 100.0, 1: 1.0}, seed=0)

@@ -3,8 +3,9 @@
 import ostinato
 
 NAMES = [
-    *("Batch", "Best", "Category", "Certificate", "Float", "Integer", "MiniEI", "MiniTS", "MiniUCB", "Optimizer"),
-    *("Ordered", "Prediction", "Result", "Space", "confidence", "errors", "kernels", "optimize", "policies"),
+    *("AdaptiveUCB", "Batch", "Best", "Category", "Certificate", "Costs", "Float", "Integer", "Learned", "MiniEI"),
+    *("MiniTS", "MiniUCB", "Optimizer", "Ordered", "Plan", "Prediction", "Result", "Space", "confidence", "errors"),
+    *("kernels", "optimize", "policies", "stopping"),
 ]
 KERNELS = [
     *("RBF", "Column", "Constant", "Custom", "Hamming", "Kernel", "Linear", "Matern12", "Matern32", "Matern52", "On"),

@@ -38,7 +38,9 @@ def test_sure_that_nothing_is_better_by_much():
 def test_nothing_better_for_long():
     result = run(NoImprovement(150))
     assert 150 < result.steps < 3000
-    down = ostinato.optimize(lambda x: np.cos(x[0]), X, budget=500, stop=NoImprovement(60), direction="minimize", seed=0)
+    down = ostinato.optimize(
+        lambda x: np.cos(x[0]), X, budget=500, stop=NoImprovement(60), direction="minimize", seed=0
+    )
     assert 60 < down.steps < 500
     assert np.cos(X[down.best.index, 0]) < -0.9
 

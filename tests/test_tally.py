@@ -55,7 +55,7 @@ def test_a_tally_keeps_candidates_apart():
         ([[1.0, 2.0]], "shape"),
         ("3.5", "not numbers"),
         ([True, False], "not numbers"),
-        ([1.0, None], "not numbers"),
+        ([1.0, None], "NaN or None for"),
         ([1e308, -1e308], "too large"),
         (1e120, "too large"),
         ([[1.0], [2.0, 3.0]], "not numbers"),

@@ -1,6 +1,5 @@
 """Why this candidate, and why this many repeats: a batch's reason in a sentence, with its numbers."""
 
-from math import hypot
 from typing import Any
 
 import msgspec
@@ -62,10 +61,7 @@ def _repeats(batch: Batch, reason: Reason) -> str:
     if reason.C is None:
         return text + f": {noise}."
     if batch.repeats == 1:
-        plenty = hypot(reason.noise_std, reason.setup_std)
-        return (
-            text + f": {noise}, and with ± {reason.std:.2g} unknown even one measurement (± {plenty:.2g}) teaches much."
-        )
+        return text + f": {noise}, and next to the ± {reason.std:.2g} that are unknown even one teaches much."
     text += f": {noise}, so that fewer would teach little next to the ± {reason.std:.2g} that are unknown"
     if reason.switch_cost and reason.staleness > reason.C:
         return text + f", and going there costs as much as {reason.switch_cost:.3g} measurements."

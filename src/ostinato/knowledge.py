@@ -53,9 +53,7 @@ class Knowledge:
         """Feedback → model and tally: all of it, or, if anything stops that, none."""
         tally = self.tally.plus(feedback, setup)
         with self.whole():
-            if self.learner is not None and self.learner.due(tally):
-                self._relearn(self.learner, tally)
-            else:
+            if self.learner is None or not self.learner.due(tally) or not self._relearned(self.learner, tally):
                 self._condition(feedback, tally, setup)
         for candidate, statistics in feedback.items():
             self.returns = self.returns.after(self.tally[candidate], statistics)
@@ -72,13 +70,16 @@ class Knowledge:
             self.model = self.model.restarted(self.prior.evidence(self.tally))
             raise
 
-    def _relearn(self, learner: Learner | Shrinking, tally: Tally) -> None:
-        """New hyper-parameters, and a new model with all that was measured."""
+    def _relearned(self, learner: Learner | Shrinking, tally: Tally) -> bool:
+        """Whether there are new hyper-parameters, and so a new model with all that was measured."""
         prior = learner.learn(tally)
+        if prior is self.prior:
+            return False
         model = self._make(prior, self.model.xp)
         model.rebuild(prior.evidence(tally))
         self.prior, self.model = prior, model
         self.__dict__.pop("_prior_draw", None)
+        return True
 
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
@@ -92,12 +93,19 @@ class Knowledge:
 
     @property
     def posterior(self) -> Posterior:
-        """The exact posterior, which gives all answers: the policy's own model, or made from the tally when asked."""
-        if isinstance(self.model, Posterior):
+        """The exact posterior, which gives all answers: the policy's own model, or made from the tally when asked.
+
+        A policy may look away from how bad the bad candidates are; answers do not.
+        """
+        looks_away = self.prior.hides(self.tally)
+        if isinstance(self.model, Posterior) and not looks_away:
             return self.model
         if self._exact is None:
-            self._exact = Posterior.like(self.model)
-            self._exact.rebuild(self.prior.evidence(self.tally))
+            prior = self.prior
+            if looks_away and isinstance(self.learner, Learner):
+                prior = self.learner.for_answers(self.tally)
+            self._exact = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
+            self._exact.rebuild(prior.evidence(self.tally))
         return self._exact
 
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:

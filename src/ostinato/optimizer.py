@@ -119,6 +119,11 @@ class Optimizer:
     # What was done so far
 
     @property
+    def candidates(self) -> int:
+        """How many different candidates there are to choose from."""
+        return len(self._table)
+
+    @property
     def maximizes(self) -> bool:
         """Whether higher is better."""
         return self._sign > 0

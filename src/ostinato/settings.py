@@ -11,10 +11,10 @@ from ostinato.checks import finite, is_whole, positive, shown
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
-from ostinato.policies import MiniUCB, Policy, Proposal
+from ostinato.policies import MiniEI, MiniUCB, Policy, Proposal
 
 Goal: TypeAlias = Literal["find", "earn"]
-GOALS: dict[str, Policy] = {"find": MiniUCB(C=2.0, beta=2.5, cap_share=0.05), "earn": MiniUCB(C=1.5, beta=2.0)}
+GOALS: dict[str, Policy] = {"find": MiniUCB(C=1.3, beta=2.5), "earn": MiniEI(C=1.2)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 

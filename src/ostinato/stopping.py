@@ -5,6 +5,8 @@ optimize(…, stop=Within(0.1, chance=0.95))             with 95% probability no
 optimize(…, stop=NoImprovement(500))                   500 measurements brought no better recommendation
 optimize(…, stop=Spent(2_000))                         switches and measurements have cost 2,000
 optimize(…, stop=[Width(0.5), Spent(2_000)])           whichever comes first; so does any function of an Optimizer
+
+Where scales are learned, none of them holds before ten different candidates were measured: fewer say nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
 
 Rule: TypeAlias = Callable[[Optimizer], bool]
+ENOUGH = 10  # different candidates, where anything is learned, before any rule can hold
 AGAIN = 1.05  # growth of measurements after which a costly question is asked again
 
 
@@ -110,7 +113,17 @@ def watched(stop: Any) -> list[tuple[str, Rule]]:
                 f"stop={rule!r} is no rule: give Width(…), Within(…), NoImprovement(…), Spent(…), or a function of an "
                 "Optimizer that returns whether to stop."
             )
-    return [(_name(rule), rule.watch() if hasattr(rule, "watch") else rule) for rule in given]
+    return [(_name(rule), _patient(rule.watch()) if hasattr(rule, "watch") else rule) for rule in given]
+
+
+def _patient(rule: Rule) -> Rule:
+    """The same rule, once there is something to judge by: where scales are learned, a few candidates say nothing."""
+
+    def holds(optimizer: Optimizer) -> bool:
+        known = optimizer.learned.guaranteed or optimizer.unique >= min(ENOUGH, optimizer.candidates)
+        return known and rule(optimizer)
+
+    return holds
 
 
 def _name(rule: Any) -> str:

@@ -85,7 +85,9 @@ class Sum(Kernel):
     second: Kernel
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        return self.first(X, Y) + self.second(X, Y)
+        values = self.first(X, Y)
+        values += self.second.std**2 if isinstance(self.second, Constant) else self.second(X, Y)
+        return values
 
     def diag(self, X: Array) -> Array:
         return self.first.diag(X) + self.second.diag(X)

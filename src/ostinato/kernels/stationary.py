@@ -90,8 +90,14 @@ class Matern52(Stationary):
 
     def correlation(self, r2: Array) -> Array:
         xp = namespace_of(r2)
-        s = sqrt(5) * xp.sqrt(r2)
-        return (1 + s + s * s / 3) * xp.exp(-s)
+        r2 *= 5.0
+        s = xp.sqrt(r2)
+        r2 *= 1 / 3
+        r2 += s
+        r2 += 1.0
+        s *= -1.0
+        r2 *= xp.exp(s)
+        return r2
 
     def mixing(self, count: int, rng: Generator) -> Vector:
         return _student_scale(5.0, count, rng)

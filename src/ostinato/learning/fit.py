@@ -22,6 +22,7 @@ from ostinato.learning.likelihood import NO_SETUP, GivenKernel, LearnedKernel, P
 from ostinato.learning.sample import Sample
 
 MOST = 20  # evaluations of the likelihood in one fit
+TOLERANCE = 0.01  # of the log-likelihood gained so far (or of 1): a step that gains less ends a fit
 LOWEST, HIGHEST = 1e-8, 1e3  # noise and set-ups, in units of the outcomes' variance
 SHORTEST, LONGEST = 1e-2, 1e3  # length-scales, in units of the columns' range
 
@@ -53,10 +54,11 @@ class _Enough(Exception):
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit came to: the point, its penalised log-likelihood, and how many evaluations it took."""
+    """What a fit came to: the point, its penalised log-likelihood and that of the start, and how many evaluations."""
 
     point: Point
     value: float
+    first: float
     evaluations: int
 
 
@@ -70,10 +72,10 @@ def fit(
     """The most plausible hyper-parameters, from `start`; only those that are `free` move."""
     fixed = start.vector()
     best: tuple[float, Vector] = (-np.inf, fixed)
-    evaluations = 0
+    first, evaluations = -np.inf, 0
 
     def loss(moved: Vector) -> tuple[float, Vector]:
-        nonlocal best, evaluations
+        nonlocal best, first, evaluations
         if evaluations == MOST:
             raise _Enough
         evaluations += 1
@@ -85,12 +87,13 @@ def fit(
             return 1e10, np.zeros_like(moved)
         penalty, pull = priors.log_density(np.where(np.isfinite(vector), vector, priors.middle))
         value += penalty
+        first = value if evaluations == 1 else first
         if value > best[0]:
             best = value, vector
-        return -value, -(slope + pull)[free]
+        return first - value, -(slope + pull)[free]  # from 0 on, so that the tolerance is one of gains
 
     if not free.any():
-        return Fit(start, best[0], 0)
+        return Fit(start, 0.0, 0.0, 0)
     with suppress(_Enough):
         cast("Any", minimize)(
             loss,
@@ -98,9 +101,9 @@ def fit(
             jac=True,
             method="L-BFGS-B",
             bounds=_bounds(len(fixed))[free],
-            options={"ftol": 1e-6, "gtol": 1e-3},
+            options={"ftol": TOLERANCE, "gtol": 1e-2},
         )
-    return Fit(Point.of(best[1]), best[0], evaluations)
+    return Fit(Point.of(best[1]), best[0], first, evaluations)
 
 
 def _bounds(size: int) -> NDArray[np.float64]:

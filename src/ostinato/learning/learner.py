@@ -21,8 +21,11 @@ from ostinato.tally import Tally
 
 GROWTH = 1.3  # of unique candidates or measurements, from one fit to the next
 CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcomes' spread
-FEW = 50  # unique candidates up to which a fit also starts from the priors
-BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless
+FEW = 10  # unique candidates up to which a fit also starts from the priors
+BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless, for choosing
+ABSURD = 20.0  # the same, for answering
+WORTH = 0.1  # gain in log-likelihood from which new hyper-parameters are worth a new model
+NEARLY = 0.1  # of the spread: a floor that moves by less stays where it is
 ENOUGH = 5  # unique candidates from which that can be told
 
 
@@ -50,7 +53,8 @@ class Learner:
         self._features, self._wanted = features, wanted
         self._scales = Scales(features, columns)
         self._priors = Priors.of(len(columns))
-        self._point: Point | None = None
+        self._last: _Fitted | None = None
+        self._answers: _Fitted | None = None
         self._at = (0, 0.0)
         self.evaluations = 0
         self.fits = 0
@@ -64,10 +68,21 @@ class Learner:
         return self._prior(self._priors.start, 0.0, 1.0, np.ones(len(self._features)), -inf)
 
     def learn(self, tally: Tally) -> Prior:
-        """Fit to everything measured so far."""
+        """Fit to everything measured so far, for choosing what to measure next. The last prior, if it still does."""
+        self._last = self._fitted(tally, self._last, BAD)
+        self._at = (len(tally), tally.steps)
+        self.fits += 1
+        return self._last.prior
+
+    def for_answers(self, tally: Tally) -> Prior:
+        """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""
+        self._answers = self._fitted(tally, self._answers or self._last, ABSURD)
+        return self._answers.prior
+
+    def _fitted(self, tally: Tally, last: "_Fitted | None", bad: float) -> "_Fitted":
         wanted, candidates = self._wanted, [candidate for candidate, _ in tally]
         means = np.array([statistics.mean for _, statistics in tally])
-        floor = self._floor(means)
+        floor = self._floor(means, bad)
         relative = self._relative(tally)
         sample = _sample(tally, candidates, relative if wanted.noise is None else wanted.noise, floor)
         centre, spread = self._units(np.maximum(means, floor), sample)
@@ -84,19 +99,21 @@ class Learner:
             setup=wanted.setup is None,
         )
         scaled = sample.standardised(centre, spread)
-        starts = [self._start(spread, self._point)] if self._point is not None else []
-        if self._point is None or len(tally) <= FEW:
+        starts = [self._start(spread, last)] if last is not None else []
+        if last is None or len(tally) <= FEW:
             starts.append(self._start(spread, None))
         fits = [fit(kernel, scaled, self._priors, start, learns) for start in starts]
         best = max(fits, key=lambda each: each.value)
         self.evaluations += sum(each.evaluations for each in fits)
-        self.fits += 1
-        self._point, self._at = best.point, (len(tally), tally.steps)
-        return self._prior(best.point, centre, spread, relative, floor)
+        if last is not None and best.value < fits[0].first + WORTH and last.still(floor, spread) and not wanted.varying:
+            return last
+        return _Fitted(self._prior(best.point, centre, spread, relative, floor), best.point, spread)
 
-    def _start(self, spread: float, last: Point | None) -> Point:
-        """The last fit or the priors' middle, with what was given in its place."""
-        vector = (last or self._priors.start).vector()
+    def _start(self, spread: float, last: "_Fitted | None") -> Point:
+        """The last fit or the priors' middle, in units of the spread, with what was given in its place."""
+        vector = self._priors.start.vector() if last is None else last.point.vector()
+        if last is not None:
+            vector[-3:] += log(last.spread / spread) * np.array([1.0, 2.0, 2.0])
         setup = self._wanted.setup
         if self._wanted.noise is not None:
             vector[-2] = -2 * log(spread)
@@ -104,12 +121,12 @@ class Learner:
             vector[-1] = log(setup / spread**2) if setup > 0 else NO_SETUP
         return Point.of(vector)
 
-    def _floor(self, means: Vector) -> float:
+    def _floor(self, means: Vector, bad: float) -> float:
         """Below it outcomes are hopeless; only where the kernel is learned, which they would otherwise rule."""
         if self._wanted.kernel is not None or len(means) < ENOUGH:
             return -inf
         middle, high = np.quantile(means, [0.5, 0.9])
-        return float(middle - BAD * (high - middle)) if high > middle else -inf
+        return float(middle - bad * (high - middle)) if high > middle else -inf
 
     def _units(self, means: Vector, sample: Sample) -> tuple[float, float]:
         """Where outcomes lie, and how far they spread."""
@@ -124,7 +141,7 @@ class Learner:
         """λ(x)/λ at all candidates."""
         if not self._wanted.varying:
             return np.ones(len(self._features))
-        scales = np.exp((self._point or self._priors.start).lengthscales)
+        scales = np.exp((self._last.point if self._last else self._priors.start).lengthscales)
         kernels = [self._scales.kernel(stretch * scales, 1.0, 0.0) for stretch in STRETCHES]
         return relative_noise(kernels, tally, self._features)
 
@@ -137,6 +154,20 @@ class Learner:
         noise = wanted.noise if wanted.noise is not None else exp(point.noise) * spread**2 * relative
         setup = wanted.setup if wanted.setup is not None else exp(point.setup) * spread**2
         return Prior(kernel, noise, centre, setup, floor)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A prior, and the point that made it, in units of the spread."""
+
+    prior: Prior
+    point: Point
+    spread: float
+
+    def still(self, floor: float, spread: float) -> bool:
+        """Whether a new floor is about the same as this one's."""
+        old = self.prior.floor
+        return old == floor or abs(old - floor) < NEARLY * spread
 
 
 def _sample(tally: Tally, candidates: list[int], relative: Vector, floor: float) -> Sample:

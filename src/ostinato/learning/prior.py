@@ -35,6 +35,10 @@ class Prior:
             worth.add(candidate, self._merged(tally, candidate))
         return worth
 
+    def hides(self, tally: Tally) -> bool:
+        """Whether any outcome counts as the floor."""
+        return self.floor > -inf and any(statistics.mean < self.floor for _, statistics in tally)
+
     def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
         """What new feedback adds to the evidence; None where that is no mere addition, and all is to be built anew."""
         known = candidate in tally

@@ -10,9 +10,9 @@ nearly as well as the best.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from math import ceil, inf
+from math import inf
 
-from ostinato.checks import positive, whole
+from ostinato.checks import whole
 from ostinato.errors import NothingToAsk
 from ostinato.policies.base import Belief, Proposal, Scores, Settings
 from ostinato.policies.stake import MOST, Stake
@@ -23,21 +23,16 @@ class Pick(Settings, ABC):
     """Scoring rule and repeat rule left open.
 
     cap_per_batch, cap_per_candidate: the most repeats in one batch, and of one candidate in all.
-    cap_share: the most repeats in one batch, as a share of all measurements so far. Early on, when hardly anything is
-    known, long batches are a waste; and with 0.05 there are still only 14 batches while measurements double.
     """
 
     cap_per_batch: int | None = field(default=None, kw_only=True)
     cap_per_candidate: int | None = field(default=None, kw_only=True)
-    cap_share: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, cap in (("cap_per_batch", self.cap_per_batch), ("cap_per_candidate", self.cap_per_candidate)):
             if cap is not None:
                 whole(name, cap)
-        if self.cap_share is not None:
-            positive("cap_share", self.cap_share)
 
     @abstractmethod
     def score(self, belief: Belief) -> Scores:
@@ -53,9 +48,8 @@ class Pick(Settings, ABC):
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         candidate = self._candidate(belief)
-        stake = belief.stake(candidate)
-        wanted = self.repeats(stake)
-        allowed = min(wanted, self._allowance(candidate, stake, belief))
+        wanted = self.repeats(belief.stake(candidate))
+        allowed = min(wanted, self._allowance(candidate, belief))
         repeats = min(allowed, limit or allowed)
         return [Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)]
 
@@ -86,10 +80,8 @@ class Pick(Settings, ABC):
             raise NothingToAsk(f"Every candidate {why}{more}: raise cap_per_candidate, or stop here.")
         return scores
 
-    def _allowance(self, candidate: int, stake: Stake, belief: Belief) -> int:
-        most = self.cap_per_batch or MOST
-        if self.cap_share is not None:
-            most = min(most, max(1, ceil(self.cap_share * belief.progress.steps), stake.paying()))
-        if self.cap_per_candidate is not None:
-            most = min(most, self.cap_per_candidate - belief.counts().get(candidate, 0))
-        return most
+    def _allowance(self, candidate: int, belief: Belief) -> int:
+        per_batch = self.cap_per_batch or MOST
+        if self.cap_per_candidate is None:
+            return per_batch
+        return min(per_batch, self.cap_per_candidate - belief.counts().get(candidate, 0))

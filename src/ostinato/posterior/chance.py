@@ -28,10 +28,15 @@ def chance_of_being_best(posterior: Posterior, number: int, rng: Generator, with
     return chances_of_being_best(posterior, [number], rng, within)[0]
 
 
-def chances_of_being_best(posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0) -> list[float]:
-    """The same for several candidates, from the same draws; the first of them says who its rivals are."""
+def chances_of_being_best(
+    posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: float = 1.0
+) -> list[float]:
+    """The same for several candidates, from the same draws; the first of them says who its rivals are.
+
+    wider: a factor on all standard deviations.
+    """
     mean, variance = posterior.over_candidates()
-    leader = numbers[0]
+    mean, within, leader = mean / wider, within / wider, numbers[0]  # the same as wider deviations
     gap2 = variance + variance[leader] - 2 * posterior.covariance_with(leader)
     gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
     better = cast("Any", ndtr)((mean - within - mean[leader]) / gap)

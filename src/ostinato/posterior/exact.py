@@ -137,10 +137,17 @@ class Posterior:
         return fresh
 
     @classmethod
-    def like(cls, model: Model) -> "Posterior":
-        """The exact posterior of another model's settings, nothing measured."""
+    def like(
+        cls, model: Model, kernel: Kernel | None = None, noise: Vector | None = None, mean: float | None = None
+    ) -> "Posterior":
+        """The exact posterior of another model's settings, or of some others in their place; nothing measured."""
         return cls(
-            model.features, model.kernel, model.noise, mean=model.prior_mean, xp=model.xp, block_size=model.block_size
+            model.features,
+            model.kernel if kernel is None else kernel,
+            model.noise if noise is None else noise,
+            mean=model.prior_mean if mean is None else mean,
+            xp=model.xp,
+            block_size=model.block_size,
         )
 
     def refresh(self, rng: np.random.Generator) -> None:
