@@ -1,7 +1,8 @@
 """Writes the tables of docs/results.md from the results beside it: python docs/results.py
 
-Between <!-- table GROUP --> and <!-- end --> the page holds what docs/results/GROUP/summary.csv says, and between
-<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says.
+Between <!-- table GROUP --> and <!-- end --> the page holds what docs/results/GROUP/summary.csv says, between
+<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says, and between <!-- rivals N --> (or
+<!-- problems N -->) and <!-- end --> what docs/results/outofthebox says of N measurements.
 """
 
 import csv
@@ -15,9 +16,9 @@ PAGE = HERE / "results.md"
 def page() -> str:
     """The page with its tables made anew."""
     text = PAGE.read_text(encoding="utf-8")
-    makers = {"table": table, "ratios": ratios}
+    makers = {"table": table, "ratios": ratios, "rivals": rivals, "problems": problems}
     return re.sub(
-        r"<!-- (table|ratios) (\S+) -->.*?<!-- end -->",
+        r"<!-- (table|ratios|rivals|problems) (\S+) -->.*?<!-- end -->",
         lambda found: f"<!-- {found[1]} {found[2]} -->\n{makers[found[1]](found[2])}\n<!-- end -->",
         text,
         flags=re.DOTALL,
@@ -52,6 +53,49 @@ def ratios(group: str) -> str:
             cells = (f"{_times(row, name)}" for name in ("regret", "unique", "seconds"))
             lines.append(f"| {row['problem']} | {row['algorithm']} | {' | '.join(cells)} | {row['seeds']} |")
     return "\n".join(lines)
+
+
+def rivals(at: str) -> str:
+    """Every optimiser's means over the problems, and how it compares with ours."""
+    lines = [
+        "| optimiser | recommended | measured | switches | seconds | seeds | behind `find` on | behind `earn` on |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    rows = sorted(_read("outofthebox", f"overall_{at}.csv"), key=lambda row: float(row["recommended"]))
+    problems = len({row["problem"] for row in _read("outofthebox", f"by_problem_{at}.csv")})
+    for row in rows:
+        ours = row["optimizer"].startswith("Ostinato") and "oracle" not in row["optimizer"]
+        behind = ("", "") if ours else tuple(_behind(row, measure, problems) for measure in ("recommended", "regret"))
+        name = f"**{row['optimizer']}**" if ours else row["optimizer"]
+        lines.append(
+            f"| {name} | {float(row['recommended']):.1f} | {float(row['regret']):.1f} | {float(row['switches']):,.0f} "
+            f"| {float(row['seconds']):.2g} | {row['seeds']} | {behind[0]} | {behind[1]} |"
+        )
+    return "\n".join(lines)
+
+
+def _behind(row: dict[str, str], measure: str, problems: int) -> str:
+    """On how many problems, and by how much on average with its interval."""
+    gap, half = float(row[f"{measure}_gap"]), float(row[f"{measure}_gap_half"])
+    return f"{row[f'{measure}_ahead']} of {problems}, {gap:+.1f} ± {half:.1f}"
+
+
+def problems(at: str) -> str:
+    """Recommended and cumulative regret of every optimiser on every problem."""
+    rows = _read("outofthebox", f"by_problem_{at}.csv")
+    names = list(dict.fromkeys(row["optimizer"] for row in rows))
+    lines = ["| problem | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        own = {row["optimizer"]: row for row in rows if row["problem"] == problem}
+        cells = [_cell(own.get(name)) for name in names]
+        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(row: dict[str, str] | None) -> str:
+    if row is None:
+        return ""
+    return f"{float(row['recommended']):.1f} ± {float(row['recommended_half']):.1f} / {float(row['regret']):.0f}"
 
 
 def _times(row: dict[str, str], name: str) -> str:

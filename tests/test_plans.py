@@ -65,7 +65,7 @@ def test_the_ratio_is_that_of_the_standard_deviations():
         tell(opt, plan, rng)
         assert plan.ratio == pytest.approx(np.max(before / opt.predict().std), rel=1e-6)
         assert plan.within == (plan.ratio <= 1.3 * (1 + 1e-9))
-        assert ("within C" in str(plan)) == plan.within
+        assert ("within the C" in str(plan)) == plan.within
     assert opt.ask(workers=1).within
 
 

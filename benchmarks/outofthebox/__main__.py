@@ -11,6 +11,7 @@ from rich.progress import track
 from benchmarks.outofthebox import __doc__ as about
 from benchmarks.outofthebox.ours import OURS, ours
 from benchmarks.outofthebox.problems import PROBLEMS, read_candidates
+from benchmarks.outofthebox.report import write
 from benchmarks.outofthebox.rivals import RIVALS
 from benchmarks.outofthebox.trial import Asker, Outcome, trial
 from ostinato.candidates import Candidates
@@ -53,6 +54,12 @@ def run(
         outcome = trial(made, asker(job, made, table), job)
         with (folder / f"{job.optimizer}.jsonl").open("ab") as file:
             file.write(msgspec.json.encode(outcome) + b"\n")
+
+
+@app.command()
+def report(folder: Path = FOLDER, out: Path = Path("docs/results/outofthebox")) -> None:
+    """Tables and the figure, from the runs that are finished."""
+    write(stored(folder), out)
 
 
 def asker(job: Outcome, problem: Problem, table: Candidates) -> Asker:

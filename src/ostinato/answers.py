@@ -1,13 +1,12 @@
 """Answers to what users ask of the model: predictions, draws, the best candidates and how sure that is."""
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from ostinato.arrays import Matrix, to_numpy
+from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.candidates import Candidates
 from ostinato.checks import fraction, positive, whole
 from ostinato.diagnose import Diagnosis, diagnosis
@@ -41,46 +40,58 @@ class Answers:
 
     def predict(self, points: Any = None) -> Prediction:
         if points is None:
-            mean, variance = (each[self._table.numbers] for each in self._known.posterior.over_candidates())
-        else:
-            mean, variance = self._known.posterior.predict(self._table.encode(points))
-        return Prediction(self._sign * mean, self._wider * np.sqrt(variance))
+            mean, variance = self._known.posterior.over_candidates()
+            std = self._wider(variance, self._table.features) * np.sqrt(variance)
+            return Prediction(self._sign * mean[self._table.numbers], std[self._table.numbers])
+        features = self._table.encode(points)
+        mean, variance = self._known.posterior.predict(features)
+        return Prediction(self._sign * mean, self._wider(variance, features) * np.sqrt(variance))
 
     def covariance(self, points: Any = None) -> Matrix:
-        return self._wider**2 * self._known.posterior.covariance(self._few(points))
+        return self._covariance(self._few(points))
 
-    @property
-    def _wider(self) -> float:
+    def _covariance(self, features: Matrix) -> Matrix:
+        covariance = self._known.posterior.covariance(features)
+        wider = self._wider(np.diagonal(covariance), features)
+        return wider[:, None] * covariance * wider
+
+    def _wider(self, variance: Vector, features: Matrix) -> Vector:
         """By how much standard deviations are widened because what was learned is uncertain too; 1 where nothing was.
 
-        The spread of values is known from q candidates only, as in Student's t; with p hyper-parameters learned from
-        them, variances grow by about 1 + p/q. Without this, 90% intervals cover 84% of functions drawn from the model
-        (`python -m benchmarks learning`), and far less after the first few measurements.
+        Scales are known from t measurements only, as in Student's t. With p hyper-parameters learned from q candidates
+        variances grow by about p/q where a candidate is unknown, and not where it was measured often: in between by the
+        share of the prior's standard deviation that is left. Without this, 90% intervals cover 84% of functions drawn
+        from the model (`python -m benchmarks learning`), and far less after the first few measurements.
         """
-        if not self._learned:
-            return 1.0
+        if not self._learned or not len(self._known.tally):
+            return np.ones(len(variance))
         p = len(self._learned) + (len(self._table.columns) if "kernel" in self._learned else 0)
-        q = max(len(self._known.tally), 1)
-        return sqrt(1 + min(WIDEST, p / q)) * float(stdtrit(max(q - 1, 1), HIGH) / ndtri(HIGH))
+        q, t = len(self._known.tally), max(int(self._known.tally.steps) - 1, 1)
+        left = np.sqrt(np.clip(variance / self._known.posterior.kernel.diag(features), 0.0, 1.0))
+        return np.sqrt(1 + min(WIDEST, p / q) * left) * float(stdtrit(t, HIGH) / ndtri(HIGH))
 
     def sample(self, size: int = 1, points: Any = None) -> Matrix:
         whole("size", size)
         if points is None and len(self._table) > JOINT:
             draws = [np.concatenate([to_numpy(b) for b in self._known.draw(self._rng)]) for _ in range(size)]
-            mean, _ = self._known.posterior.over_candidates()
-            return self._sign * (mean + self._wider * (np.stack(draws) - mean))[:, self._table.numbers]
+            mean, variance = self._known.posterior.over_candidates()
+            wider = self._wider(variance, self._table.features)
+            return self._sign * (mean + wider * (np.stack(draws) - mean))[:, self._table.numbers]
         features = self._few(points)
         mean, _ = self._known.posterior.predict(features)
-        root = self._wider * square_root(self._known.posterior.covariance(features))
+        root = square_root(self._covariance(features))
         return self._sign * (mean + self._rng.standard_normal((size, len(features))) @ root.T)
 
     def leader(self) -> tuple[int, float, float]:
+        number, mean, std = self._leader()
+        return self._table.index_of(number), self._sign * mean, std
+
+    def _leader(self) -> tuple[int, float, float]:
         number, mean, std = self._known.leader(self._priority)
-        return self._table.index_of(number), self._sign * mean, self._wider * std
+        return number, mean, float(self._wider(np.array([std**2]), self._table.features[[number]])[0]) * std
 
     def best(self, level: float = 0.95) -> Best:
-        number, mean, std = self._known.leader(self._priority)
-        std *= self._wider
+        number, mean, std = self._leader()
         half = float(ndtri(0.5 + fraction("level", level) / 2)) * std
         return self._standing(number, mean, std, half, level, self._chance(number, 0.0))
 
@@ -91,9 +102,10 @@ class Answers:
         numbers, means, variances = self._known.at_measured(self._known.posterior)
         order = np.lexsort((self._priority[numbers], -means))[:k]
         leading = [int(number) for number in numbers[order]]
-        stds = self._wider * np.sqrt(variances[order])
-        width = _simultaneous(self._known.posterior.covariance(self._table.features[leading]), level, self._quietly())
-        chances = chances_of_being_best(self._known.posterior, leading, self._quietly(), wider=self._wider)
+        features = self._table.features[leading]
+        stds = self._wider(variances[order], features) * np.sqrt(variances[order])
+        width = _simultaneous(self._covariance(features), level, self._quietly())
+        chances = self._chances_of(leading, 0.0)
         rows = zip(leading, means[order].tolist(), stds.tolist(), chances, strict=True)
         return [self._standing(number, mean, std, width * std, level, chance) for number, mean, std, chance in rows]
 
@@ -128,9 +140,13 @@ class Answers:
         """Computed once for what is known now."""
         key = (self._known.tally.steps, number, within)
         if key not in self._chances:
-            chance = chances_of_being_best(self._known.posterior, [number], self._quietly(), within, self._wider)[0]
-            self._chances = {key: chance}
+            self._chances = {key: self._chances_of([number], within)[0]}
         return self._chances[key]
+
+    def _chances_of(self, numbers: list[int], within: float) -> list[float]:
+        _, variance = self._known.posterior.over_candidates()
+        wider = self._wider(variance, self._table.features)
+        return chances_of_being_best(self._known.posterior, numbers, self._quietly(), within, wider)
 
     def _quietly(self) -> np.random.Generator:
         """Randomness that is the same whenever the same is known."""

@@ -1,6 +1,6 @@
 """Checks of what users give, each with an error that names the value, the cause and the remedy."""
 
-from math import isfinite, nan
+from math import ceil, isfinite, log10, nan
 from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
@@ -56,6 +56,12 @@ def not_negative(name: str, value: Any) -> float:
     return result
 
 
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidSetting(f"{name}={value!r} is neither True nor False: give one of them.")
+    return value
+
+
 def fraction(name: str, value: Any) -> float:
     result = number(value)
     if not 0 < result < 1:
@@ -66,6 +72,15 @@ def fraction(name: str, value: Any) -> float:
 def counted(n: int, noun: str, nouns: str | None = None) -> str:
     """1 batch, 2,000 batches."""
     return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
+
+
+def rounded(value: float, scale: float) -> str:
+    """`value` with digits down to a tenth of `scale`, such as the half-width of its interval; four at the least."""
+    if not (isfinite(value) and isfinite(scale)):
+        return f"{value:.4g}"
+    size = log10(abs(value)) if value else 0.0
+    least = log10(scale) if scale > 0 else size
+    return f"{value:.{min(max(4, ceil(size - least) + 1), 15)}g}"
 
 
 def shown(value: Any) -> str:

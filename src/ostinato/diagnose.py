@@ -7,14 +7,18 @@ import msgspec
 import numpy as np
 from scipy.special import chdtrc, chdtri, fdtrc
 
-from ostinato.arrays import Vector, to_numpy
+from ostinato.arrays import Matrix, Vector, to_numpy
+from ostinato.checks import counted
 from ostinato.learning.noise import Scatter
 from ostinato.posterior import Posterior
+from ostinato.records import Learned
 from ostinato.tally import Statistics, Tally
 
 FEW = 5  # unique candidates below which nothing can be said
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
+REPEATS = 4  # degrees of freedom of a candidate's repeats from which they say something of its own noise
+ROUNDING = 1e-12  # of the values: scatter that is no noise
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -44,7 +48,7 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     residuals: Vector
     noise_std: float | None
     noise_interval: tuple[float, float] | None
-    learned: Any
+    learned: Learned
 
     def __str__(self) -> str:
         lines = [self.verdict]
@@ -70,33 +74,34 @@ class Returns(msgspec.Struct, frozen=True):
 
 
 def diagnosis(
-    posterior: Posterior, tally: Tally, setup: float, returns: Returns, indices: Any, learned: Any
+    posterior: Posterior, tally: Tally, setup: float, returns: Returns, indices: Any, learned: Learned
 ) -> Diagnosis:
     """Ask the data."""
     factor = posterior.factor
-    M, alpha, l = np.diagonal(to_numpy(factor.M)), to_numpy(factor.alpha), to_numpy(factor.l)
+    M, alpha, l, m = (to_numpy(each) for each in (factor.M, factor.alpha, factor.l, factor.m))
     measured = np.flatnonzero(l > 0)
-    z: Vector = alpha[measured] / np.sqrt(M[measured])
+    z: Vector = alpha[measured] / np.sqrt(np.diagonal(M)[measured])
     rows = tuple(int(indices[candidate]) for candidate in posterior.measured[measured])
     scatter = Scatter(tally)
     freedom = float(np.sum(scatter.freedom))
-    noise = scatter.pooled if freedom else None
-    checks = [_residuals(z)]
+    rounding = (ROUNDING * max(abs(statistics.mean) for _, statistics in tally)) ** 2
+    noise = scatter.pooled if freedom and scatter.pooled > rounding else None
+    checks = [_residuals(z, float(m @ alpha))]
     if noise:
         noises = posterior.noise[scatter.candidates]
         model = float(np.sum(noises * scatter.freedom) / freedom)
-        checks.append(_noise(noise / model, freedom, sqrt(noise), sqrt(model)))
-        residual = float(np.sum((l * alpha)[measured] ** 2 / l[measured]))
-        checks.append(_lack_of_fit(residual * model / noise, float(np.sum((l * M)[measured])), freedom))
+        checks.append(_noise(noise / model, freedom, sqrt(noise), sqrt(model), given="noise_std" not in learned.what))
+        checks.append(_lack_of_fit(l[measured], M[np.ix_(measured, measured)], alpha[measured], noise / model, freedom))
         checks += _unequal(scatter, noises)
-        if returns.freedom and setup == 0:
-            checks.append(_returns(returns, noise, freedom))
-    far = measured[np.abs(z) > OUTLIER]
+        within = freedom - returns.freedom
+        if returns.freedom and within >= FEW and setup == 0 and not tally.has_errors:
+            checks.append(_returns(returns, (noise * freedom - returns.squares) / within, within))
+    far = int(np.count_nonzero(np.abs(z) > OUTLIER))
     fits = None if len(measured) < FEW else all(check.ok for check in checks)
     return Diagnosis(
-        verdict=_verdict(fits, checks, len(measured), len(far)),
+        verdict=_verdict(fits, checks, len(measured), far),
         fits=fits,
-        checks=tuple(checks),
+        checks=tuple(checks) if fits is not None else (),
         rows=rows,
         residuals=z,
         noise_std=sqrt(noise) if noise is not None else None,
@@ -107,71 +112,75 @@ def diagnosis(
 
 def _verdict(fits: bool | None, checks: list[Check], unique: int, far: int) -> str:
     if fits is None:
-        return f"Too early to say: {unique} different candidates were measured, and {FEW} are needed."
+        return f"Too early to say: {counted(unique, 'different candidate')} measured, and {FEW} are needed."
     if fits:
         return "The model fits these data."
     causes = "; ".join(check.words for check in checks if not check.ok)
-    outliers = (
-        f" ({far} of {unique} averages are {OUTLIER:g} standard deviations off: for outliers, robust=True)"
-        if far
-        else ""
-    )
-    return f"The model does not fit these data: {causes}{outliers}."
+    single = f" ({far} of {unique} averages are more than {OUTLIER:g} standard deviations off)" if far else ""
+    return f"The model does not fit these data: {causes}{single}."
 
 
-def _residuals(z: Vector) -> Check:
-    """Each average against what the others say of it: squares of standard normal variables."""
+def _residuals(z: Vector, square: float) -> Check:
+    """Each average against what the others say of it. Together, mᵀMm is a χ² variable of q degrees."""
     spread = sqrt(float(np.mean(z**2)))
-    chance = float(cast("Any", chdtrc)(len(z), float(np.sum(z**2))))
+    chance = float(cast("Any", chdtrc)(len(z), square))
     words = f"averages lie {spread:.2f} times as far as expected from what the other candidates say of them" + (
-        "" if chance >= DOUBT else ": values jump more than the kernel allows for, its length-scale may be too long"
+        ""
+        if chance >= DOUBT
+        else ": values differ more than prior mean and kernel allow for (a length-scale that is too long, a mean that "
+        "is off, or single outliers, for which there is robust=True)"
     )
     return Check("left-out candidates", spread, chance, words)
 
 
-def _noise(ratio: float, freedom: float, seen: float, held: float) -> Check:
+def _noise(ratio: float, freedom: float, seen: float, held: float, *, given: bool) -> Check:
     """Repeats against the noise that the model holds true; too much and too little both count."""
     above = float(cast("Any", chdtrc)(freedom, ratio * freedom))
     chance = 2 * min(above, 1 - above)
     words = f"repeats scatter by {seen:.3g}, and the model holds {held:.3g} true"
-    if chance < DOUBT:
+    if chance < DOUBT and given:
         words += ": give the former as noise_std, or leave it out, and it is learned"
     return Check("noise", sqrt(ratio), chance, words)
 
 
-def _lack_of_fit(residual: float, freedom: float, pure: float) -> Check:
-    """What the fitted curve leaves of the averages, over the pure error of repeats."""
-    ratio = residual / freedom if freedom > 0 else 1.0
-    chance = float(cast("Any", fdtrc)(freedom, pure, ratio)) if freedom > 0 else 1.0
-    words = f"averages differ from the fitted curve by {sqrt(ratio):.2f} times what repeats explain"
-    return Check("lack of fit", ratio, chance, words)
+def _lack_of_fit(l: Vector, M: Matrix, alpha: Vector, ratio: float, pure: float) -> Check:
+    """What the fitted curve leaves of the averages, over the pure error of repeats.
+
+    The residuals over their noise have covariance S = L½ M L½, so that their squares sum up weighted χ² variables; that
+    is compared with one χ² variable of the same mean and variance (Satterthwaite).
+    """
+    root = np.sqrt(l)
+    S = root[:, None] * M * root
+    trace, trace2 = float(np.trace(S)), float(np.sum(S * S))
+    freedom, scale = trace**2 / trace2, trace2 / trace
+    statistic = float(np.sum((root * alpha) ** 2)) / ratio / scale / freedom
+    chance = float(cast("Any", fdtrc)(freedom, pure, statistic))
+    words = f"averages differ from the fitted curve by {sqrt(statistic):.2f} times what repeats explain"
+    return Check("lack of fit", statistic, chance, words)
 
 
 def _unequal(scatter: Scatter, noises: Vector) -> list[Check]:
-    """Whether candidates differ in noise by more than the model says."""
-    if len(scatter.candidates) < 2:
+    """Whether candidates differ in noise by more than the model says; from those with enough repeats to tell."""
+    enough = scatter.freedom >= REPEATS
+    if np.count_nonzero(enough) < 2:
         return []
-    z = scatter.z - np.log(noises)
-    weights = 1 / scatter.errors
+    z, weights = (scatter.z - np.log(noises))[enough], 1 / scatter.errors[enough]
     off = z - np.average(z, weights=weights)
     chance = float(cast("Any", chdtrc)(len(z) - 1, float(np.sum(off**2 * weights))))
     spread = sqrt(max(float(np.average(off**2, weights=weights)), 0.0))
     words = (
-        "candidates are equally noisy, as far as the model says so"
+        "candidates are as noisy as the model says, each of them"
         if chance >= DOUBT
-        else (
-            f"noise differs between candidates, by a factor of about {np.exp(spread / 2):.2g} up and down: "
-            "noise_std='varying' learns it"
-        )
+        else f"noise differs between candidates, by a factor of about {np.exp(spread / 2):.2g} up and down: "
+        "noise_std='varying' learns it (or robust=True, if it comes from outliers)"
     )
-    return [Check("equal noise", spread, chance, words)]
+    return [Check("noise of each candidate", spread, chance, words)]
 
 
-def _returns(returns: Returns, noise: float, freedom: float) -> Check:
+def _returns(returns: Returns, within: float, freedom: float) -> Check:
     """Averages of one candidate from different batches, against the scatter within batches."""
-    within = max(noise * freedom - returns.squares, 1e-300) / max(freedom - returns.freedom, 1.0)
-    ratio = returns.squares / returns.freedom / within
-    chance = float(cast("Any", fdtrc)(returns.freedom, max(freedom - returns.freedom, 1.0), ratio))
+    ratio = returns.squares / returns.freedom / within if within > 0 else 1.0
+    chance = float(cast("Any", fdtrc)(returns.freedom, freedom, ratio))
     words = f"averages differ {sqrt(ratio):.2f} times as much as repeats when a candidate is measured again" + (
         "" if chance >= DOUBT else ": repeats share the error of a set-up, and setup_std='learn' accounts for it"
     )

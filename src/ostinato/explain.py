@@ -38,8 +38,8 @@ def _candidate(batch: Batch, reason: Reason) -> str:
         text += f" after {counted(reason.measured, 'measurement')}"
     if reason.leader is None:
         return text + "; nothing else was measured yet."
-    if reason.rank == 0:
-        return text + ", the best there is, and it is worth knowing better."
+    if reason.leads:
+        return text + ", the best measured so far, and it is worth knowing better."
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
     if reason.beta is not None:
         return text + f", and may plausibly be as good as any ({reason.beta:.3g} standard deviations up); {other}."

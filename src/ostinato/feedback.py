@@ -70,7 +70,8 @@ def read_many(candidates: list[int], values: Any, stderr: Any) -> dict[int, Feed
     if stderr is not None:
         raise InvalidFeedback("stderr goes with one candidate at a time: observe them one by one.")
     y = as_values(values)
-    _of_values(y[~np.isnan(y)], None)  # every one that succeeded a finite number
+    if not np.isnan(y).all():
+        Statistics.of_values(y[~np.isnan(y)])  # every one that succeeded is a finite number
     merged: dict[int, Feedback] = {}
     for candidate, value in zip(candidates, y, strict=True):
         before = merged.get(candidate, Feedback(Statistics()))

@@ -4,11 +4,11 @@ Feedback is taken in whole or not at all. The model is a function of prior and t
 from the tally on a growing schedule.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from math import sqrt
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, to_numpy
 from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
+from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Prior, Shrinking
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
 
+Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 
 
@@ -43,31 +45,41 @@ class Knowledge:
     ) -> None:
         self.features, self.prior, self.learner, self._make = features, prior, learner, make
         self.tally = Tally(by_setup=by_setup)
-        self.model = make(prior, xp)
+        self.model: Model = make(prior, xp)
         self.returns = Returns()
+        self.failures: Counter[int] = Counter()
+        self._imputed: set[int] = set()  # candidates that failed and are told to the model as poor
         self._exact: Posterior | None = None
+        self._draws: tuple[Kernel, PriorDraw] | None = None
 
     # Taking in
 
     def take_in(self, feedback: Mapping[int, Statistics], setup: int) -> None:
         """Feedback → model and tally: all of it, or, if anything stops that, none."""
-        tally = self.tally.plus(feedback, setup)
+        tally, returns = self.tally.plus(feedback, setup), self.returns
+        for candidate, statistics in feedback.items():
+            returns = returns.after(self.tally.without_errors(candidate), statistics)
         with self.whole():
             if self.learner is None or not self.learner.due(tally) or not self._relearned(self.learner, tally):
                 self._condition(feedback, tally, setup)
-        for candidate, statistics in feedback.items():
-            self.returns = self.returns.after(self.tally[candidate], statistics)
-        self._exact, self.tally = None, tally
+            self._exact, self.returns, self.tally = None, returns, tally
 
     @contextmanager
     def whole(self) -> Generator[None, None, None]:
         """Whatever stops the model half-way (a kernel that is refused, Ctrl-C), go back to what the facts say."""
+        prior, tally = self.prior, self.tally
+        learner: dict[str, Any] = dict(vars(self.learner)) if self.learner else {}
         try:
             yield
         except NothingToAsk:
             raise
         except BaseException:
-            self.model = self.model.restarted(self.prior.evidence(self.tally))
+            if self.tally is tally:
+                self.prior = prior
+                if self.learner is not None:
+                    vars(self.learner).update(learner)
+                self.model = self._make(prior, self.model.xp)
+                self.model.rebuild(self.evidence(prior))
             raise
 
     def _relearned(self, learner: Learner | Shrinking, tally: Tally) -> bool:
@@ -76,18 +88,38 @@ class Knowledge:
         if prior is self.prior:
             return False
         model = self._make(prior, self.model.xp)
-        model.rebuild(prior.evidence(tally))
+        model.rebuild(self.evidence(prior, tally))
         self.prior, self.model = prior, model
-        self.__dict__.pop("_prior_draw", None)
         return True
 
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
         if len(added) >= MANY or None in added.values():
-            self.model.rebuild(self.prior.evidence(tally))
+            self.model.rebuild(self.evidence(self.prior, tally))
             return
         for candidate, worth in added.items():
             self.model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
+
+    def fail(self, candidate: int, n: int) -> None:
+        """So many measurements of a candidate failed: it does not look attractive any more, nor do its neighbours."""
+        self.failures[candidate] += n
+        if candidate not in self.tally and len(self.tally) and candidate not in self._imputed:
+            with self.whole():
+                self.model.condition(candidate, 1, self._lowest(self.prior, self.tally))
+                self._imputed = self._imputed | {candidate}
+
+    def evidence(self, prior: Prior, tally: Tally | None = None) -> Tally:
+        """What a model for choosing is told: the measurements; and where all failed, as much as the worst gave."""
+        tally = self.tally if tally is None else tally
+        evidence = prior.evidence(tally)
+        self._imputed = {candidate for candidate in self.failures if candidate not in tally} if len(tally) else set()
+        if not self._imputed:
+            return evidence
+        low = Statistics(1, self._lowest(prior, tally))
+        return evidence.plus(dict.fromkeys(self._imputed, low))
+
+    def _lowest(self, prior: Prior, tally: Tally) -> float:
+        return max(min(statistics.mean for _, statistics in tally), prior.floor)
 
     # Looking
 
@@ -97,13 +129,11 @@ class Knowledge:
 
         A policy may look away from how bad the bad candidates are; answers do not.
         """
-        looks_away = self.prior.hides(self.tally)
-        if isinstance(self.model, Posterior) and not looks_away:
+        learned = isinstance(self.learner, Learner) and len(self.tally) > 0
+        if isinstance(self.model, Posterior) and not learned and not self._imputed:
             return self.model
         if self._exact is None:
-            prior = self.prior
-            if looks_away and isinstance(self.learner, Learner):
-                prior = self.learner.for_answers(self.tally)
+            prior = cast("Learner", self.learner).for_answers(self.tally) if learned else self.prior
             self._exact = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
             self._exact.rebuild(prior.evidence(self.tally))
         return self._exact
@@ -140,31 +170,37 @@ class Knowledge:
 
     # Looking ahead
 
-    def ahead(self, pending: Mapping[int, int], model: Model | None = None) -> Ahead:
-        """The variances, with what is in flight counted as if it had come."""
+    def ahead(self, lots: Iterable[Lot], model: Model | None = None) -> Ahead:
+        """The variances, with what is in flight counted as if it had come: each lot of one set-up, some of it told."""
         model = model or self.model
         ahead = Ahead(model.variances, model.ghost())
-        for candidate, n in pending.items():
-            ahead.add(candidate, self.prior.worth(candidate, Statistics(n)))
+        for candidate, told, pending in lots:
+            before, after = (self.prior.worth(candidate, Statistics(n)) if n else 0.0 for n in (told, told + pending))
+            ahead.add(candidate, after - before)
         return ahead
 
     def in_blocks(self, values: Vector) -> list[Array]:
         return [from_numpy(self.model.xp, part) for part in np.split(values, self.model.starts[1:])]
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
-        """A function from the posterior, at all candidates."""
-        return draw(self.posterior, self._prior_draw, self.posterior.unique, rng)
+        """A function from the posterior of all answers, at all candidates."""
+        return draw(self.posterior, self._prior_draw(self.posterior.kernel), self.posterior.unique, rng)
 
-    def draw_ahead(self, ghost: Ghost, pending: Mapping[int, int], rng: np.random.Generator) -> list[Array]:
-        """A draw that counts what is in flight."""
-        if not isinstance(ghost, ExactGhost):
-            ghost = self.ahead(pending, self.posterior).ghost
-        return draw(self.posterior, self._prior_draw, cast("ExactGhost", ghost).unique, rng)
+    def draw_ahead(self, ghost: Ghost, lots: Iterable[Lot], rng: np.random.Generator) -> list[Array]:
+        """A draw for choosing, which counts what is in flight."""
+        model = self.model
+        if not isinstance(model, Posterior):
+            model = Posterior.like(model)
+            model.rebuild(self.evidence(self.prior))
+            ghost = self.ahead(lots, model).ghost
+        return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost).unique, rng)
 
-    @cached_property
-    def _prior_draw(self) -> PriorDraw:
-        return prior_draw(self.model.kernel, self.features)
+    def _prior_draw(self, kernel: Kernel) -> PriorDraw:
+        """How the prior is drawn under a kernel; kept for the last one."""
+        if self._draws is None or self._draws[0] is not kernel:
+            self._draws = kernel, prior_draw(kernel, self.features)
+        return self._draws[1]
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: all but the prior's draws, which are made again when they are needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "_prior_draw"}
+        return vars(self) | {"_draws": None}

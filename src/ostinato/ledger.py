@@ -36,7 +36,6 @@ class Ledger:
         self.epochs = 0
         self.switches = 0
         self.switch_cost = 0.0
-        self.failures: Counter[int] = Counter()
         self.full = self.capped = self.truncated = self.cut_short = 0
         self._leases: dict[int, Lease] = {}
         self._last: int | None = None
@@ -68,8 +67,6 @@ class Ledger:
                 self.switches += 1
                 self.switch_cost += cost(self._last, lease.candidate)
             self._last = lease.candidate
-        if failed:
-            self.failures[lease.candidate] += failed
         lease = msgspec.structs.replace(lease, told=lease.told + values + failed, values=lease.values + values)
         self._leases[lease.batch.id] = lease
         if lease.pending == 0:

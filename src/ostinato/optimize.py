@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import signature
 from math import isfinite, nan
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ostinato.checks import counted, number, whole
-from ostinato.errors import Failed, InvalidFeedback, NothingToAsk
+from ostinato.checks import counted, flag, number, whole
+from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, NothingToAsk
 from ostinato.interrupts import Interrupts
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
@@ -35,6 +37,7 @@ class Result:
     costs: Costs
     learned: Learned
     certificate: Certificate | None
+    misfit: str  # the diagnosis where the model does not fit the data, else nothing
     ended: str
     optimizer: Optimizer
 
@@ -51,6 +54,10 @@ class Result:
         ]
         if self.costs.switch_cost:
             lines.append(f"cost        {self.costs}")
+        if self.optimizer.keeps_setups:
+            lines.append(f"set-ups     {self.epochs:,}, one a batch")
+        if self.misfit:
+            lines.append(f"doubt       {self.misfit}")
         if not self.learned.guaranteed:
             lines.append(f"learned     {self.learned}")
             lines.append(
@@ -94,8 +101,9 @@ def optimize(
     by f is passed on, with the optimiser so far as its attribute `optimizer`.
     """
     budget, rules = whole("budget", budget), watched(stop)
+    _check_names(settings)
+    measure = _Measure(f, flag("vectorized", vectorized), _exceptions(catch))
     optimizer = Optimizer(candidates, **settings)
-    measure = _Measure(f, vectorized, catch if isinstance(catch, tuple) else (catch,))
     with Interrupts() as interrupts:
         with reporter(optimizer, budget, progress) as report:
             ended = _run(measure, optimizer, budget, rules, report, interrupts)
@@ -109,9 +117,15 @@ def optimize(
             costs=optimizer.costs,
             learned=optimizer.learned,
             certificate=optimizer.certificate,
+            misfit=_misfit(optimizer),
             ended=ended,
             optimizer=optimizer,
         )
+
+
+def _misfit(optimizer: Optimizer) -> str:
+    diagnosis = optimizer.diagnose()
+    return diagnosis.verdict if diagnosis.fits is False else ""
 
 
 def _run(
@@ -153,6 +167,23 @@ def _run(
         )
         raise
     return "budget"
+
+
+def _check_names(settings: dict[str, Any]) -> None:
+    """A misspelt setting, with the name that may have been meant."""
+    known = [name for name in signature(Optimizer).parameters if name != "candidates"]
+    for name in settings:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise InvalidSetting(f"There is no setting {name!r}. {hint}The settings are {', '.join(known)}.")
+
+
+def _exceptions(catch: Any) -> tuple[type[Exception], ...]:
+    given: tuple[Any, ...] = tuple(cast("list[Any]", catch)) if isinstance(catch, (list, tuple)) else (catch,)
+    if not all(isinstance(each, type) and issubclass(each, Exception) for each in given):
+        raise InvalidSetting(f"catch={catch!r} names no exceptions: give classes, as in catch=(TimeoutError, OSError).")
+    return given
 
 
 def _check_hopeless(optimizer: Optimizer) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ostinato.answers import Answers
 from ostinato.arrays import Matrix, Namespace, Vector, highest, lowest
 from ostinato.candidates import read_candidates
-from ostinato.checks import positive, whole
+from ostinato.checks import counted, flag, positive, whole
 from ostinato.concerns import Concerns
 from ostinato.confidence import Progress
 from ostinato.costs import read_costs, shortest_way
@@ -23,7 +23,7 @@ from ostinato.errors import InvalidFeedback, InvalidSetting, NothingToAsk
 from ostinato.explain import Explanation, explanation
 from ostinato.feedback import Feedback, read_feedback, read_many
 from ostinato.kernels import Kernel
-from ostinato.knowledge import Knowledge
+from ostinato.knowledge import Knowledge, Lot
 from ostinato.learning import Learner, Prior
 from ostinato.ledger import Ledger
 from ostinato.policies import Belief, Policy, Proposal
@@ -101,7 +101,7 @@ class Optimizer:
         self._priority = self._rng.permutation(len(self._table))
         self._switch_cost = read_costs(switch_cost, self._table)
         self._measurement_cost = positive("measurement_cost", measurement_cost)
-        self._robust = robust
+        self._robust = flag("robust", robust)
         wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign)
         learner = learner_for(self.policy, self._table, wanted)
         prior = given(wanted) if learner is None else learner.first()
@@ -116,12 +116,24 @@ class Optimizer:
         self._observed = 0
         self._log_det_0 = 0.0
 
+    def __repr__(self) -> str:
+        known = "" if self.unique == 0 else f", best {self.best()}"
+        return (
+            f"Optimizer({counted(self.candidates, 'candidate')}, {counted(self.steps, 'measurement')} of "
+            f"{self.unique}, {counted(self.switches, 'switch', 'switches')}{known})"
+        )
+
     # What was done so far
 
     @property
     def candidates(self) -> int:
         """How many different candidates there are to choose from."""
         return len(self._table)
+
+    @property
+    def keeps_setups(self) -> bool:
+        """Whether repeats share the error of a set-up."""
+        return self._known.tally.by_setup
 
     @property
     def maximizes(self) -> bool:
@@ -156,7 +168,7 @@ class Optimizer:
     @property
     def failures(self) -> int:
         """Measurements that were told as failed."""
-        return self._ledger.failures.total()
+        return self._known.failures.total()
 
     @property
     def costs(self) -> Costs:
@@ -182,7 +194,8 @@ class Optimizer:
         """The bound on the number of full batches; None for policies that promise none, and where "
         "anything is learned."""
         per_batch = getattr(self.policy, "gain_of_full_batch", None)
-        if per_batch is None or self._known.learner is not None or self._known.prior.setup > 0:
+        known = self._known
+        if per_batch is None or known.learner is not None or known.prior.setup > 0 or known.tally.has_errors:
             return None
         ledger = self._ledger
         gain = self._known.model.log_det - self._log_det_0
@@ -221,28 +234,30 @@ class Optimizer:
 
     def _plan(self, least: int, most: int | None) -> Plan:
         """Batches until there are `least` measurements; each counts those before it as if they had come."""
-        picked: dict[int, Proposal] = {}
+        picked: dict[int, list[Proposal]] = {}
         reasons: dict[int, Reason] = {}
+        extra: dict[int, int] = {}
         before = self._variances()
-        while (total := sum(each.repeats for each in picked.values())) < least:
-            extra = {candidate: each.repeats for candidate, each in picked.items()}
+        while (total := sum(extra.values())) < least:
             try:
                 proposal, reason = self._next(None if most is None else most - total, extra)
             except NothingToAsk:
                 if not picked:
                     raise
                 break
-            reasons.setdefault(proposal.candidate, reason)
-            picked[proposal.candidate] = _joined(picked.get(proposal.candidate), proposal)
-        after = self._variances({candidate: each.repeats for candidate, each in picked.items()})
+            candidate = proposal.candidate
+            reasons.setdefault(candidate, reason)
+            picked[candidate] = _with_one_more(picked.get(candidate, []), proposal)
+            extra[candidate] = extra.pop(candidate, 0) + proposal.repeats  # the last one picked is the last
+        after = self._variances(extra)
         ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
         order = shortest_way(self._ledger.position, list(picked), self._switch_cost)
-        batches = tuple(self._lease((picked[candidate], reasons[candidate])) for candidate in order)
-        return Plan(batches, sqrt(float(np.max(ratios))), getattr(self.policy, "C", None))
+        decided = [(proposal, reasons[candidate]) for candidate in order for proposal in picked[candidate]]
+        return Plan(tuple(map(self._lease, decided)), sqrt(float(np.max(ratios))), getattr(self.policy, "C", None))
 
     def _variances(self, extra: Mapping[int, int] | None = None) -> Vector:
         """Of all candidates, with what is in flight, and more, counted as if it had come."""
-        return self._known.ahead(self._pending(extra)).everywhere().copy()
+        return self._known.ahead(self._lots(extra)).everywhere().copy()
 
     def _lease(self, decided: tuple[Proposal, Reason]) -> Batch:
         proposal, reason = decided
@@ -286,6 +301,7 @@ class Optimizer:
             )
         told = self._take_in({lease.candidate: feedback}, lease.batch.id)
         self._ledger.told(lease, feedback.n, feedback.failed, self._cost_of_switch)
+        self._fail({lease.candidate: feedback})
         self._remark(told)
 
     def close(self, batch: Batch) -> None:
@@ -317,8 +333,7 @@ class Optimizer:
             feedback = read_many(named, values, stderr)
         told = self._take_in(feedback, -1 - self._observed)
         self._observed += 1
-        for number, each in feedback.items():
-            self._ledger.failures[number] += each.failed
+        self._fail(feedback)
         self._remark(told)
 
     # Answers
@@ -379,12 +394,20 @@ class Optimizer:
                 first = bool(proposals)
                 belief = self._belief(extra)
                 proposals = proposals or self.policy.propose(belief, most)
+                proposals = self._at_least_twice(proposals)
             self._round = checked_round(self.policy, proposals, len(self._table))
             self._ledger.rounds += 1
         proposal = self._round.pop(0)
         if most is not None and proposal.repeats > most:
             proposal = replace(proposal, repeats=most, truncated=True)
         return proposal, self._reason(proposal, belief or self._belief(extra), first=first)
+
+    def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
+        """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
+        learner = self._known.learner
+        if not (isinstance(learner, Learner) and learner.wants_repeats(self._known.tally)):
+            return proposals
+        return [replace(each, repeats=max(each.repeats, 2), wanted=max(each.wanted or 0, 2)) for each in proposals]
 
     def _reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
         """What is believed now, for `explain`."""
@@ -398,7 +421,7 @@ class Optimizer:
             noise_std=sqrt(stake.noise),
             setup_std=sqrt(stake.setup),
             staleness=stake.staleness(proposal.repeats),
-            rank=0 if leader is None or leader[0] == candidate else 1,
+            leads=leader is not None and leader[0] == candidate,
             measured=int(self._known.tally[candidate].n),
             leader=None if leader is None else self._table[self._table.index_of(leader[0])],
             leader_mean=None if leader is None else self._sign * leader[1],
@@ -424,12 +447,17 @@ class Optimizer:
             pending[candidate] = pending.get(candidate, 0) + n
         return pending
 
+    def _lots(self, extra: Mapping[int, int] | None) -> list[Lot]:
+        """The same, set-up by set-up: each batch is one."""
+        leases = [(lease.candidate, lease.values, lease.pending) for lease in self._ledger.in_flight]
+        return leases + [(candidate, 0, n) for candidate, n in (extra or {}).items()]
+
     def _belief(self, extra: Mapping[int, int] | None = None) -> Belief:
-        model, pending = self._known.model, self._pending(extra)
+        model, pending, lots = self._known.model, self._pending(extra), self._lots(extra)
         model.refresh(self._rng)
         ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
         if pending:
-            ahead = self._known.ahead(pending)
+            ahead = self._known.ahead(lots)
             ghost, variances = ahead.ghost, self._known.in_blocks(ahead.everywhere())
             covariance = partial(ahead.covariance, model.covariance_with)
         here = next(reversed(extra), None) if extra else self._ledger.position
@@ -449,8 +477,9 @@ class Optimizer:
             covariance=covariance,
             counts=lambda: self._known.counts(pending),
             averages=lambda: {candidate: statistics.mean for candidate, statistics in self._known.tally},
-            draw=lambda: self._known.draw_ahead(ghost, pending, self._rng),
-            ahead=lambda: self._known.ahead(pending),
+            draw=lambda: self._known.draw_ahead(ghost, lots, self._rng),
+            ahead=lambda: self._known.ahead(lots),
+            centre=model.prior_mean,
             setup=self._known.prior.setup,
             barred=self._barred,
             costs=None if costs is None or here is None else partial(costs, here),
@@ -462,7 +491,7 @@ class Optimizer:
         """Candidates whose measurements fail."""
         return frozenset(
             candidate
-            for candidate, failed in self._ledger.failures.items()
+            for candidate, failed in self._known.failures.items()
             if failed >= HOPELESS and failed > self._known.tally[candidate].n
         )
 
@@ -475,6 +504,11 @@ class Optimizer:
         if told:
             self._known.take_in(told, setup)
         return told
+
+    def _fail(self, feedback: Mapping[int, Feedback]) -> None:
+        for number, each in feedback.items():
+            if each.failed:
+                self._known.fail(number, each.failed)
 
     def _limits(self, candidate: int) -> tuple[float, float, float] | None:
         """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
@@ -497,17 +531,19 @@ class Optimizer:
         known = self._known.counts(self._pending(extra))
         if len(known) >= INITIAL:
             return []
-        tried = known.keys() | self._ledger.failures.keys()
+        tried = known.keys() | self._known.failures.keys()
         new = (int(candidate) for candidate in np.argsort(self._priority)[: len(tried) + 1])
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
 
 
-def _joined(first: Proposal | None, second: Proposal) -> Proposal:
-    """Two proposals for one candidate are one batch."""
-    if first is None:
-        return second
-    repeats, wanted = first.repeats + second.repeats, (first.wanted or 0) + (second.wanted or 0)
-    return Proposal(second.candidate, repeats, wanted, second.capped, second.truncated)
+def _with_one_more(batches: list[Proposal], new: Proposal) -> list[Proposal]:
+    """Proposals for one candidate are one batch, unless a cap on batches keeps them apart."""
+    if not batches or batches[-1].capped:
+        return [*batches, new]
+    last = batches[-1]
+    repeats, wanted = last.repeats + new.repeats, max(last.wanted or 0, last.repeats + (new.wanted or new.repeats))
+    joined = Proposal(new.candidate, repeats, wanted, new.capped, last.truncated or new.truncated)
+    return [*batches[:-1], joined]
 
 
 class Maker:

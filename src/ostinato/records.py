@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 
 from ostinato.arrays import Vector
-from ostinato.checks import counted
+from ostinato.checks import counted, rounded
+
+SHOWN = 8  # length-scales in a line
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,7 +17,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     Values and standard deviations speak of the candidate's true value; noise_std of one measurement; setup_std of
     the error that repeats share. `staleness` is by how much the batch can shrink any standard deviation, where C is
-    the most that the rule allows. `rank` counts candidates with a higher mean.
+    the most that the rule allows. `leads` says whether no measured candidate has a higher mean.
     """
 
     mean: float
@@ -23,7 +25,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     noise_std: float
     setup_std: float
     staleness: float
-    rank: int
+    leads: bool
     measured: int
     leader: Any = None
     leader_mean: float | None = None
@@ -49,6 +51,9 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
     truncated: bool = False
     reason: "Reason | None" = None
 
+    def __repr__(self) -> str:
+        return f"Batch({self.id}, index={self.index}, candidate={self.candidate}, repeats={self.repeats})"
+
     @property
     def full(self) -> bool:
         """Whether nothing cut the batch."""
@@ -72,9 +77,9 @@ class Best(msgspec.Struct, frozen=True, eq=False):
     chance: float
 
     def __str__(self) -> str:
-        low, high = self.interval
+        mean, low, high = (rounded(each, self.std) for each in (self.mean, *self.interval))
         return (
-            f"{self.candidate}: {self.mean:.4g} ({self.level:.0%} interval {low:.4g} to {high:.4g}) "
+            f"{self.candidate}: {mean} ({self.level:.0%} interval {low} to {high}) "
             f"after {counted(self.n, 'measurement')}; chance of being the best {self.chance:.0%}"
         )
 
@@ -157,10 +162,10 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         return self.batches[place]
 
     def __str__(self) -> str:
-        kept = "" if self.C is None else f", within C = {self.C:g}" if self.within else f", above C = {self.C:g}"
+        promise = "" if self.C is None else f" ({'within' if self.within else 'above'} the C = {self.C:g} of one batch)"
         lines = [
-            f"{counted(self.repeats, 'measurement')} of {counted(len(self), 'candidate')}; the model lags by "
-            f"{self.ratio:.3g}{kept}"
+            f"{counted(self.repeats, 'measurement')} in {counted(len(self), 'batch', 'batches')}, decided in one go: "
+            f"what is unknown shrinks by up to {self.ratio:.3g} before anything is learned{promise}"
         ]
         return "\n".join(lines + [f"  {batch.repeats:>4} × {batch.candidate}" for batch in self.batches])
 
@@ -180,6 +185,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
     setup_std: float
     what: tuple[str, ...]
     fits: int = 0
+    units: dict[str | int, str] = {}
 
     @property
     def guaranteed(self) -> bool:
@@ -191,10 +197,17 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
         noise = f"noise {low:.3g}" if low == high else f"noise {low:.3g} to {high:.3g}"
         parts = [noise + (f", set-ups {self.setup_std:.3g}" if self.setup_std else "")]
         if self.std is not None:
-            parts.append(f"values vary by {self.std:.3g} around {self.mean:.4g}")
-        if self.lengthscales is not None:
-            parts.append("alike within " + ", ".join(f"{name} {each:.3g}" for name, each in self.lengthscales.items()))
+            parts.append(f"values vary by {self.std:.3g} around {rounded(self.mean, self.std)}")
+        if self.lengthscales:
+            shown = list(self.lengthscales.items())[:SHOWN]
+            more = f" and {len(self.lengthscales) - SHOWN} more" if len(self.lengthscales) > SHOWN else ""
+            alike = ", ".join(f"{_named(name)} {each:.3g}{self.units.get(name, '')}" for name, each in shown)
+            parts.append(f"alike within {alike}{more}")
         return "; ".join(parts)
+
+
+def _named(column: str | int) -> str:
+    return f"column {column}" if isinstance(column, int) else column
 
 
 class Costs(msgspec.Struct, frozen=True):

@@ -7,14 +7,14 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import finite, is_whole, positive, shown
+from ostinato.checks import finite, is_whole, not_negative, positive, shown
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
-from ostinato.policies import MiniEI, MiniUCB, Policy, Proposal
+from ostinato.policies import MiniEI, Policy, Proposal
 
 Goal: TypeAlias = Literal["find", "earn"]
-GOALS: dict[str, Policy] = {"find": MiniUCB(C=1.3, beta=2.5), "earn": MiniEI(C=1.2)}
+GOALS: dict[str, Policy] = {"find": MiniEI(C=1.5, beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 
@@ -72,7 +72,7 @@ def policy_for(goal: str) -> Policy:
 
 def what_to_learn(table: Candidates, kernel: Any, noise_std: Any, mean: Any, setup_std: Any, sign: int) -> Wanted:
     """What the user gave, checked; what is missing is to be learned."""
-    setup = None if setup_std == "learn" else 0.0 if setup_std is None else positive("setup_std", setup_std) ** 2
+    setup = None if setup_std == "learn" else _setup(setup_std)
     if mean is not None:
         mean = sign * finite("mean", mean)
     varying = isinstance(noise_std, str)
@@ -88,6 +88,16 @@ def what_to_learn(table: Candidates, kernel: Any, noise_std: Any, mean: Any, set
         setup=setup,
         varying=varying,
     )
+
+
+def _setup(setup_std: Any) -> float:
+    """τ², where it was given."""
+    if isinstance(setup_std, str):
+        raise InvalidSetting(
+            f"setup_std={setup_std!r} is unknown: give the standard deviation of the set-ups' error, 'learn' to learn "
+            "it, or nothing where repeats share none."
+        )
+    return 0.0 if setup_std is None else not_negative("setup_std", setup_std) ** 2
 
 
 def learner_for(policy: Policy, table: Candidates, wanted: Wanted) -> Learner | Shrinking | None:

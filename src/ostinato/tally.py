@@ -35,9 +35,9 @@ class Statistics(msgspec.Struct, frozen=True):
     known: float = 0.0
 
     def __add__(self, other: "Statistics") -> "Statistics":
+        if self.n == 0 or other.n == 0:
+            return self if other.n == 0 else other
         n = self.n + other.n
-        if n == 0:
-            return self
         if self.known and other.known:
             share = self.known / (self.known + other.known)
             return Statistics(n, self.mean + (other.mean - self.mean) * share, 0.0, other.known * share)
@@ -148,6 +148,18 @@ class Tally:
     def plain(self) -> bool:
         """Whether everything of one candidate is one group."""
         return not self._groups
+
+    def without_errors(self, candidate: int) -> Statistics:
+        """The measurements of a candidate that came without standard errors."""
+        total = Statistics()
+        for group in self.groups(candidate) if candidate in self else ():
+            total += Statistics() if group.known else group
+        return total
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any measurement came with a standard error."""
+        return any(known for groups in self._groups.values() for _, known in groups)  # type: ignore[misc]
 
     def __getitem__(self, candidate: int) -> Statistics:
         """All measurements of a candidate together."""

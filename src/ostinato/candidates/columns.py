@@ -63,7 +63,7 @@ class Logs:
 
     @property
     def column(self) -> Column:
-        return Column(self.name)
+        return Column(self.name, log=True)
 
     def encode(self, values: Iterable[Any]) -> Vector:
         array = Numbers(self.name).encode(values)

@@ -30,6 +30,12 @@ class Column:
 
     name: str | int
     kind: Literal["number", "category"] = "number"
+    log: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What a distance in this column is counted in, where that is not the column's own unit."""
+        return " (of 1 between any two)" if self.kind == "category" else " decades" if self.log else ""
 
 
 class Kernel(ABC):

@@ -4,7 +4,7 @@ Refits come on a growing schedule, when candidates or measurements have grown by
 fixed, and the posterior goes on incrementally.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
 
 import numpy as np
@@ -21,6 +21,7 @@ from ostinato.tally import Tally
 
 GROWTH = 1.3  # of unique candidates or measurements, from one fit to the next
 CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcomes' spread
+REPEATS = 20  # within set-ups, until which every set-up is used twice where their error is learned
 FEW = 10  # unique candidates up to which a fit also starts from the priors
 BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless, for choosing
 ABSURD = 20.0  # the same, for answering
@@ -54,7 +55,7 @@ class Learner:
         self._scales = Scales(features, columns)
         self._priors = Priors.of(len(columns))
         self._last: _Fitted | None = None
-        self._answers: _Fitted | None = None
+        self._answered: tuple[_Fitted | None, int, _Fitted] | None = None
         self._at = (0, 0.0)
         self.evaluations = 0
         self.fits = 0
@@ -62,6 +63,13 @@ class Learner:
     def due(self, tally: Tally) -> bool:
         unique, steps = self._at
         return len(tally) >= GROWTH * unique or tally.steps >= GROWTH * steps
+
+    def wants_repeats(self, tally: Tally) -> bool:
+        """Whether set-ups are to be learned, and repeats within them are still few."""
+        if self._wanted.setup is not None:
+            return False
+        within = sum(group.n - 1 for candidate, _ in tally for group in tally.groups(candidate) if not group.known)
+        return within < REPEATS
 
     def first(self) -> Prior:
         """Before anything is measured: a kernel of the middle of the priors, so that first candidates spread out."""
@@ -76,8 +84,18 @@ class Learner:
 
     def for_answers(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""
-        self._answers = self._fitted(tally, self._answers or self._last, ABSURD)
-        return self._answers.prior
+        if self._answered is None or self._answered[0] is not self._last or self._answered[1] < len(tally):
+            fitted = self._fitted(tally, self._last, ABSURD)
+            self._answered = self._last, len(tally), fitted
+        prior = self._answered[2].prior
+        return (
+            replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if self._wanted.noise is None else prior
+        )
+
+    def _noise_uncertainty(self, tally: Tally) -> float:
+        """The mean of λ over its most plausible value: log λ has a variance of 1/(1/1.5² + ν/2), with ν repeats."""
+        freedom = sum(max(group.n - 1, 0) for candidate, _ in tally for group in tally.groups(candidate))
+        return exp(0.5 / (1 / self._priors.width[-2] ** 2 + freedom / 2))
 
     def _fitted(self, tally: Tally, last: "_Fitted | None", bad: float) -> "_Fitted":
         wanted, candidates = self._wanted, [candidate for candidate, _ in tally]

@@ -20,7 +20,7 @@ from ostinato.tally import Tally
 
 STRETCHES = (1.0, 2.0, 4.0)  # of the values' length-scales
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0)  # standard deviation of log λ
-FURTHEST = 3.0  # log λ from its middle, at most
+FURTHEST = 5.0  # log λ from its middle, at most
 LEAST = 1e-6  # of the pooled noise: what repeats that do not differ at all count as
 ENOUGH = 4  # candidates with repeats from which noise may differ
 

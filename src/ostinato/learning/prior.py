@@ -35,10 +35,6 @@ class Prior:
             worth.add(candidate, self._merged(tally, candidate))
         return worth
 
-    def hides(self, tally: Tally) -> bool:
-        """Whether any outcome counts as the floor."""
-        return self.floor > -inf and any(statistics.mean < self.floor for _, statistics in tally)
-
     def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
         """What new feedback adds to the evidence; None where that is no mere addition, and all is to be built anew."""
         known = candidate in tally
@@ -64,6 +60,7 @@ class Prior:
             mean=sign * self.mean,
             std=kernel.std if known else None,
             lengthscales=dict(zip(names, kernel.scale_of_each(len(names)), strict=True)) if known else None,
+            units={column.name: column.unit for column in columns if column.unit},
             noise_std=(sqrt(float(np.min(self.noise))), sqrt(float(np.max(self.noise)))),
             setup_std=sqrt(self.setup),
             what=what,
@@ -74,4 +71,4 @@ class Prior:
         total = Statistics()
         for group in tally.groups(candidate):
             total += Statistics(self.worth(candidate, group), group.mean)
-        return Statistics(total.n, max(total.mean, self.floor))
+        return Statistics(total.n, self.floor) if tally[candidate].mean < self.floor else total

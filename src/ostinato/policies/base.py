@@ -28,8 +28,9 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     and the lowest mean. What costs something answers when called: `variance` of one candidate, to the last digit;
     `covariance` of all candidates with one; `counts` and `averages` of the measurements of each candidate measured;
     `draw`, a function from the posterior; `ahead`, the variances if more were measured (one for each belief).
-    `setup` is the variance of the error that repeats share; `barred` candidates must not be asked for; `costs` says
-    what it costs to go to some candidates from where we are, in the same units as `cost`, that of a measurement.
+    `centre` is the prior mean; `setup` the variance of the error that repeats share; `barred` candidates must not be
+    asked for; `costs` says what it costs to go to some candidates from where we are, in the same units as `cost`, that
+    of a measurement.
     """
 
     means: list[Array]
@@ -48,6 +49,7 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     averages: Callable[[], Mapping[int, float]]
     draw: Callable[[], list[Array]]
     ahead: Callable[[], Ahead]
+    centre: float = 0.0
     setup: float = 0.0
     barred: frozenset[int] = frozenset()
     costs: Callable[[NDArray[np.int64]], Vector] | None = None
@@ -58,8 +60,9 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
         return len(self.priority)
 
     def resolution(self, beta: float) -> float:
-        """How far apart two scores in units of f must lie to count as different: 1e-9 (κβ + max|μ|)."""
-        return TIE * (self.kappa * beta + max(self.top, -self.bottom))
+        """How far apart scores in units of f must lie to count as different: 1e-9 (κβ + max|μ − μ₀|), and rounding."""
+        rounding = 4 * np.finfo(np.float64).eps * max(abs(self.top), abs(self.bottom))
+        return TIE * (self.kappa * beta + max(self.top - self.centre, self.centre - self.bottom)) + float(rounding)
 
     def first(self, tied: NDArray[np.int64]) -> int:
         """Of several candidates that are equal, the one of lowest priority."""

@@ -73,11 +73,11 @@ class Pick(Settings, ABC):
         }
         scores = self.score(belief).without(belief.barred | capped, belief)
         if scores.best == -inf:
-            why = (
-                f"was measured {self.cap_per_candidate} times, the cap" if capped else "failed whenever it was measured"
+            causes = (
+                [f"was measured {self.cap_per_candidate} times, the cap (raise cap_per_candidate)"] if capped else []
             )
-            more = ", or failed whenever it was measured" if capped and belief.barred else ""
-            raise NothingToAsk(f"Every candidate {why}{more}: raise cap_per_candidate, or stop here.")
+            causes += ["failed whenever it was measured"] if belief.barred else []
+            raise NothingToAsk(f"Nothing is left to ask for: every candidate {', or '.join(causes)}.")
         return scores
 
     def _allowance(self, candidate: int, belief: Belief) -> int:

@@ -31,10 +31,10 @@ class Stake(msgspec.Struct, frozen=True):
         return sqrt(1 + self.variance / (self.setup + self.noise / repeats))
 
     def within(self, C: float) -> int:
-        """The most repeats whose staleness is at most C, but at least 1: floor(λ/(σ²/(C² − 1) − τ²))."""
-        least = self.variance / (C**2 - 1) - self.setup  # what λ/B must not fall below
-        endless = least <= 0 or self.noise >= ENDLESS * least
-        return self.limited(ENDLESS if endless else max(1, floor(self.noise / least)))
+        """The most repeats whose staleness is at most C, but at least 1: floor((C² − 1)λ/(σ² − (C² − 1)τ²))."""
+        worth, unknown = (C**2 - 1) * self.noise, self.variance - (C**2 - 1) * self.setup
+        endless = unknown <= 0 or worth >= ENDLESS * unknown
+        return self.limited(ENDLESS if endless else max(1, floor(worth / unknown)))
 
     def limited(self, repeats: int) -> int:
         """No more than teach something: λ/τ²."""

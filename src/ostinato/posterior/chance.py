@@ -29,15 +29,16 @@ def chance_of_being_best(posterior: Posterior, number: int, rng: Generator, with
 
 
 def chances_of_being_best(
-    posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: float = 1.0
+    posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: Vector | None = None
 ) -> list[float]:
     """The same for several candidates, from the same draws; the first of them says who its rivals are.
 
-    wider: a factor on all standard deviations.
+    wider: a factor on every candidate's standard deviation.
     """
     mean, variance = posterior.over_candidates()
-    mean, within, leader = mean / wider, within / wider, numbers[0]  # the same as wider deviations
-    gap2 = variance + variance[leader] - 2 * posterior.covariance_with(leader)
+    leader, wide = numbers[0], np.ones_like(mean) if wider is None else wider
+    variance = wide**2 * variance
+    gap2 = variance + variance[leader] - 2 * wide * wide[leader] * posterior.covariance_with(leader)
     gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
     better = cast("Any", ndtr)((mean - within - mean[leader]) / gap)
     better[numbers] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
@@ -45,7 +46,7 @@ def chances_of_being_best(
     likely, rest = (rivals, rivals[:0]) if len(rivals) <= RIVALS else (rivals[: RIVALS // 2], rivals[RIVALS // 2 :])
     spread = rest[np.linspace(0, len(rest) - 1, RIVALS // 2).astype(int)] if len(rest) else rest
     drawn = np.concatenate([likely, spread])
-    covariance = posterior.covariance(posterior.features[drawn])
+    covariance = wide[drawn][:, None] * posterior.covariance(posterior.features[drawn]) * wide[drawn]
     draws = mean[drawn] + np.matmul(rng.standard_normal((DRAWS, len(drawn))), square_root(covariance).T)
     equal = EQUAL * float(np.max(np.sqrt(variance[drawn]))) + np.finfo(np.float64).eps * float(np.max(np.abs(mean)))
     independence = _independence(covariance[len(likely) :, len(likely) :]) if len(rest) else 0.0
@@ -57,7 +58,7 @@ def chances_of_being_best(
 def _share(own: Vector, likely: Vector, everyone: Vector, power: float) -> float:
     """How often a candidate wins; of the draws that beat the likely ones, the share that beats the spread is scaled."""
     beats_likely, wins = np.count_nonzero(own >= likely), np.count_nonzero(own >= everyone)
-    return wins / DRAWS * (wins / beats_likely) ** power if wins else 0.0
+    return float(wins / DRAWS * (wins / beats_likely) ** power) if wins else 0.0
 
 
 def _independence(covariance: Matrix) -> float:
