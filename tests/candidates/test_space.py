@@ -87,3 +87,15 @@ def test_reads_well():
     assert repr(Space(x=Integer(1, 2), s=Category("a")).where(bool)) == (
         "Space(x=Integer(low=1, high=2, step=1), s=Category('a')).where(…)"
     )
+
+
+def test_names_that_are_no_python_names():
+    space = Space({"temp (°C)": Float(20, 40, step=10)}, ph=Integer(4, 5)).where(lambda c: c["temp (°C)"] > 20)
+    assert next(iter(space.enumerate())) == {"temp (°C)": 30.0, "ph": 4}
+
+
+def test_decades():
+    assert Float(1e-3, 10, count=5, log=True).values == (1e-3, 1e-2, 0.1, 1.0, 10.0)
+    for wrong in ({"count": 5, "low": 0.0}, {"step": 0.1, "low": 0.1}):
+        with pytest.raises(InvalidSetting, match="log=True"):
+            Float(high=10.0, log=True, **wrong)

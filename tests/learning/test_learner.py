@@ -171,3 +171,39 @@ def test_one_candidate_and_one_column_of_one_value():
         for batch in opt.in_flight:
             opt.close(batch)
     assert opt.best().index == 0
+
+
+def test_finding_does_not_stop_at_the_first_hill():
+    """Three catalysts with a hill each: the highest is found, whatever the noise."""
+    frame = pd.DataFrame([(c, t, k) for c in "abc" for t in range(21) for k in range(11)], columns=["c", "t", "k"])
+    tops = {"a": (60, 5, 3), "b": (50, 15, 8), "c": (84, 10, 9)}
+    truth = np.array(
+        [
+            tops[c][0] * np.exp(-(((t - tops[c][1]) / 4) ** 2) - ((k - tops[c][2]) / 2.5) ** 2)
+            for c, t, k in frame.values
+        ]
+    )
+    for noise in (0.01, 5.0):
+        opts = [Optimizer(frame, seed=seed) for seed in range(5)]
+        for seed, opt in enumerate(opts):
+            run(opt, truth, 300, noise=noise, seed=seed)
+        assert np.mean([truth.max() - truth[opt.best().index] for opt in opts]) < 5
+        assert min(opt.unique for opt in opts) > 25
+
+
+@pytest.mark.parametrize(
+    ("candidates", "budget", "widths"), [(5, 5, (0.5, 2.0)), (1, 100, (0.8, 1.3)), (2, 100, (0.8, 1.4))]
+)
+def test_intervals_are_sound_with_few_candidates_and_few_measurements(candidates, budget, widths):
+    """In units of what the known noise would give: neither far too narrow nor far too wide."""
+    covered, width = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(50, 5, candidates)
+        opt = Optimizer(np.arange(candidates)[:, None], seed=seed)
+        run(opt, truth, budget, noise=5.0, seed=seed)
+        best = opt.best()
+        covered.append(best.interval[0] < truth[best.index] < best.interval[1])
+        width.append((best.interval[1] - best.interval[0]) / 2 / (1.96 * 5 / np.sqrt(best.n)))
+    assert np.mean(covered) >= 0.8
+    assert widths[0] < np.mean(width) < widths[1]

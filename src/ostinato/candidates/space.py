@@ -8,7 +8,7 @@ Space(
 ).where(lambda c: not (c["solvent"] == "ethanol" and c["temp"] > 75))
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import floor, log10, prod
 from typing import Any, Protocol
@@ -137,9 +137,13 @@ class Category(_Choice):
 
 
 class Space:
-    """Every combination of the parameters' values that the constraints allow."""
+    """Every combination of the parameters' values that the constraints allow.
 
-    def __init__(self, **parameters: Parameter) -> None:
+    Parameters are given by name, or as a dict: Space({"temp (°C)": Float(20, 80, step=5)}).
+    """
+
+    def __init__(self, given: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
+        parameters = dict(given or {}, **named)
         if not parameters:
             raise InvalidCandidates(
                 "The space has no parameter: give at least one, as in Space(temp=Float(20, 80, step=5))."
@@ -158,7 +162,7 @@ class Space:
             raise InvalidSetting(
                 f"where({allowed!r}) is no predicate: give a function, as in lambda c: c['temp'] < 50."
             )
-        narrowed = Space(**self.parameters)
+        narrowed = Space(self.parameters)
         narrowed._constraints = (*self._constraints, allowed)
         return narrowed
 

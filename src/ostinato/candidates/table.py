@@ -142,7 +142,7 @@ class Candidates:
             return number
         index = self.index_of(self._nearest(row)[0])
         raise UnknownCandidate(
-            f"The row {row.tolist()} is not among the {len(self):,} candidates: only they can be measured. The nearest "
+            f"That row is not among the {len(self):,} candidates: only they can be measured. The nearest "
             f"is index {index}, {shown(self[index])}; predict answers for other points."
         )
 

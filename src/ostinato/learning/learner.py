@@ -55,7 +55,6 @@ class Learner:
         self._scales = Scales(features, columns)
         self._priors = Priors.of(len(columns))
         self._last: _Fitted | None = None
-        self._answered: tuple[_Fitted | None, int, _Fitted] | None = None
         self._at = (0, 0.0)
         self.evaluations = 0
         self.fits = 0
@@ -84,10 +83,7 @@ class Learner:
 
     def for_answers(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""
-        if self._answered is None or self._answered[0] is not self._last or self._answered[1] < len(tally):
-            fitted = self._fitted(tally, self._last, ABSURD)
-            self._answered = self._last, len(tally), fitted
-        prior = self._answered[2].prior
+        prior = self._fitted(tally, self._last, ABSURD).prior
         return (
             replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if self._wanted.noise is None else prior
         )
