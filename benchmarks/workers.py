@@ -44,7 +44,7 @@ class Shift:
 
     def __init__(self, problem: Problem, workers: int, seed: int) -> None:
         self._problem, self._workers = problem, workers
-        self._opt = Optimizer(problem.candidates, seed=seed)
+        self._opt = Optimizer(problem.candidates, budget=MEASUREMENTS, seed=seed)
         self._measure, self._rng = Measurements(problem, seed), np.random.default_rng(seed)
         self._now = 0.0
         self._asked = 0

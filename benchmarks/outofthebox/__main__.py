@@ -18,7 +18,9 @@ from ostinato.candidates import Candidates
 from ostinato.problems import Problem, load
 
 FOLDER = Path("results/outofthebox")
-LONG = ("random", "TPE", "Ostinato find", "Ostinato earn")  # cheap enough for 2,000 measurements and 20 seeds
+SHORT, LONG = (200, 10), (2_000, 20)  # measurements and seeds
+BOTH = ("Ostinato find", "Ostinato earn")  # they know how many measurements there will be, so that the two are two runs
+CHEAP = ("random", "TPE")  # whose long runs hold the short ones
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -37,11 +39,12 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     names = only or [*OURS, *RIVALS]
     jobs = [
-        Outcome(problem=each, optimizer=name, seed=seed, horizon=2_000 if name in LONG else 200)
-        for seed in range(first, 20)
+        Outcome(problem=each, optimizer=name, seed=seed, horizon=horizon)
+        for seed in range(first, LONG[1])
         for each in problem or PROBLEMS
         for name in names
-        if seed < 10 or name in LONG
+        for horizon, seeds in lengths(name)
+        if seed < seeds
     ]
     done = {key(outcome) for outcome in stored(folder)}
     todo = [job for job in jobs if key(job) not in done]
@@ -60,6 +63,11 @@ def run(
 def report(folder: Path = FOLDER, out: Path = Path("docs/results/outofthebox")) -> None:
     """Tables and the figure, from the runs that are finished."""
     write(stored(folder), out)
+
+
+def lengths(name: str) -> list[tuple[int, int]]:
+    """The lengths of an optimiser's runs, and how many of each."""
+    return [SHORT, LONG] if name in BOTH else [LONG] if name in CHEAP else [SHORT]
 
 
 def asker(job: Outcome, problem: Problem, table: Candidates) -> Asker:

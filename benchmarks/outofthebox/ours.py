@@ -70,8 +70,8 @@ def ours(name: str, optimizer: str, seed: int, horizon: int, problem: Problem) -
     if optimizer == "GP-EI (our model)":
         return Ours(Optimizer(problem.candidates, policy=GPEI(), seed=seed), horizon)
     if "oracle" in optimizer:
-        return Ours(with_oracle(name, seed, goal=goal), horizon)
-    return Ours(Optimizer(problem.candidates, goal=goal, seed=seed, **told(name)), horizon)
+        return Ours(with_oracle(name, seed, goal=goal, budget=horizon), horizon)
+    return Ours(Optimizer(problem.candidates, goal=goal, budget=horizon, seed=seed, **told(name)), horizon)
 
 
 OURS = ("Ostinato find", "Ostinato earn", "Ostinato find, oracle", "Ostinato earn, oracle", "GP-EI (our model)")

@@ -24,6 +24,7 @@ class Progress(msgspec.Struct, frozen=True):
     log_det: float
     candidates: int
     columns: int = 1
+    budget: int | None = None
 
     @property
     def t(self) -> int:

@@ -103,7 +103,7 @@ def optimize(
     budget, rules = whole("budget", budget), watched(stop)
     _check_names(settings)
     measure = _Measure(f, flag("vectorized", vectorized), _exceptions(catch))
-    optimizer = Optimizer(candidates, **settings)
+    optimizer = Optimizer(candidates, budget=budget, **settings)
     with Interrupts() as interrupts:
         with reporter(optimizer, budget, progress) as report:
             ended = _run(measure, optimizer, budget, rules, report, interrupts)
@@ -171,7 +171,7 @@ def _run(
 
 def _check_names(settings: dict[str, Any]) -> None:
     """A misspelt setting, with the name that may have been meant."""
-    known = [name for name in signature(Optimizer).parameters if name != "candidates"]
+    known = [name for name in signature(Optimizer).parameters if name not in ("candidates", "budget")]
     for name in settings:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)

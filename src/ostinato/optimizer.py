@@ -52,6 +52,8 @@ class Optimizer:
     candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
 
     goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.
+    budget: how many measurements there will be in all, where that is known. To find, the last fifth of them goes to
+        telling the best candidates apart.
     direction: "maximize" or "minimize".
     seed: any seed of `numpy.random.default_rng`; the same seed gives the same run.
     switch_cost, measurement_cost: what going to another candidate costs, and a measurement (1): a number, a cost per
@@ -79,6 +81,7 @@ class Optimizer:
         candidates: Any,
         *,
         goal: Goal = "find",
+        budget: int | None = None,
         policy: Policy | None = None,
         kernel: Kernel | Callable[[Matrix, Matrix], Matrix] | None = None,
         noise_std: Any = None,
@@ -95,6 +98,7 @@ class Optimizer:
         self._sign = sign_of(direction)
         self._table = read_candidates(candidates, logs=kernel is None)
         self.goal: Goal = goal
+        self.budget = None if budget is None else whole("budget", budget)
         self.policy: Policy = policy_for(goal) if policy is None else checked_policy(policy)
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         self._rng = generator(self.seed)
@@ -470,7 +474,7 @@ class Optimizer:
             starts=model.starts,
             noise=model.noise,
             kappa=sqrt(model.kappa2),
-            progress=Progress(self.steps, model.log_det, len(self._table), len(self._table.columns)),
+            progress=Progress(self.steps, model.log_det, len(self._table), len(self._table.columns), self._affordable),
             priority=self._priority,
             rng=self._rng,
             variance=ghost.variance,
@@ -485,6 +489,11 @@ class Optimizer:
             costs=None if costs is None or here is None else partial(costs, here),
             cost=self._measurement_cost,
         )
+
+    @property
+    def _affordable(self) -> int | None:
+        """Measurements that the budget allows for, those that failed left out."""
+        return None if self.budget is None else self.budget - self.failures
 
     @property
     def _barred(self) -> frozenset[int]:

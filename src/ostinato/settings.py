@@ -11,10 +11,10 @@ from ostinato.checks import finite, is_whole, not_negative, positive, shown
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
-from ostinato.policies import MiniEI, Policy, Proposal
+from ostinato.policies import Find, MiniEI, Policy, Proposal
 
 Goal: TypeAlias = Literal["find", "earn"]
-GOALS: dict[str, Policy] = {"find": MiniEI(C=1.5, beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
+GOALS: dict[str, Policy] = {"find": Find(), "earn": MiniEI(C=1.2, beta=1.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 

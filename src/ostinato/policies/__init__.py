@@ -8,6 +8,7 @@ from ostinato.policies.bkb import BKB
 from ostinato.policies.bts import GPBTS
 from ostinato.policies.bucb import GPBUCB
 from ostinato.policies.ei import EI
+from ostinato.policies.find import Find
 from ostinato.policies.greedy import EpsilonGreedy
 from ostinato.policies.mini import Mini
 from ostinato.policies.rare import Rare
@@ -31,6 +32,7 @@ __all__ = [
     "AdaptiveUCB",
     "Belief",
     "EpsilonGreedy",
+    "Find",
     "Mini",
     "MiniEI",
     "MiniTS",

@@ -117,6 +117,14 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
         block, place = belief.place(candidate)
         return float(self.blocks[block][place])
 
+    def only(self, candidates: Collection[int], belief: Belief) -> "Scores":
+        """The same, with all but some candidates out of the question."""
+        blocks = [namespace_of(block).full_like(block, -inf) for block in self.blocks]
+        for candidate in candidates:
+            block, place = belief.place(candidate)
+            blocks[block][place] = self.blocks[block][place]
+        return Scores(blocks, self.tolerance)
+
     def without(self, candidates: Collection[int], belief: Belief) -> "Scores":
         """The same, with some candidates out of the question."""
         if not candidates:
