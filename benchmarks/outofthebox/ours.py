@@ -10,7 +10,7 @@ from ostinato import Optimizer
 from ostinato.candidates import read_candidates
 from ostinato.learning import Learner, Prior, Wanted
 from ostinato.policies import GPEI
-from ostinato.problems import Problem, load
+from ostinato.problems import Problem, Setups, load
 from ostinato.tally import Statistics, Tally
 
 CANDIDATES, REPEATS = 800, 20  # measured to learn the oracle's hyper-parameters
@@ -54,15 +54,14 @@ def oracle(name: str) -> tuple[Prior, Problem]:
 def with_oracle(name: str, seed: int, **settings: Any) -> Optimizer:
     """The same policy with the oracle's kernel, mean and noise."""
     prior, problem = oracle(name)
-    stds = STRETCH * problem.noise_stds
-    return Optimizer(
-        problem.candidates,
-        kernel=prior.kernel,
-        mean=prior.mean,
-        noise_std=np.maximum(stds, 1e-3),
-        seed=seed,
-        **settings,
-    )
+    noise: Any = problem.noise
+    setups = isinstance(noise, Setups)
+    stds = np.full(problem.size, noise.level) if setups else problem.noise_stds
+    if setups:
+        settings["setup_std"] = STRETCH * noise.setup
+    noise_std = np.maximum(STRETCH * stds, 1e-3)
+    given = {"kernel": prior.kernel, "mean": prior.mean, "noise_std": noise_std}
+    return Optimizer(problem.candidates, seed=seed, **given, **settings)
 
 
 def ours(name: str, optimizer: str, seed: int, horizon: int, problem: Problem) -> Ours:

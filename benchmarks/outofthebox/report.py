@@ -118,14 +118,16 @@ def figure(table: Table, path: Path) -> None:
         (axes[0], "recommended", "find", "Regret of the recommended candidate"),
         (axes[1], "regret", "earn", "Regret of all measurements"),
     ):
-        for row in rows:
+        shown = [row for row in rows if row["optimizer"].endswith(goal) or not row["optimizer"].startswith("Ostinato")]
+        shown.sort(key=lambda row: row[measure])
+        height = max(row[measure] for row in shown)
+        for row, below in zip(shown, [None, *shown], strict=False):
             ours = row["optimizer"].startswith("Ostinato")
-            if ours and not row["optimizer"].endswith(goal):
-                continue
+            near = below is not None and row[measure] - below[measure] < 0.03 * height
             ax.plot(row["switches"], row[measure], "o", color="#c2410c" if ours else "#475569", ms=11 if ours else 8)
             left = row["switches"] > 120
             ax.annotate(
-                row["optimizer"], (row["switches"], row[measure]), xytext=(-9 if left else 9, 0),
+                row["optimizer"], (row["switches"], row[measure]), xytext=(-9 if left else 9, 8 if near else 0),
                 textcoords="offset points", ha="right" if left else "left", va="center",
                 fontsize=9, fontweight="bold" if ours else "normal", color="#c2410c" if ours else "#1e293b",
             )  # fmt: skip

@@ -12,12 +12,14 @@ from ostinato.checks import fraction, positive, whole
 from ostinato.diagnose import Diagnosis, diagnosis
 from ostinato.errors import InvalidSetting
 from ostinato.knowledge import Knowledge
+from ostinato.posterior import Posterior
 from ostinato.posterior.chance import chances_of_being_best
 from ostinato.posterior.draws import square_root
 from ostinato.records import Best, Learned, Prediction
 
 JOINT = 5_000  # points whose covariance matrix is made
 WIDEST = 1.0  # of a variance, by which learning widens it at most
+WARY = 2.0  # times shorter length-scales, under which a claim about all candidates must hold too where they are learned
 HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
 DRAWS = 4_096  # of the joint posterior, for simultaneous intervals
 
@@ -110,7 +112,12 @@ class Answers:
         return [self._standing(number, mean, std, width * std, level, chance) for number, mean, std, chance in rows]
 
     def chance_within(self, gap: float) -> float:
-        return self._chance(self._known.leader(self._priority)[0], positive("gap", gap))
+        number, _, _ = self._known.leader(self._priority)
+        chance = self._chance(number, positive("gap", gap))
+        if "kernel" not in self._learned:
+            return chance
+        wary = self._known.rougher(WARY)
+        return min(chance, self._chances_of([number], gap, wary)[0])
 
     def learned(self) -> Learned:
         fits = getattr(self._known.learner, "fits", 0)
@@ -143,10 +150,11 @@ class Answers:
             self._chances = {key: self._chances_of([number], within)[0]}
         return self._chances[key]
 
-    def _chances_of(self, numbers: list[int], within: float) -> list[float]:
-        _, variance = self._known.posterior.over_candidates()
+    def _chances_of(self, numbers: list[int], within: float, posterior: Posterior | None = None) -> list[float]:
+        posterior = posterior or self._known.posterior
+        _, variance = posterior.over_candidates()
         wider = self._wider(variance, self._table.features)
-        return chances_of_being_best(self._known.posterior, numbers, self._quietly(), within, wider)
+        return chances_of_being_best(posterior, numbers, self._quietly(), within, wider)
 
     def _quietly(self) -> np.random.Generator:
         """Randomness that is the same whenever the same is known."""

@@ -7,7 +7,8 @@ from the tally on a growing schedule.
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from math import sqrt
+from dataclasses import replace
+from math import inf, sqrt
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Prior, Shrinking
+from ostinato.learning.shrinking import shrunk
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
@@ -137,6 +139,14 @@ class Knowledge:
             self._exact = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
             self._exact.rebuild(prior.evidence(self.tally))
         return self._exact
+
+    def rougher(self, times: float) -> Posterior:
+        """The posterior of all answers, had the learned length-scales been shorter."""
+        posterior = self.posterior
+        rough = Posterior.like(posterior, shrunk(posterior.kernel, times))
+        prior = replace(self.prior, kernel=rough.kernel, noise=posterior.noise, mean=posterior.prior_mean, floor=-inf)
+        rough.rebuild(prior.evidence(self.tally))
+        return rough
 
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:
         """Number, mean and standard deviation of the measured candidate with the highest mean, in "

@@ -370,7 +370,11 @@ class Optimizer:
         return self._answers.top(k, level)
 
     def chance_within(self, gap: float) -> float:
-        """The probability that no candidate is better than the recommended one by more than `gap`."""
+        """The probability that no candidate is better than the recommended one by more than `gap`.
+
+        It speaks of candidates that were never measured: where the kernel is learned, it is the lower of what the
+        learned length-scales say and of what half of them would.
+        """
         return self._answers.chance_within(gap)
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ostinato.errors import InvalidSetting
-from ostinato.kernels import Kernel, Stationary
+from ostinato.kernels import Constant, Kernel, Stationary, Sum
 from ostinato.learning.prior import Prior
 from ostinato.tally import Tally
 
@@ -30,6 +30,8 @@ class Shrinking:
 
 def shrunk(kernel: Kernel, g: float) -> Kernel:
     """The same kernel with length-scales g times shorter."""
+    if isinstance(kernel, Sum) and isinstance(kernel.second, Constant):
+        return shrunk(kernel.first, g) + kernel.second
     if not isinstance(kernel, Stationary):
         raise InvalidSetting(
             f"AdaptiveUCB shrinks the length-scale of a stationary kernel, and {kernel!r} is none: give RBF(…) or "
