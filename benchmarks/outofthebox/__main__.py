@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.outofthebox import __doc__ as about
+from benchmarks.outofthebox.choose import choose as choices
 from benchmarks.outofthebox.ours import OURS, ours
 from benchmarks.outofthebox.problems import PROBLEMS, read_candidates
 from benchmarks.outofthebox.report import write
@@ -63,6 +64,13 @@ def run(
 def report(folder: Path = FOLDER, out: Path = Path("docs/results/outofthebox")) -> None:
     """Tables and the figure, from the runs that are finished."""
     write(stored(folder), out)
+
+
+@app.command()
+def choose(seeds: int = 8, out: Path = Path("docs/results/outofthebox/choice.csv")) -> None:
+    """How the goals' policies were chosen, on problems of their own."""
+    for line in choices(seeds, out):
+        print(line, flush=True)
 
 
 def lengths(name: str) -> list[tuple[int, int]]:
