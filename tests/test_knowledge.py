@@ -142,6 +142,18 @@ def test_caps_on_batches_hold_in_plans():
     assert max(batch.repeats for batch in plan) == 3
 
 
+@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(2.0), "noise_std": 0.1}], ids=["learned", "given"])
+def test_failures_that_come_first_or_succeed_later_leave_the_model_true_to_the_facts(settings):
+    opt = Optimizer(X, seed=0, **settings)
+    opt.observe(7, [np.nan])  # before anything is known
+    for row in range(20, 40):
+        opt.observe(row, [TRUTH[row]])
+    opt.observe(50, [None])
+    opt.observe(41, [-3.0])  # worse than any before: what failed counts as poor as that
+    opt.observe(7, [TRUTH[7]])  # it succeeds after all
+    assert np.concatenate(opt._known.model.means) == pytest.approx(model_of_the_facts(opt), abs=1e-8)
+
+
 def test_many_that_all_failed():
     opt = Optimizer(X, seed=0)
     opt.observe([1, 2, 3], [np.nan, None, np.nan])

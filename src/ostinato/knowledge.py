@@ -50,7 +50,7 @@ class Knowledge:
         self.model: Model = make(prior, xp)
         self.returns = Returns()
         self.failures: Counter[int] = Counter()
-        self._imputed: set[int] = set()  # candidates that failed and are told to the model as poor
+        self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
         self._exact: Posterior | None = None
         self._draws: tuple[Kernel, PriorDraw] | None = None
 
@@ -96,7 +96,7 @@ class Knowledge:
 
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
-        if len(added) >= MANY or None in added.values():
+        if len(added) >= MANY or None in added.values() or self._imputed != self._poor(self.prior, tally):
             self.model.rebuild(self.evidence(self.prior, tally))
             return
         for candidate, worth in added.items():
@@ -105,23 +105,27 @@ class Knowledge:
     def fail(self, candidate: int, n: int) -> None:
         """So many measurements of a candidate failed: it does not look attractive any more, nor do its neighbours."""
         self.failures[candidate] += n
-        if candidate not in self.tally and len(self.tally) and candidate not in self._imputed:
+        poor = self._poor(self.prior, self.tally)
+        if candidate in poor and candidate not in self._imputed:
             with self.whole():
-                self.model.condition(candidate, 1, self._lowest(self.prior, self.tally))
-                self._imputed = self._imputed | {candidate}
+                self.model.condition(candidate, 1, poor[candidate])
+                self._imputed = poor
 
     def evidence(self, prior: Prior, tally: Tally | None = None) -> Tally:
         """What a model for choosing is told: the measurements; and where all failed, as much as the worst gave."""
         tally = self.tally if tally is None else tally
         evidence = prior.evidence(tally)
-        self._imputed = {candidate for candidate in self.failures if candidate not in tally} if len(tally) else set()
+        self._imputed = self._poor(prior, tally)
         if not self._imputed:
             return evidence
-        low = Statistics(1, self._lowest(prior, tally))
-        return evidence.plus(dict.fromkeys(self._imputed, low))
+        return evidence.plus({candidate: Statistics(1, value) for candidate, value in self._imputed.items()})
 
-    def _lowest(self, prior: Prior, tally: Tally) -> float:
-        return max(min(statistics.mean for _, statistics in tally), prior.floor)
+    def _poor(self, prior: Prior, tally: Tally) -> dict[int, float]:
+        """Candidates that failed and have no value, with the lowest average so far (or the floor if that is more)."""
+        failed = [candidate for candidate in self.failures if candidate not in tally]
+        if not failed or not len(tally):
+            return {}
+        return dict.fromkeys(failed, max(min(statistics.mean for _, statistics in tally), prior.floor))
 
     # Looking
 

@@ -1,4 +1,4 @@
-"""The ledger of batches: which are in flight, how many epochs and switches there were, what they cost, what failed.
+"""The ledger of batches: which are in flight, how many epochs and switches there were, and what they cost.
 
 An epoch begins with the first feedback of a batch. A switch is a change of candidate between consecutive epochs.
 """

@@ -195,8 +195,7 @@ class Optimizer:
 
     @property
     def certificate(self) -> Certificate | None:
-        """The bound on the number of full batches; None for policies that promise none, and where "
-        "anything is learned."""
+        """The bound on the number of full batches; None where none is promised, or where anything is learned."""
         per_batch = getattr(self.policy, "gain_of_full_batch", None)
         known = self._known
         if per_batch is None or known.learner is not None or known.prior.setup > 0 or known.tally.has_errors:

@@ -23,15 +23,10 @@ NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
 
 
-def chance_of_being_best(posterior: Posterior, number: int, rng: Generator, within: float = 0.0) -> float:
-    """P(f(x) ≤ f(candidate) + within for all x)."""
-    return chances_of_being_best(posterior, [number], rng, within)[0]
-
-
 def chances_of_being_best(
     posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: Vector | None = None
 ) -> list[float]:
-    """The same for several candidates, from the same draws; the first of them says who its rivals are.
+    """P(f(x) ≤ f(candidate) + within for all x), for some candidates; the first of them says who the rivals are.
 
     wider: a factor on every candidate's standard deviation.
     """
