@@ -108,3 +108,13 @@ def test_too_early_and_nothing():
     opt.observe(3, [1.0, 1.1])
     assert opt.diagnose().fits is None
     assert "Too early" in opt.diagnose().verdict
+
+
+def test_settings_that_one_candidate_contradicts_are_doubted_at_once():
+    opt = Optimizer(X, kernel=RBF(1.5), noise_std=50.0, mean=10.0, seed=0)
+    opt.observe(3, 10 + np.random.default_rng(0).standard_normal(20))
+    assert opt.diagnose().fits is False
+    assert "leave it out, and it is learned" in opt.diagnose().verdict
+    learned = Optimizer(X, seed=0)
+    learned.observe(3, 10 + np.random.default_rng(0).standard_normal(20))
+    assert learned.diagnose().fits is None

@@ -73,7 +73,7 @@ def test_draws_for_choosing_are_those_of_the_model_that_chooses(policy):
     """With hopeless outcomes the model for answers is another one."""
     opt = run(Optimizer(X, seed=3, policy=policy), HOPELESS, 150)
     assert HOPELESS[opt.best().index] > 1.5
-    model, belief = opt._known.model, opt._belief()
+    model, belief = opt._known.model, opt._decisions.belief()
     draws = np.array([np.concatenate(belief.draw()) for _ in range(400)])
     std = np.sqrt(np.concatenate(model.variances))
     assert np.abs(draws.mean(axis=0) - np.concatenate(model.means)).max() < 0.35 * std.max()
@@ -122,9 +122,9 @@ def test_set_ups_in_flight_are_counted_one_by_one():
     opt = Optimizer(X[:1], kernel=RBF(1.0), noise_std=1.0, setup_std=0.5, policy=MiniUCB(C=3))
     first = opt.ask(limit=4)
     opt.ask(limit=4)
-    assert opt._belief().variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
+    assert opt._decisions.belief().variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
     opt.tell(first, [0.3])
-    assert opt._belief().variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
+    assert opt._decisions.belief().variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9])

@@ -100,15 +100,14 @@ class Answers:
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         whole("k", k)
         fraction("level", level)
-        self._known.check_measured()
-        numbers, means, variances = self._known.at_measured(self._known.posterior)
-        order = np.lexsort((self._priority[numbers], -means))[:k]
-        leading = [int(number) for number in numbers[order]]
+        numbers, means, variances = self._known.ranked(self._priority)
+        means, variances = means[:k], variances[:k]
+        leading = [int(number) for number in numbers[:k]]
         features = self._table.features[leading]
-        stds = self._wider(variances[order], features) * np.sqrt(variances[order])
+        stds = self._wider(variances, features) * np.sqrt(variances)
         width = _simultaneous(self._covariance(features), level, self._quietly())
         chances = self._chances_of(leading, 0.0)
-        rows = zip(leading, means[order].tolist(), stds.tolist(), chances, strict=True)
+        rows = zip(leading, means.tolist(), stds.tolist(), chances, strict=True)
         return [self._standing(number, mean, std, width * std, level, chance) for number, mean, std, chance in rows]
 
     def chance_within(self, gap: float) -> float:

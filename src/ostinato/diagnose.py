@@ -14,7 +14,7 @@ from ostinato.posterior import Posterior
 from ostinato.records import Learned
 from ostinato.tally import Statistics, Tally
 
-FEW = 5  # unique candidates below which nothing can be said
+FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
 REPEATS = 4  # degrees of freedom of a candidate's repeats from which they say something of its own noise
@@ -97,7 +97,9 @@ def diagnosis(
         if returns.freedom and within >= FEW and setup == 0 and not tally.has_errors:
             checks.append(_returns(returns, (noise * freedom - returns.squares) / within, within))
     far = int(np.count_nonzero(np.abs(z) > OUTLIER))
-    fits = None if len(measured) < FEW else all(check.ok for check in checks)
+    fits = all(check.ok for check in checks)
+    if len(measured) < FEW and (fits or learned.what):
+        fits = None
     return Diagnosis(
         verdict=_verdict(fits, checks, len(measured), far),
         fits=fits,

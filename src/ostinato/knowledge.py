@@ -25,6 +25,7 @@ from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
 
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
+SURE = 1.0  # standard deviations below its mean, where a candidate is compared with others
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 
 
@@ -153,12 +154,20 @@ class Knowledge:
         return rough
 
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:
-        """Number, mean and standard deviation of the measured candidate with the highest mean, in "
-        "the exact posterior."""
+        """Number, mean and standard deviation of the measured candidate that leads, in the exact posterior."""
+        numbers, means, variances = self.ranked(priority)
+        return int(numbers[0]), float(means[0]), sqrt(float(variances[0]))
+
+    def ranked(self, priority: NDArray[np.int64]) -> tuple[NDArray[np.int64], Vector, Vector]:
+        """Number, mean and variance of all measured candidates, from the best to the worst.
+
+        They are compared by what is nearly sure of them, the mean less a standard deviation: a candidate that was
+        measured once does not lead by its luck, nor by what the model expects of its neighbourhood.
+        """
         self.check_measured()
         numbers, means, variances = self.at_measured(self.posterior)
-        place = int(np.lexsort((priority[numbers], -means))[0])
-        return int(numbers[place]), float(means[place]), sqrt(float(variances[place]))
+        order = np.lexsort((priority[numbers], SURE * np.sqrt(variances) - means))
+        return numbers[order], means[order], variances[order]
 
     def check_measured(self) -> None:
         if len(self.tally) == 0:

@@ -4,35 +4,32 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from math import sqrt
 from typing import Any, Literal, cast, overload
 
 import numpy as np
-from msgspec.structs import replace
 
 from ostinato.answers import Answers
-from ostinato.arrays import Matrix, Namespace, Vector, highest, lowest
+from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import read_candidates
 from ostinato.checks import counted, flag, positive, whole
 from ostinato.concerns import Concerns
-from ostinato.confidence import Progress
-from ostinato.costs import read_costs, shortest_way
+from ostinato.costs import read_costs
+from ostinato.decisions import INITIAL, Decided, Decisions
 from ostinato.diagnose import Diagnosis
-from ostinato.errors import InvalidFeedback, InvalidSetting, NothingToAsk
+from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.explain import Explanation, explanation
 from ostinato.feedback import Feedback, read_feedback, read_many
 from ostinato.kernels import Kernel
-from ostinato.knowledge import Knowledge, Lot
-from ostinato.learning import Learner, Prior
+from ostinato.knowledge import Knowledge
+from ostinato.learning import Prior
 from ostinato.ledger import Ledger
-from ostinato.policies import Belief, Policy, Proposal
+from ostinato.policies import Policy
 from ostinato.posterior import Model, Posterior
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction, Reason
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
 from ostinato.settings import (
     Goal,
     checked_policy,
-    checked_round,
     generator,
     given,
     learner_for,
@@ -41,9 +38,6 @@ from ostinato.settings import (
     what_to_learn,
 )
 from ostinato.tally import Statistics
-
-INITIAL = 5  # random candidates with which a run begins where scales are learned
-HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
 
 
 class Optimizer:
@@ -116,7 +110,18 @@ class Optimizer:
         self._answers = Answers(self._table, self._sign, self._known, self._priority, rng, learned)
         self._concerns = Concerns(self._sign)
         self._ledger = Ledger()
-        self._round: list[Proposal] = []
+        self._decisions = Decisions(
+            self._table,
+            self.policy,
+            self._known,
+            self._ledger,
+            self._switch_cost,
+            self._measurement_cost,
+            self.budget,
+            self._sign,
+            self._priority,
+            self._rng,
+        )
         self._observed = 0
         self._log_det_0 = 0.0
 
@@ -222,47 +227,24 @@ class Optimizer:
         several batches hands them out one by one, and decides them within the limit that was given when they began.
 
         workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
-        slots: a plan that fills exactly so many places, such as the wells of a plate.
+        slots: a plan that fills exactly so many places, such as the wells of a plate; fewer where `limit` is lower.
         """
         most = None if limit is None else whole("limit", limit)
         if workers is None and slots is None:
-            return self._lease(self._next(most))
+            return self._lease(self._decisions.next(most))
         if workers is not None and slots is not None:
             raise InvalidSetting("Both workers= and slots= were given: give one of them.")
         if slots is not None:
             places = min(whole("slots", slots), most or slots)
-            return self._plan(places, places)
+            return self._planned(places, places)
         free = whole("workers", cast("int", workers)) - sum(self._ledger.pending.values())
-        return self._plan(min(max(1, free), most or max(1, free)), most)
+        return self._planned(min(max(1, free), most or max(1, free)), most)
 
-    def _plan(self, least: int, most: int | None) -> Plan:
-        """Batches until there are `least` measurements; each counts those before it as if they had come."""
-        picked: dict[int, list[Proposal]] = {}
-        reasons: dict[int, Reason] = {}
-        extra: dict[int, int] = {}
-        before = self._variances()
-        while (total := sum(extra.values())) < least:
-            try:
-                proposal, reason = self._next(None if most is None else most - total, extra)
-            except NothingToAsk:
-                if not picked:
-                    raise
-                break
-            candidate = proposal.candidate
-            reasons.setdefault(candidate, reason)
-            picked[candidate] = _with_one_more(picked.get(candidate, []), proposal)
-            extra[candidate] = extra.pop(candidate, 0) + proposal.repeats  # the last one picked is the last
-        after = self._variances(extra)
-        ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
-        order = shortest_way(self._ledger.position, list(picked), self._switch_cost)
-        decided = [(proposal, reasons[candidate]) for candidate in order for proposal in picked[candidate]]
-        return Plan(tuple(map(self._lease, decided)), sqrt(float(np.max(ratios))), getattr(self.policy, "C", None))
+    def _planned(self, least: int, most: int | None) -> Plan:
+        decided, staleness = self._decisions.plan(least, most)
+        return Plan(tuple(map(self._lease, decided)), staleness, getattr(self.policy, "C", None))
 
-    def _variances(self, extra: Mapping[int, int] | None = None) -> Vector:
-        """Of all candidates, with what is in flight, and more, counted as if it had come."""
-        return self._known.ahead(self._lots(extra)).everywhere().copy()
-
-    def _lease(self, decided: tuple[Proposal, Reason]) -> Batch:
+    def _lease(self, decided: Decided) -> Batch:
         proposal, reason = decided
         index = self._table.index_of(proposal.candidate)
         batch = Batch(
@@ -354,7 +336,7 @@ class Optimizer:
         return self._answers.sample(size, points)
 
     def best(self, level: float = 0.95) -> Best:
-        """The measured candidate with the best posterior mean: never the luckiest single value."""
+        """The measured candidate that is best by what is nearly sure of it: never the luckiest single value."""
         return self._answers.best(level)
 
     def leader(self) -> tuple[int, float, float]:
@@ -391,122 +373,6 @@ class Optimizer:
 
     # Inside
 
-    def _next(self, most: int | None, extra: Mapping[int, int] | None = None) -> tuple[Proposal, Reason]:
-        """The next proposal of the round, or of a new one, cut at `most`; and why."""
-        first = False
-        belief: Belief | None = None
-        if not self._round:
-            with self._known.whole():
-                proposals = self._first_candidates(extra)
-                first = bool(proposals)
-                belief = self._belief(extra)
-                proposals = proposals or self.policy.propose(belief, most)
-                proposals = self._at_least_twice(proposals)
-            self._round = checked_round(self.policy, proposals, len(self._table))
-            self._ledger.rounds += 1
-        proposal = self._round.pop(0)
-        if most is not None and proposal.repeats > most:
-            proposal = replace(proposal, repeats=most, truncated=True)
-        return proposal, self._reason(proposal, belief or self._belief(extra), first=first)
-
-    def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
-        """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
-        learner = self._known.learner
-        if not (isinstance(learner, Learner) and learner.wants_repeats(self._known.tally)):
-            return proposals
-        return [replace(each, repeats=max(each.repeats, 2), wanted=max(each.wanted or 0, 2)) for each in proposals]
-
-    def _reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
-        """What is believed now, for `explain`."""
-        candidate, policy = proposal.candidate, self.policy
-        mean, variance = belief.at(candidate)
-        stake = belief.stake(candidate)
-        leader = self._leading()
-        return Reason(
-            mean=self._sign * mean,
-            std=sqrt(max(variance, 0.0)),
-            noise_std=sqrt(stake.noise),
-            setup_std=sqrt(stake.setup),
-            staleness=stake.staleness(proposal.repeats),
-            leads=leader is not None and leader[0] == candidate,
-            measured=int(self._known.tally[candidate].n),
-            leader=None if leader is None else self._table[self._table.index_of(leader[0])],
-            leader_mean=None if leader is None else self._sign * leader[1],
-            first=first,
-            beta=policy.width(belief) if hasattr(policy, "width") else None,  # type: ignore[attr-defined]
-            C=getattr(policy, "C", None),
-            switch_cost=stake.switch if belief.costs is not None else None,
-            policy=repr(policy),
-        )
-
-    def _leading(self) -> tuple[int, float] | None:
-        """Number and mean of the best measured candidate, in the policy's own model."""
-        if self.unique == 0:
-            return None
-        numbers, means, _ = self._known.at_measured(self._known.model)
-        place = int(np.argmax(means))
-        return int(numbers[place]), float(means[place])
-
-    def _pending(self, extra: Mapping[int, int] | None) -> dict[int, int]:
-        """Repeats in flight by candidate, and more."""
-        pending = self._ledger.pending
-        for candidate, n in (extra or {}).items():
-            pending[candidate] = pending.get(candidate, 0) + n
-        return pending
-
-    def _lots(self, extra: Mapping[int, int] | None) -> list[Lot]:
-        """The same, set-up by set-up: each batch is one."""
-        leases = [(lease.candidate, lease.values, lease.pending) for lease in self._ledger.in_flight]
-        return leases + [(candidate, 0, n) for candidate, n in (extra or {}).items()]
-
-    def _belief(self, extra: Mapping[int, int] | None = None) -> Belief:
-        model, pending, lots = self._known.model, self._pending(extra), self._lots(extra)
-        model.refresh(self._rng)
-        ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
-        if pending:
-            ahead = self._known.ahead(lots)
-            ghost, variances = ahead.ghost, self._known.in_blocks(ahead.everywhere())
-            covariance = partial(ahead.covariance, model.covariance_with)
-        here = next(reversed(extra), None) if extra else self._ledger.position
-        costs = self._switch_cost
-        return Belief(
-            means=means,
-            variances=variances,
-            top=max(map(highest, means)),
-            bottom=min(map(lowest, means)),
-            starts=model.starts,
-            noise=model.noise,
-            kappa=sqrt(model.kappa2),
-            progress=Progress(self.steps, model.log_det, len(self._table), len(self._table.columns), self._affordable),
-            priority=self._priority,
-            rng=self._rng,
-            variance=ghost.variance,
-            covariance=covariance,
-            counts=lambda: self._known.counts(pending),
-            averages=lambda: {candidate: statistics.mean for candidate, statistics in self._known.tally},
-            draw=lambda: self._known.draw_ahead(ghost, lots, self._rng),
-            ahead=lambda: self._known.ahead(lots),
-            centre=model.prior_mean,
-            setup=self._known.prior.setup,
-            barred=self._barred,
-            costs=None if costs is None or here is None else partial(costs, here),
-            cost=self._measurement_cost,
-        )
-
-    @property
-    def _affordable(self) -> int | None:
-        """Measurements that the budget allows for, those that failed left out."""
-        return None if self.budget is None else self.budget - self.failures
-
-    @property
-    def _barred(self) -> frozenset[int]:
-        """Candidates whose measurements fail."""
-        return frozenset(
-            candidate
-            for candidate, failed in self._known.failures.items()
-            if failed >= HOPELESS and failed > self._known.tally[candidate].n
-        )
-
     def _cost_of_switch(self, start: int, end: int) -> float:
         return 0.0 if self._switch_cost is None else float(self._switch_cost(start, np.array([end]))[0])
 
@@ -535,27 +401,6 @@ class Optimizer:
         self._known.model.warn_where_float64_ends()
         if self._known.learner is None:
             self._concerns.look(self._known.model, told)
-
-    def _first_candidates(self, extra: Mapping[int, int] | None) -> list[Proposal]:
-        """While scales are unknown: a few random candidates, once each."""
-        if not isinstance(self._known.learner, Learner):
-            return []
-        known = self._known.counts(self._pending(extra))
-        if len(known) >= INITIAL:
-            return []
-        tried = known.keys() | self._known.failures.keys()
-        new = (int(candidate) for candidate in np.argsort(self._priority)[: len(tried) + 1])
-        return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
-
-
-def _with_one_more(batches: list[Proposal], new: Proposal) -> list[Proposal]:
-    """Proposals for one candidate are one batch, unless a cap on batches keeps them apart."""
-    if not batches or batches[-1].capped:
-        return [*batches, new]
-    last = batches[-1]
-    repeats, wanted = last.repeats + new.repeats, max(last.wanted or 0, last.repeats + (new.wanted or new.repeats))
-    joined = Proposal(new.candidate, repeats, wanted, new.capped, last.truncated or new.truncated)
-    return [*batches[:-1], joined]
 
 
 class Maker:

@@ -61,7 +61,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
 
 
 class Best(msgspec.Struct, frozen=True, eq=False):
-    """The measured candidate with the highest (when minimising: lowest) posterior mean.
+    """The measured candidate that is best by what is nearly sure of it: its mean less a standard deviation.
 
     `mean` and `interval` speak of the candidate's true value, not of single measurements. `n` is how often it was
     measured; `chance` the probability that no other candidate is better, in the model's view.

@@ -1,0 +1,221 @@
+"""What to ask next: from what is known, and what is in flight, to proposals with the reasons for them."""
+
+from collections.abc import Mapping
+from functools import partial
+from math import sqrt
+from typing import TypeAlias
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from ostinato.arrays import Vector, highest, lowest
+from ostinato.candidates import Candidates
+from ostinato.confidence import Progress
+from ostinato.costs import SwitchCost, shortest_way
+from ostinato.errors import NothingToAsk
+from ostinato.knowledge import Knowledge, Lot
+from ostinato.learning import Learner
+from ostinato.ledger import Ledger
+from ostinato.policies import Belief, Policy, Proposal
+from ostinato.records import Reason
+from ostinato.settings import checked_round
+
+INITIAL = 5  # random candidates with which a run begins where scales are learned
+HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
+Decided: TypeAlias = tuple[Proposal, Reason]
+
+
+class Decisions:
+    """The policy, shown what it may know. `round` holds what was decided and not handed out yet."""
+
+    def __init__(
+        self,
+        table: Candidates,
+        policy: Policy,
+        knowledge: Knowledge,
+        ledger: Ledger,
+        switch_cost: SwitchCost | None,
+        measurement_cost: float,
+        budget: int | None,
+        sign: int,
+        priority: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        self._table, self._policy, self._known, self._ledger = table, policy, knowledge, ledger
+        self._switch_cost, self._measurement_cost, self._budget = switch_cost, measurement_cost, budget
+        self._sign, self._priority, self._rng = sign, priority, rng
+        self.round: list[Proposal] = []
+
+    def plan(self, least: int, most: int | None) -> tuple[list[Decided], float]:
+        """Batches until there are `least` measurements; each counts those before it as if they had come.
+
+        With the factor by which, within the plan, some standard deviation shrinks.
+        """
+        picked: dict[int, list[Proposal]] = {}
+        reasons: dict[int, Reason] = {}
+        extra: dict[int, int] = {}
+        before = self._variances()
+        while (total := sum(extra.values())) < least:
+            try:
+                proposal, reason = self.next(None if most is None else most - total, extra)
+            except NothingToAsk:
+                if not picked:
+                    raise
+                break
+            candidate = proposal.candidate
+            reasons.setdefault(candidate, reason)
+            picked[candidate] = _with_one_more(picked.get(candidate, []), proposal)
+            extra[candidate] = extra.pop(candidate, 0) + proposal.repeats  # the last one picked is the last
+        after = self._variances(extra)
+        ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+        order = shortest_way(self._ledger.position, list(picked), self._switch_cost)
+        decided = [(proposal, reasons[candidate]) for candidate in order for proposal in picked[candidate]]
+        return decided, sqrt(float(np.max(ratios)))
+
+    def _variances(self, extra: Mapping[int, int] | None = None) -> Vector:
+        """Of all candidates, with what is in flight, and more, counted as if it had come."""
+        return self._known.ahead(self._lots(extra)).everywhere().copy()
+
+    def next(self, most: int | None, extra: Mapping[int, int] | None = None) -> Decided:
+        """The next proposal of the round, or of a new one, cut at `most`; and why."""
+        first = False
+        belief: Belief | None = None
+        if not self.round:
+            with self._known.whole():
+                proposals = self._first_candidates(extra)
+                first = bool(proposals)
+                belief = self.belief(extra)
+                proposals = proposals or self._policy.propose(belief, most)
+                proposals = self._at_least_twice(proposals)
+            self.round = checked_round(self._policy, proposals, len(self._table))
+            self._ledger.rounds += 1
+        proposal = self.round.pop(0)
+        if most is not None and proposal.repeats > most:
+            proposal = replace(proposal, repeats=most, truncated=True)
+        return proposal, self._reason(proposal, belief or self.belief(extra), first=first)
+
+    def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
+        """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
+        learner = self._known.learner
+        if not (isinstance(learner, Learner) and learner.wants_repeats(self._known.tally)):
+            return proposals
+        return [replace(each, repeats=max(each.repeats, 2), wanted=max(each.wanted or 0, 2)) for each in proposals]
+
+    def _reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
+        """What is believed now, for `explain`."""
+        candidate, policy = proposal.candidate, self._policy
+        mean, variance = belief.at(candidate)
+        stake = belief.stake(candidate)
+        leader = self._leading()
+        return Reason(
+            mean=self._sign * mean,
+            std=sqrt(max(variance, 0.0)),
+            noise_std=sqrt(stake.noise),
+            setup_std=sqrt(stake.setup),
+            staleness=stake.staleness(proposal.repeats),
+            leads=leader is not None and leader[0] == candidate,
+            measured=int(self._known.tally[candidate].n),
+            leader=None if leader is None else self._table[self._table.index_of(leader[0])],
+            leader_mean=None if leader is None else self._sign * leader[1],
+            first=first,
+            beta=policy.width(belief) if hasattr(policy, "width") else None,  # type: ignore[attr-defined]
+            C=getattr(policy, "C", None),
+            switch_cost=stake.switch if belief.costs is not None else None,
+            policy=repr(policy),
+        )
+
+    def _leading(self) -> tuple[int, float] | None:
+        """Number and mean of the best measured candidate, in the policy's own model."""
+        if len(self._known.tally) == 0:
+            return None
+        numbers, means, _ = self._known.at_measured(self._known.model)
+        place = int(np.argmax(means))
+        return int(numbers[place]), float(means[place])
+
+    def _pending(self, extra: Mapping[int, int] | None) -> dict[int, int]:
+        """Repeats in flight by candidate, and more."""
+        pending = self._ledger.pending
+        for candidate, n in (extra or {}).items():
+            pending[candidate] = pending.get(candidate, 0) + n
+        return pending
+
+    def _lots(self, extra: Mapping[int, int] | None) -> list[Lot]:
+        """The same, set-up by set-up: each batch is one."""
+        leases = [(lease.candidate, lease.values, lease.pending) for lease in self._ledger.in_flight]
+        return leases + [(candidate, 0, n) for candidate, n in (extra or {}).items()]
+
+    def belief(self, extra: Mapping[int, int] | None = None) -> Belief:
+        model, pending, lots = self._known.model, self._pending(extra), self._lots(extra)
+        model.refresh(self._rng)
+        ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
+        if pending:
+            ahead = self._known.ahead(lots)
+            ghost, variances = ahead.ghost, self._known.in_blocks(ahead.everywhere())
+            covariance = partial(ahead.covariance, model.covariance_with)
+        here = next(reversed(extra), None) if extra else self._ledger.position
+        costs = self._switch_cost
+        return Belief(
+            means=means,
+            variances=variances,
+            top=max(map(highest, means)),
+            bottom=min(map(lowest, means)),
+            starts=model.starts,
+            noise=model.noise,
+            kappa=sqrt(model.kappa2),
+            progress=Progress(
+                int(self._known.tally.steps),
+                model.log_det,
+                len(self._table),
+                len(self._table.columns),
+                self._affordable,
+            ),
+            priority=self._priority,
+            rng=self._rng,
+            variance=ghost.variance,
+            covariance=covariance,
+            counts=lambda: self._known.counts(pending),
+            averages=lambda: {candidate: statistics.mean for candidate, statistics in self._known.tally},
+            draw=lambda: self._known.draw_ahead(ghost, lots, self._rng),
+            ahead=lambda: self._known.ahead(lots),
+            centre=model.prior_mean,
+            setup=self._known.prior.setup,
+            barred=self._barred,
+            costs=None if costs is None or here is None else partial(costs, here),
+            cost=self._measurement_cost,
+        )
+
+    @property
+    def _affordable(self) -> int | None:
+        """Measurements that the budget allows for, those that failed left out."""
+        return None if self._budget is None else self._budget - self._known.failures.total()
+
+    @property
+    def _barred(self) -> frozenset[int]:
+        """Candidates whose measurements fail."""
+        return frozenset(
+            candidate
+            for candidate, failed in self._known.failures.items()
+            if failed >= HOPELESS and failed > self._known.tally[candidate].n
+        )
+
+    def _first_candidates(self, extra: Mapping[int, int] | None) -> list[Proposal]:
+        """While scales are unknown: a few random candidates, once each."""
+        if not isinstance(self._known.learner, Learner):
+            return []
+        known = self._known.counts(self._pending(extra))
+        if len(known) >= INITIAL:
+            return []
+        tried = known.keys() | self._known.failures.keys()
+        new = (int(candidate) for candidate in np.argsort(self._priority)[: len(tried) + 1])
+        return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
+
+
+def _with_one_more(batches: list[Proposal], new: Proposal) -> list[Proposal]:
+    """Proposals for one candidate are one batch, unless a cap on batches keeps them apart."""
+    if not batches or batches[-1].capped:
+        return [*batches, new]
+    last = batches[-1]
+    repeats, wanted = last.repeats + new.repeats, max(last.wanted or 0, last.repeats + (new.wanted or new.repeats))
+    joined = Proposal(new.candidate, repeats, wanted, new.capped, last.truncated or new.truncated)
+    return [*batches[:-1], joined]
