@@ -2,7 +2,8 @@
 
 Between <!-- table GROUP --> and <!-- end --> the page holds what docs/results/GROUP/summary.csv says, between
 <!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says, and between <!-- rivals N --> (or
-<!-- problems N -->) and <!-- end --> what docs/results/outofthebox says of N measurements.
+<!-- problems N -->) and <!-- end --> what docs/results/outofthebox says of N measurements; likewise
+<!-- choice GROUP --> and <!-- coverage GROUP -->.
 """
 
 import csv
@@ -16,9 +17,16 @@ PAGE = HERE / "results.md"
 def page() -> str:
     """The page with its tables made anew."""
     text = PAGE.read_text(encoding="utf-8")
-    makers = {"table": table, "ratios": ratios, "rivals": rivals, "problems": problems}
+    makers = {
+        "table": table,
+        "ratios": ratios,
+        "rivals": rivals,
+        "problems": problems,
+        "choice": choice,
+        "coverage": coverage,
+    }
     return re.sub(
-        r"<!-- (table|ratios|rivals|problems) (\S+) -->.*?<!-- end -->",
+        r"<!-- (table|ratios|rivals|problems|choice|coverage) (\S+) -->.*?<!-- end -->",
         lambda found: f"<!-- {found[1]} {found[2]} -->\n{makers[found[1]](found[2])}\n<!-- end -->",
         text,
         flags=re.DOTALL,
@@ -52,6 +60,28 @@ def ratios(group: str) -> str:
         if row["algorithm"].startswith(("mini", "GP-UCB", "ε")):
             cells = (f"{_times(row, name)}" for name in ("regret", "unique", "seconds"))
             lines.append(f"| {row['problem']} | {row['algorithm']} | {' | '.join(cells)} | {row['seeds']} |")
+    return "\n".join(lines)
+
+
+def choice(group: str) -> str:
+    """How every rule that was tried did, on the problems by which the goals' policies were chosen."""
+    lines = ["| rule | tables: recommended / measured / switches | functions: the same | seeds |", "|---|---|---|---|"]
+    for row in _read(group, "choice.csv"):
+        cells = (
+            f"{float(row[f'{kind}_recommended']):.1f} ± {2 * float(row[f'{kind}_error']):.1f} / "
+            f"{float(row[f'{kind}_measured']):.0f} / {float(row[f'{kind}_switches']):.0f}"
+            for kind in ("tables", "functions")
+        )
+        lines.append(f"| `{row['policy']}` | {' | '.join(cells)} | {row['seeds']} |")
+    return "\n".join(lines)
+
+
+def coverage(group: str) -> str:
+    """The share of 90% intervals that hold the truth."""
+    lines = ["| problem | all candidates | those measured | the recommended one | seeds |", "|---|---|---|---|---|"]
+    for row in _read(group, "coverage.csv"):
+        cells = (f"{100 * float(row[what]):.0f}%" for what in ("all", "measured", "best"))
+        lines.append(f"| {row['problem']} | {' | '.join(cells)} | {row['seeds']} |")
     return "\n".join(lines)
 
 

@@ -42,12 +42,12 @@ def test_the_model_is_a_function_of_prior_and_tally(settings, truth):
     assert np.concatenate(opt._known.model.means) == pytest.approx(model_of_the_facts(opt), abs=1e-8)
 
 
-@pytest.mark.parametrize("stop", ["rebuild", "learn"])
-def test_what_is_stopped_while_learning_did_not_happen(monkeypatch, stop):
-    """And the same feedback told again is taken in as if nothing had been."""
+@pytest.mark.parametrize(("owner", "stop", "act"), [(Posterior, "rebuild", "observe"), (Learner, "learn", "ask")])
+def test_what_is_stopped_half_way_did_not_happen(monkeypatch, owner, stop, act):
+    """And the same done again goes as if nothing had been."""
     opt = run(Optimizer(X, seed=0), 100 + TRUTH, 30)
     other = deepcopy(opt)
-    owner = Posterior if stop == "rebuild" else Learner
+    doing = {"observe": lambda each: each.observe(np.arange(100), 100 + TRUTH), "ask": lambda each: each.ask()}
     done, calls = getattr(owner, stop), []
 
     def stopped(self, *args):
@@ -57,15 +57,31 @@ def test_what_is_stopped_while_learning_did_not_happen(monkeypatch, stop):
             raise KeyboardInterrupt
         return result
 
+    if act == "ask":
+        for each in (opt, other):
+            doing["observe"](each)
+    steps = opt.steps
     monkeypatch.setattr(owner, stop, stopped)
     with pytest.raises(KeyboardInterrupt):
-        opt.observe(np.arange(100), 100 + TRUTH)
+        doing[act](opt)
     monkeypatch.setattr(owner, stop, done)
-    assert opt.steps == 30
+    assert opt.steps == steps
     for each in (opt, other):
-        each.observe(np.arange(100), 100 + TRUTH)
+        doing[act](each)
     assert opt.predict().mean == pytest.approx(other.predict().mean)
     assert opt.learned == other.learned
+    assert opt.ask().index == other.ask().index
+
+
+def test_looking_at_what_was_learned_does_not_disturb_a_run():
+    opt = run(Optimizer(X, seed=0), 100 + TRUTH, 30)
+    other = deepcopy(opt)
+    for rows in (range(10), range(10, 40)):
+        opt.learned, opt.best()
+        for each in (opt, other):
+            each.observe(list(rows), 100 + TRUTH[list(rows)])
+    assert opt.learned == other.learned
+    assert (opt.ask().index, opt.ask().repeats) == (other.ask().index, other.ask().repeats)
 
 
 @pytest.mark.parametrize("policy", [MiniTS(), GPTS(), RareTS(), GPBTS()])

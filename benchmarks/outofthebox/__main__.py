@@ -1,4 +1,4 @@
-"""`python -m benchmarks.outofthebox run | report`: see the package's own words."""
+"""`python -m benchmarks.outofthebox run | report | choose | coverage`: see the package's own words."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +10,7 @@ from rich.progress import track
 
 from benchmarks.outofthebox import __doc__ as about
 from benchmarks.outofthebox.choose import choose as choices
+from benchmarks.outofthebox.coverage import coverage as shares
 from benchmarks.outofthebox.ours import OURS, ours
 from benchmarks.outofthebox.problems import PROBLEMS, read_candidates
 from benchmarks.outofthebox.report import write
@@ -70,6 +71,13 @@ def report(folder: Path = FOLDER, out: Path = Path("docs/results/outofthebox")) 
 def choose(seeds: int = 8, out: Path = Path("docs/results/outofthebox/choice.csv")) -> None:
     """How the goals' policies were chosen, on problems of their own."""
     for line in choices(seeds, out):
+        print(line, flush=True)
+
+
+@app.command()
+def coverage(seeds: int = 10, out: Path = Path("docs/results/outofthebox/coverage.csv")) -> None:
+    """How often 90% intervals hold what is true."""
+    for line in shares(seeds, out):
         print(line, flush=True)
 
 

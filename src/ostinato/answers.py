@@ -120,13 +120,13 @@ class Answers:
 
     def learned(self) -> Learned:
         fits = getattr(self._known.learner, "fits", 0)
-        return self._known.prior.told(self._table.columns, self._sign, self._learned, fits)
+        return self._known.learned.told(self._table.columns, self._sign, self._learned, fits)
 
     def diagnose(self) -> Diagnosis:
         self._known.check_measured()
         known = self._known
         return diagnosis(
-            known.posterior, known.tally, known.prior.setup, known.returns, self._table.indices, self.learned()
+            known.posterior, known.tally, known.learned.setup, known.returns, self._table.indices, self.learned()
         )
 
     def _standing(self, number: int, mean: float, std: float, half: float, level: float, chance: float) -> Best:

@@ -82,6 +82,7 @@ class Decisions:
         first = False
         belief: Belief | None = None
         if not self.round:
+            self._known.learn()
             with self._known.whole():
                 proposals = self._first_candidates(extra)
                 first = bool(proposals)

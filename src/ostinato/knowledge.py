@@ -53,6 +53,7 @@ class Knowledge:
         self.failures: Counter[int] = Counter()
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
         self._exact: Posterior | None = None
+        self._peek: Prior | None = None
         self._draws: tuple[Kernel, PriorDraw] | None = None
 
     # Taking in
@@ -63,9 +64,19 @@ class Knowledge:
         for candidate, statistics in feedback.items():
             returns = returns.after(self.tally.without_errors(candidate), statistics)
         with self.whole():
-            if self.learner is None or not self.learner.due(tally) or not self._relearned(self.learner, tally):
-                self._condition(feedback, tally, setup)
-            self._exact, self.returns, self.tally = None, returns, tally
+            self._condition(feedback, tally, setup)
+            self._exact, self._peek, self.returns, self.tally = None, None, returns, tally
+
+    def learn(self) -> None:
+        """What the user did not say, learned anew where that is due: before a decision, which it is for."""
+        if self.learner is None or not self.learner.due(self.tally):
+            return
+        with self.whole():
+            prior = self.learner.learn(self.tally)
+            if prior is not self.prior:
+                model = self._make(prior, self.model.xp)
+                model.rebuild(self.evidence(prior))
+                self.prior, self.model = prior, model
 
     @contextmanager
     def whole(self) -> Generator[None, None, None]:
@@ -84,16 +95,6 @@ class Knowledge:
                 self.model = self._make(prior, self.model.xp)
                 self.model.rebuild(self.evidence(prior))
             raise
-
-    def _relearned(self, learner: Learner | Shrinking, tally: Tally) -> bool:
-        """Whether there are new hyper-parameters, and so a new model with all that was measured."""
-        prior = learner.learn(tally)
-        if prior is self.prior:
-            return False
-        model = self._make(prior, self.model.xp)
-        model.rebuild(self.evidence(prior, tally))
-        self.prior, self.model = prior, model
-        return True
 
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
@@ -129,6 +130,14 @@ class Knowledge:
         return dict.fromkeys(failed, max(min(statistics.mean for _, statistics in tally), prior.floor))
 
     # Looking
+
+    @property
+    def learned(self) -> Prior:
+        """The prior that the next decision will be made with. Looking at it does not disturb a run."""
+        if self.learner is None or not self.learner.due(self.tally):
+            return self.prior
+        self._peek = self._peek or self.learner.peek(self.tally)
+        return self._peek
 
     @property
     def posterior(self) -> Posterior:

@@ -393,7 +393,8 @@ class Optimizer:
         if not self._robust or self.unique < INITIAL:
             return None
         mean, variance = self._known.posterior.at(candidate)
-        noise = float(self._known.prior.noise[candidate]) + self._known.prior.setup
+        prior = self._known.learned
+        noise = float(prior.noise[candidate]) + prior.setup
         return mean, sqrt(variance + noise), sqrt(noise)
 
     def _remark(self, told: Mapping[int, Statistics]) -> None:

@@ -67,5 +67,6 @@ def test_an_optimiser_asks_for_more_where_it_is_noisier():
     assert low < 0.2
     assert high > 0.6
     assert "to" in str(opt.learned)
+    opt.ask()
     belief = opt._decisions.belief()
     assert opt.policy.repeats(belief.stake(48)) > opt.policy.repeats(belief.stake(1))

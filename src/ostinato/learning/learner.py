@@ -61,7 +61,7 @@ class Learner:
 
     def due(self, tally: Tally) -> bool:
         unique, steps = self._at
-        return len(tally) >= GROWTH * unique or tally.steps >= GROWTH * steps
+        return len(tally) > 0 and (len(tally) >= GROWTH * unique or tally.steps >= GROWTH * steps)
 
     def wants_repeats(self, tally: Tally) -> bool:
         """Whether set-ups are to be learned, and repeats within them are still few."""
@@ -80,6 +80,10 @@ class Learner:
         self._at = (len(tally), tally.steps)
         self.fits += 1
         return self._last.prior
+
+    def peek(self, tally: Tally) -> Prior:
+        """What `learn` would say now; nothing is kept."""
+        return self._fitted(tally, self._last, BAD).prior
 
     def for_answers(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""

@@ -25,7 +25,11 @@ class Shrinking:
 
     def learn(self, tally: Tally) -> Prior:
         self._now = self._shrinkage(int(tally.steps))
-        return replace(self._prior, kernel=shrunk(self._prior.kernel, self._now))
+        return self.peek(tally)
+
+    def peek(self, tally: Tally) -> Prior:
+        """What `learn` would say now."""
+        return replace(self._prior, kernel=shrunk(self._prior.kernel, self._shrinkage(int(tally.steps))))
 
 
 def shrunk(kernel: Kernel, g: float) -> Kernel:
