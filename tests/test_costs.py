@@ -103,3 +103,17 @@ def test_a_column_that_is_hard_to_change_changes_less():
 def test_a_measurements_own_cost_counts():
     opt, _ = run(50, switch_cost=10, measurement_cost=2.5)
     assert opt.costs.measurement_cost == 125
+
+
+def test_a_cost_that_is_refused_changes_nothing():
+    costs = {"now": 1.0}
+    opt = Optimizer(
+        np.arange(3.0)[:, None], kernel=RBF(1.0), noise_std=0.01, switch_cost=lambda a, b: costs["now"], seed=0
+    )
+    first, second = opt.ask(), opt.ask()
+    opt.tell(first, np.zeros(first.repeats))
+    steps, costs["now"] = opt.steps, -1.0
+    with pytest.raises(InvalidSetting, match="0 or more"):
+        opt.tell(second, np.zeros(second.repeats))
+    assert opt.steps == steps
+    assert [batch.id for batch in opt.in_flight] == [second.id]

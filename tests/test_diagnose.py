@@ -118,3 +118,18 @@ def test_settings_that_one_candidate_contradicts_are_doubted_at_once():
     learned = Optimizer(X, seed=0)
     learned.observe(3, 10 + np.random.default_rng(0).standard_normal(20))
     assert learned.diagnose().fits is None
+
+
+def test_given_noise_that_differs_raises_no_false_alarm():
+    """A few candidates are far noisier than the others, and the model was told so."""
+    std = np.where(np.arange(60) % 20 == 0, 2.0, 0.05)
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = np.linalg.cholesky(RBF(1.5)(X, X) + 1e-9 * np.eye(60)) @ rng.standard_normal(60)
+        opt = Optimizer(X, kernel=RBF(1.5), noise_std=std, mean=0.0, seed=seed)
+        for _ in range(2):
+            for row in range(0, 60, 3):
+                opt.observe(row, truth[row] + std[row] * rng.standard_normal(5))
+        alarms += opt.diagnose().fits is False
+    assert alarms <= 2

@@ -43,7 +43,7 @@ def test_numbers_are_those_the_choice_was_made_by():
         ({"policy": MiniUCB(C=3.0)}, None, "more would leave the model behind by over 3"),
         ({"policy": MiniUCB(C=1.05)}, None, "even one teaches much"),
         ({"policy": MiniUCB(C=9.0, cap_per_batch=2)}, None, "because of a cap"),
-        ({"policy": MiniUCB(C=9.0)}, 2, "as many as the limit leaves"),
+        ({"policy": MiniUCB(C=9.0)}, 2, "as many as there is room for"),
         ({"policy": MiniUCB(C=1.05), "switch_cost": 100}, None, "costs as much as 100 measurements"),
         ({"policy": GPUCB()}, None, "one measurement carries"),
         ({"policy": EpsilonGreedy()}, None, "one measurement carries"),

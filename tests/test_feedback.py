@@ -189,3 +189,38 @@ def test_outliers_do_not_win_where_one_asks_for_that():
     robust, plain = (np.array([run(kind, seed) for seed in range(10)]) for kind in (True, False))
     assert robust[:, 0].mean() < plain[:, 0].mean()
     assert np.median(robust[:, 1]) < 0.5 * np.median(plain[:, 1])
+
+
+def test_a_precise_value_is_not_overturned_by_a_vague_one():
+    """However the two are told: standard errors say what each is worth."""
+    means = []
+    for together in (False, True):
+        opt, rng = Optimizer(X, noise_std=0.1, seed=0), np.random.default_rng(1)
+        for row in range(0, len(X), 2):
+            if row != 10:
+                opt.observe(row, [np.sin(X[row, 0]) + 0.1 * rng.standard_normal()])
+        if together:
+            opt.observe(10, [1.0, -1000.0], stderr=[0.01, 1000.0])
+        else:
+            opt.observe(10, [1.0], stderr=0.01)
+            opt.observe(10, [-1000.0], stderr=1000.0)
+        means.append(opt.predict().mean[10])
+    assert means[0] == pytest.approx(1.0, abs=0.03)
+    assert means[0] == pytest.approx(means[1], abs=1e-6)
+
+
+@pytest.mark.parametrize("place", [1, 3, 5])
+def test_an_early_outlier_is_seen_for_what_it_is_later(place):
+    """Among the first measurements nothing is known that it could be far from."""
+    noises = []
+    for seed in range(6):
+        opt, rng, done = Optimizer(X, robust=True, seed=seed), np.random.default_rng(seed), 0
+        while opt.steps < 60:
+            batch = opt.ask(limit=5)
+            values = np.sin(X[batch.index, 0]) + 0.2 * rng.standard_normal(batch.repeats)
+            if done < place <= done + batch.repeats:
+                values[0] += 1e4
+            done += batch.repeats
+            opt.tell(batch, values)
+        noises.append(opt.learned.noise_std[0])
+    assert np.median(noises) < 0.6

@@ -97,3 +97,29 @@ def test_a_plan_is_walked_cheaply():
     rows = [batch.candidate for batch in opt.ask(slots=24)]
     rng = np.random.default_rng(0)
     assert cost(rows) < 0.8 * np.mean([cost([rows[i] for i in rng.permutation(len(rows))]) for _ in range(20)])
+
+
+@pytest.mark.parametrize("cap", [1, 2, 3])
+def test_plans_keep_to_the_cap_on_a_batch(cap):
+    policy = MiniUCB(C=1.2, cap_per_batch=cap)
+    opt = Optimizer(np.array([[0.0], [10.0]]), policy=policy, kernel=RBF(1.0), noise_std=0.7, mean=0.0, seed=0)
+    plan = opt.ask(slots=12)
+    assert plan.repeats == 12
+    assert max(batch.repeats for batch in plan) <= cap
+
+
+def test_where_repeats_share_a_setup_places_are_setups_of_their_own():
+    """24 repeats of one preparation would teach no more than one."""
+    opt = Optimizer(GRID, kernel=RBF(0.3), noise_std=0.1, setup_std=0.3, seed=0)
+    plan = opt.ask(slots=24)
+    assert all(batch.repeats == 1 for batch in plan)
+    assert plan.repeats == 24
+
+
+def test_a_budget_cuts_the_last_batch():
+    opt = Optimizer(GRID, kernel=RBF(0.3), noise_std=2.0, budget=50, seed=0)
+    while opt.steps < 50:
+        batch = opt.ask()
+        opt.tell(batch, np.zeros(batch.repeats))
+    assert opt.steps == 50
+    assert opt.ask().repeats >= 1  # whoever wants to go on may

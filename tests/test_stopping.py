@@ -47,7 +47,7 @@ def test_nothing_better_for_long():
 
 def test_money_that_is_spent():
     result = run(Spent(500), switch_cost=20)
-    assert 500 <= result.costs.total < 800
+    assert 500 - 20 <= result.costs.total <= 500  # less than a switch is left
     assert "cost" in str(result)
 
 
@@ -72,3 +72,10 @@ def test_rules_check_their_numbers(make):
 def test_a_rule_can_be_used_again():
     rule = NoImprovement(100)
     assert run(rule).steps == run(rule).steps
+
+
+@pytest.mark.parametrize(("cost", "switch_cost"), [(1, 1000), (2_000, 1_000), (200, 3)])
+def test_no_more_is_spent_than_was_said(cost, switch_cost):
+    result = run(Spent(cost), switch_cost=switch_cost)
+    assert result.costs.total <= cost
+    assert "Spent" in result.ended

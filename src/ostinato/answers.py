@@ -112,21 +112,21 @@ class Answers:
 
     def chance_within(self, gap: float) -> float:
         number, _, _ = self._known.leader(self._priority)
-        chance = self._chance(number, positive("gap", gap))
-        if "kernel" not in self._learned:
-            return chance
-        wary = self._known.rougher(WARY)
-        return min(chance, self._chances_of([number], gap, wary)[0])
+        return self._chance(number, positive("gap", gap))
 
     def learned(self) -> Learned:
-        fits = getattr(self._known.learner, "fits", 0)
-        return self._known.learned.told(self._table.columns, self._sign, self._learned, fits)
+        return self._known.learned.told(self._table.columns, self._sign, self._learned, self._fits)
+
+    @property
+    def _fits(self) -> int:
+        return getattr(self._known.learner, "fits", 0)
 
     def diagnose(self) -> Diagnosis:
         self._known.check_measured()
         known = self._known
+        learned = known.answering.told(self._table.columns, self._sign, self._learned, self._fits)
         return diagnosis(
-            known.posterior, known.tally, known.learned.setup, known.returns, self._table.indices, self.learned()
+            known.posterior, known.tally, known.answering.setup, known.returns, self._table.indices, learned
         )
 
     def _standing(self, number: int, mean: float, std: float, half: float, level: float, chance: float) -> Best:
@@ -149,8 +149,12 @@ class Answers:
             self._chances = {key: self._chances_of([number], within)[0]}
         return self._chances[key]
 
-    def _chances_of(self, numbers: list[int], within: float, posterior: Posterior | None = None) -> list[float]:
-        posterior = posterior or self._known.posterior
+    def _chances_of(self, numbers: list[int], within: float) -> list[float]:
+        """They speak of candidates that were never measured: a learned kernel is also tried with shorter scales."""
+        views = [self._known.posterior] + ([self._known.rougher(WARY)] if "kernel" in self._learned else [])
+        return np.min([self._chances_in(posterior, numbers, within) for posterior in views], axis=0).tolist()
+
+    def _chances_in(self, posterior: Posterior, numbers: list[int], within: float) -> list[float]:
         _, variance = posterior.over_candidates()
         wider = self._wider(variance, self._table.features)
         return chances_of_being_best(posterior, numbers, self._quietly(), within, wider)

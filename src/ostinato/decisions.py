@@ -1,6 +1,6 @@
 """What to ask next: from what is known, and what is in flight, to proposals with the reasons for them."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
 from math import sqrt
 from typing import TypeAlias
@@ -52,32 +52,44 @@ class Decisions:
 
         With the factor by which, within the plan, some standard deviation shrinks.
         """
-        picked: dict[int, list[Proposal]] = {}
-        reasons: dict[int, Reason] = {}
-        extra: dict[int, int] = {}
-        before = self._variances()
-        while (total := sum(extra.values())) < least:
+        planned: list[Decided] = []
+        before = self._variances(())
+        while (total := sum(proposal.repeats for proposal, _ in planned)) < least:
             try:
-                proposal, reason = self.next(None if most is None else most - total, extra)
+                new = self.next(None if most is None else most - total, [proposal for proposal, _ in planned])
             except NothingToAsk:
-                if not picked:
+                if not planned:
                     raise
                 break
-            candidate = proposal.candidate
-            reasons.setdefault(candidate, reason)
-            picked[candidate] = _with_one_more(picked.get(candidate, []), proposal)
-            extra[candidate] = extra.pop(candidate, 0) + proposal.repeats  # the last one picked is the last
-        after = self._variances(extra)
+            planned = self._with_one_more(planned, new)
+        after = self._variances([proposal for proposal, _ in planned])
         ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
-        order = shortest_way(self._ledger.position, list(picked), self._switch_cost)
-        decided = [(proposal, reasons[candidate]) for candidate in order for proposal in picked[candidate]]
+        stops = list(dict.fromkeys(proposal.candidate for proposal, _ in planned))
+        order = shortest_way(self._ledger.position, stops, self._switch_cost)
+        decided = sorted(planned, key=lambda each: order.index(each[0].candidate))
         return decided, sqrt(float(np.max(ratios)))
 
-    def _variances(self, extra: Mapping[int, int] | None = None) -> Vector:
+    def _with_one_more(self, planned: list[Decided], new: Decided) -> list[Decided]:
+        """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
+
+        What was planned last comes last.
+        """
+        more, _ = new
+        cap = getattr(self._policy, "cap_per_batch", None)
+        for place, (last, reason) in enumerate(planned):
+            repeats = last.repeats + more.repeats
+            if last.candidate != more.candidate or self._known.prior.setup > 0 or repeats > (cap or repeats):
+                continue
+            wanted = max(last.wanted or 0, last.repeats + (more.wanted or more.repeats))
+            joined = Proposal(last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated)
+            return [*planned[:place], *planned[place + 1 :], (joined, reason)]
+        return [*planned, new]
+
+    def _variances(self, extra: Sequence[Proposal]) -> Vector:
         """Of all candidates, with what is in flight, and more, counted as if it had come."""
         return self._known.ahead(self._lots(extra)).everywhere().copy()
 
-    def next(self, most: int | None, extra: Mapping[int, int] | None = None) -> Decided:
+    def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Decided:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
         first = False
         belief: Belief | None = None
@@ -134,19 +146,19 @@ class Decisions:
         place = int(np.argmax(means))
         return int(numbers[place]), float(means[place])
 
-    def _pending(self, extra: Mapping[int, int] | None) -> dict[int, int]:
+    def _pending(self, extra: Sequence[Proposal]) -> dict[int, int]:
         """Repeats in flight by candidate, and more."""
         pending = self._ledger.pending
-        for candidate, n in (extra or {}).items():
-            pending[candidate] = pending.get(candidate, 0) + n
+        for proposal in extra:
+            pending[proposal.candidate] = pending.get(proposal.candidate, 0) + proposal.repeats
         return pending
 
-    def _lots(self, extra: Mapping[int, int] | None) -> list[Lot]:
+    def _lots(self, extra: Sequence[Proposal]) -> list[Lot]:
         """The same, set-up by set-up: each batch is one."""
         leases = [(lease.candidate, lease.values, lease.pending) for lease in self._ledger.in_flight]
-        return leases + [(candidate, 0, n) for candidate, n in (extra or {}).items()]
+        return leases + [(proposal.candidate, 0, proposal.repeats) for proposal in extra]
 
-    def belief(self, extra: Mapping[int, int] | None = None) -> Belief:
+    def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
         model, pending, lots = self._known.model, self._pending(extra), self._lots(extra)
         model.refresh(self._rng)
         ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
@@ -154,7 +166,7 @@ class Decisions:
             ahead = self._known.ahead(lots)
             ghost, variances = ahead.ghost, self._known.in_blocks(ahead.everywhere())
             covariance = partial(ahead.covariance, model.covariance_with)
-        here = next(reversed(extra), None) if extra else self._ledger.position
+        here = extra[-1].candidate if extra else self._ledger.position
         costs = self._switch_cost
         return Belief(
             means=means,
@@ -200,7 +212,7 @@ class Decisions:
             if failed >= HOPELESS and failed > self._known.tally[candidate].n
         )
 
-    def _first_candidates(self, extra: Mapping[int, int] | None) -> list[Proposal]:
+    def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """While scales are unknown: a few random candidates, once each."""
         if not isinstance(self._known.learner, Learner):
             return []
@@ -210,13 +222,3 @@ class Decisions:
         tried = known.keys() | self._known.failures.keys()
         new = (int(candidate) for candidate in np.argsort(self._priority)[: len(tried) + 1])
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
-
-
-def _with_one_more(batches: list[Proposal], new: Proposal) -> list[Proposal]:
-    """Proposals for one candidate are one batch, unless a cap on batches keeps them apart."""
-    if not batches or batches[-1].capped:
-        return [*batches, new]
-    last = batches[-1]
-    repeats, wanted = last.repeats + new.repeats, max(last.wanted or 0, last.repeats + (new.wanted or new.repeats))
-    joined = Proposal(new.candidate, repeats, wanted, new.capped, last.truncated or new.truncated)
-    return [*batches[:-1], joined]

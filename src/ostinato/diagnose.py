@@ -17,7 +17,7 @@ from ostinato.tally import Statistics, Tally
 FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
-REPEATS = 4  # degrees of freedom of a candidate's repeats from which they say something of its own noise
+REPEATS = 9  # degrees of freedom of a candidate's repeats from which they say something of its own noise
 ROUNDING = 1e-12  # of the values: scatter that is no noise
 
 
@@ -60,17 +60,23 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
 
 
 class Returns(msgspec.Struct, frozen=True):
-    """How far averages of one candidate lie apart when it is measured again later: degrees of freedom, and squares."""
+    """How far averages of one candidate lie apart when it is measured again later: by candidate, degrees of freedom
+    and squares."""
 
-    freedom: float = 0.0
-    squares: float = 0.0
+    each: dict[int, tuple[int, float]] = {}
 
-    def after(self, before: Statistics, more: Statistics) -> "Returns":
+    def after(self, candidate: int, before: Statistics, more: Statistics) -> "Returns":
         """One more degree of freedom where a candidate was measured before: n₁n₂/(n₁ + n₂) times the squared gap."""
         if before.n == 0 or more.known:
             return self
         gap2 = (before.mean - more.mean) ** 2 * before.n * more.n / (before.n + more.n)
-        return Returns(self.freedom + 1, self.squares + gap2)
+        freedom, squares = self.each.get(candidate, (0, 0.0))
+        return Returns(self.each | {candidate: (freedom + 1, squares + gap2)})
+
+    def in_units(self, noise: Vector) -> tuple[float, float]:
+        """Degrees of freedom and squares, each in units of the candidate's noise."""
+        squares = sum(squares / float(noise[candidate]) for candidate, (_, squares) in self.each.items())
+        return sum(freedom for freedom, _ in self.each.values()), squares
 
 
 def diagnosis(
@@ -89,13 +95,17 @@ def diagnosis(
     checks = [_residuals(z, float(m @ alpha))]
     if noise:
         noises = posterior.noise[scatter.candidates]
-        model = float(np.sum(noises * scatter.freedom) / freedom)
-        checks.append(_noise(noise / model, freedom, sqrt(noise), sqrt(model), given="noise_std" not in learned.what))
-        checks.append(_lack_of_fit(l[measured], M[np.ix_(measured, measured)], alpha[measured], noise / model, freedom))
+        ratio = (
+            float(np.sum(scatter.squares / noises)) / freedom
+        )  # in units of each candidate's noise, so that it is χ²
+        held = sqrt(noise / ratio) if ratio > 0 else sqrt(float(np.mean(noises)))
+        checks.append(_noise(ratio, freedom, sqrt(noise), held, given="noise_std" not in learned.what))
+        checks.append(_lack_of_fit(l[measured], M[np.ix_(measured, measured)], alpha[measured], ratio, freedom))
         checks += _unequal(scatter, noises)
-        within = freedom - returns.freedom
-        if returns.freedom and within >= FEW and setup == 0 and not tally.has_errors:
-            checks.append(_returns(returns, (noise * freedom - returns.squares) / within, within))
+        again, squares = returns.in_units(posterior.noise)
+        within = freedom - again
+        if again and within >= FEW and setup == 0 and not tally.has_errors:
+            checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within))
     far = int(np.count_nonzero(np.abs(z) > OUTLIER))
     fits = all(check.ok for check in checks)
     if len(measured) < FEW and (fits or learned.what):
@@ -179,10 +189,10 @@ def _unequal(scatter: Scatter, noises: Vector) -> list[Check]:
     return [Check("noise of each candidate", spread, chance, words)]
 
 
-def _returns(returns: Returns, within: float, freedom: float) -> Check:
+def _returns(again: float, squares: float, within: float, freedom: float) -> Check:
     """Averages of one candidate from different batches, against the scatter within batches."""
-    ratio = returns.squares / returns.freedom / within if within > 0 else 1.0
-    chance = float(cast("Any", fdtrc)(returns.freedom, freedom, ratio))
+    ratio = squares / again / within if within > 0 else 1.0
+    chance = float(cast("Any", fdtrc)(again, freedom, ratio))
     words = f"averages differ {sqrt(ratio):.2f} times as much as repeats when a candidate is measured again" + (
         "" if chance >= DOUBT else ": repeats share the error of a set-up, and setup_std='learn' accounts for it"
     )

@@ -42,7 +42,8 @@ def _candidate(batch: Batch, reason: Reason) -> str:
         return text + ", the best measured so far, and it is worth knowing better."
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
     if reason.beta is not None:
-        return text + f", and may plausibly be as good as any ({reason.beta:.3g} standard deviations up); {other}."
+        far = "1 standard deviation" if reason.beta == 1 else f"{reason.beta:.3g} standard deviations"
+        return text + f", and may plausibly be as good as any ({far} better than that); {other}."
     return text + f"; {other}."
 
 
@@ -57,10 +58,12 @@ def _repeats(batch: Batch, reason: Reason) -> str:
     if batch.capped:
         return text + f" and not {batch.wanted:,} times, because of a cap."
     if batch.truncated:
-        return text + f", as many as the limit leaves of {batch.wanted:,}."
+        return text + f", as many as there is room for of {batch.wanted:,}."
     if reason.C is None:
         return text + f": {noise}."
     if batch.repeats == 1:
+        if reason.setup_std and reason.setup_std**2 * reason.C**2 > reason.noise_std**2:
+            return text + f": {noise}, which more repeats of the same set-up would not make smaller."
         return text + f": {noise}, and next to the ± {reason.std:.2g} that are unknown even one teaches much."
     text += f": {noise}, so that fewer would teach little next to the ± {reason.std:.2g} that are unknown"
     if reason.switch_cost and reason.staleness > reason.C:

@@ -1,5 +1,6 @@
 """What was told of one candidate, read: values or statistics, measurements that failed, standard errors, outliers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,11 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
-from ostinato.tally import Statistics, as_values
+from ostinato.tally import Statistics, Tally, as_values
 
 FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
+ENOUGH = 5  # first values of a run from which their median says what is far off
+WIDENED = 2.5  # the median deviation of normal values is their standard deviation over 1.48; of few it is uncertain
 FEW = 3  # values below which their median says nothing, and what was expected takes its place
 
 
@@ -35,6 +38,40 @@ class Feedback:
         if limits is None or self.values is None:
             return self.statistics if sign > 0 else -self.statistics
         return Statistics.of_values(limited(sign * self.values, *limits))
+
+
+class Early:
+    """The first feedback of a run, kept as it came: what is far off shows only when there is more of it."""
+
+    def __init__(self, sign: int) -> None:
+        self._sign = sign
+        self._entries: list[tuple[int, int, Feedback]] = []
+
+    def add(self, feedback: Mapping[int, Feedback], setup: int) -> None:
+        self._entries += [(candidate, setup, each) for candidate, each in feedback.items() if each.n]
+
+    def tally(self, *, by_setup: bool) -> Tally:
+        """All of it, with values that are far off brought near: from their own median, or where they are few, from
+        that of all."""
+        told = [each.values for _, _, each in self._entries if each.values is not None]
+        everything = self._sign * np.concatenate(told) if told else np.empty(0)
+        tally = Tally(by_setup=by_setup)
+        for candidate, setup, each in self._entries:
+            own = each.values if each.values is None else self._sign * each.values
+            among = everything if own is None or len(own) < FEW else own
+            middle, spread = _middle(among)
+            few = len(among) < (ENOUGH if among is everything else FEW)
+            certain = own is None or few or spread == 0
+            tally.add(candidate, each.turned(self._sign, None if certain else (middle, spread, spread)), setup)
+        return tally
+
+
+def _middle(values: Vector) -> tuple[float, float]:
+    """Median, and the standard deviation that the median of the deviations stands for, widened while values are few."""
+    if not len(values):
+        return 0.0, 0.0
+    middle = float(np.median(values))
+    return middle, WIDENED * float(np.median(np.abs(values - middle)))
 
 
 def limited(values: Vector, expected: float, expected_std: float, noise_std: float) -> Vector:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from math import inf, sqrt
+from math import sqrt
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -53,6 +53,7 @@ class Knowledge:
         self.failures: Counter[int] = Counter()
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
         self._exact: Posterior | None = None
+        self._answering: Prior | None = None
         self._peek: Prior | None = None
         self._draws: tuple[Kernel, PriorDraw] | None = None
 
@@ -62,14 +63,20 @@ class Knowledge:
         """Feedback → model and tally: all of it, or, if anything stops that, none."""
         tally, returns = self.tally.plus(feedback, setup), self.returns
         for candidate, statistics in feedback.items():
-            returns = returns.after(self.tally.without_errors(candidate), statistics)
+            returns = returns.after(candidate, self.tally.without_errors(candidate), statistics)
         with self.whole():
             self._condition(feedback, tally, setup)
             self._exact, self._peek, self.returns, self.tally = None, None, returns, tally
 
+    def retake(self, tally: Tally) -> None:
+        """Another tally in place of the one so far."""
+        with self.whole():
+            self.model.rebuild(self.evidence(self.prior, tally))
+            self._exact, self._peek, self.tally = None, None, tally
+
     def learn(self) -> None:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
-        if self.learner is None or not self.learner.due(self.tally):
+        if self.settled or self.learner is None:
             return
         with self.whole():
             prior = self.learner.learn(self.tally)
@@ -132,9 +139,14 @@ class Knowledge:
     # Looking
 
     @property
+    def settled(self) -> bool:
+        """Whether nothing is to be learned before the next decision."""
+        return self.learner is None or not self.learner.due(self.tally)
+
+    @property
     def learned(self) -> Prior:
         """The prior that the next decision will be made with. Looking at it does not disturb a run."""
-        if self.learner is None or not self.learner.due(self.tally):
+        if self.settled or self.learner is None:
             return self.prior
         self._peek = self._peek or self.learner.peek(self.tally)
         return self._peek
@@ -149,18 +161,23 @@ class Knowledge:
         if isinstance(self.model, Posterior) and not learned and not self._imputed:
             return self.model
         if self._exact is None:
-            prior = cast("Learner", self.learner).for_answers(self.tally) if learned else self.prior
-            self._exact = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
-            self._exact.rebuild(prior.evidence(self.tally))
+            self._answering = cast("Learner", self.learner).for_answers(self.tally) if learned else self.prior
+            self._exact = self._posterior(self._answering)
         return self._exact
+
+    @property
+    def answering(self) -> Prior:
+        """The prior of all answers."""
+        return self.prior if self.posterior is self.model else cast("Prior", self._answering)
+
+    def _posterior(self, prior: Prior) -> Posterior:
+        posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
+        posterior.rebuild(prior.evidence(self.tally))
+        return posterior
 
     def rougher(self, times: float) -> Posterior:
         """The posterior of all answers, had the learned length-scales been shorter."""
-        posterior = self.posterior
-        rough = Posterior.like(posterior, shrunk(posterior.kernel, times))
-        prior = replace(self.prior, kernel=rough.kernel, noise=posterior.noise, mean=posterior.prior_mean, floor=-inf)
-        rough.rebuild(prior.evidence(self.tally))
-        return rough
+        return self._posterior(replace(self.answering, kernel=shrunk(self.answering.kernel, times)))
 
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:
         """Number, mean and standard deviation of the measured candidate that leads, in the exact posterior."""
@@ -180,9 +197,10 @@ class Knowledge:
 
     def check_measured(self) -> None:
         if len(self.tally) == 0:
-            raise NothingMeasured(
-                "Nothing was measured yet, so no candidate is best: tell or observe a measurement first."
+            failed = (
+                f"All {self.failures.total():,} measurements failed" if self.failures else "Nothing was measured yet"
             )
+            raise NothingMeasured(f"{failed}, so that nothing is known: tell or observe a measurement first.")
 
     def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Number, mean and variance of every measured candidate."""

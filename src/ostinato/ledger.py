@@ -4,7 +4,6 @@ An epoch begins with the first feedback of a batch. A switch is a change of cand
 """
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -59,13 +58,18 @@ class Ledger:
             )
         return lease
 
-    def told(self, lease: Lease, values: int, failed: int, cost: Callable[[int, int], float]) -> None:
-        """More repeats of the lease were told: so many values, and so many that failed."""
+    def way(self, lease: Lease) -> tuple[int, int] | None:
+        """From which candidate to which the first feedback of a lease is a switch, if it is one."""
+        switched = lease.told == 0 and self._last is not None and self._last != lease.candidate
+        return (self._last, lease.candidate) if switched and self._last is not None else None
+
+    def told(self, lease: Lease, values: int, failed: int, cost: float) -> None:
+        """More repeats of the lease were told: so many values, and so many that failed; `cost` is that of the way."""
+        if self.way(lease) is not None:
+            self.switches += 1
+            self.switch_cost += cost
         if lease.told == 0:
             self.epochs += 1
-            if self._last is not None and self._last != lease.candidate:
-                self.switches += 1
-                self.switch_cost += cost(self._last, lease.candidate)
             self._last = lease.candidate
         lease = msgspec.structs.replace(lease, told=lease.told + values + failed, values=lease.values + values)
         self._leases[lease.batch.id] = lease

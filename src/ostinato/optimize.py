@@ -15,7 +15,7 @@ from ostinato.interrupts import Interrupts
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
 from ostinato.records import Batch, Best, Certificate, Costs, Learned
-from ostinato.stopping import Rule, watched
+from ostinato.stopping import Rule, Spent, spending, watched
 
 HOPELESS = 20  # failures in a row, with no success before them, at which a run ends
 
@@ -106,7 +106,7 @@ def optimize(
     optimizer = Optimizer(candidates, budget=budget, **settings)
     with Interrupts() as interrupts:
         with reporter(optimizer, budget, progress) as report:
-            ended = _run(measure, optimizer, budget, rules, report, interrupts)
+            ended = _run(measure, optimizer, budget, rules, spending(stop), report, interrupts)
         return Result(
             best=optimizer.best(),
             steps=optimizer.steps,
@@ -133,6 +133,7 @@ def _run(
     optimizer: Optimizer,
     budget: int,
     rules: list[tuple[str, Rule]],
+    limits: list[Spent],
     report: Reporter,
     interrupts: Interrupts,
 ) -> str:
@@ -140,13 +141,11 @@ def _run(
     try:
         while (done := optimizer.steps + optimizer.failures) < budget:
             batch = optimizer.ask(limit=budget - done)
-            values: list[Any] = []
-            try:
-                with interrupts.released():
-                    measure(batch, values, report)
-            finally:
-                if values:
-                    optimizer.tell(batch, values)
+            left = [limit.affordable(optimizer, batch) for limit in limits]
+            if min(left, default=1) < 1:
+                optimizer.close(batch)
+                return repr(limits[left.index(min(left))])
+            _measure(measure, optimizer, batch, min([batch.repeats, *left]), report, interrupts)
             report(0)
             _check_hopeless(optimizer)
             for name, rule in rules if optimizer.steps else ():
@@ -167,6 +166,21 @@ def _run(
         )
         raise
     return "budget"
+
+
+def _measure(
+    measure: "_Measure", optimizer: Optimizer, batch: Batch, repeats: int, report: Reporter, interrupts: Interrupts
+) -> None:
+    """Measure a batch, or some of its repeats; what was measured when something stops it is told all the same."""
+    values: list[Any] = []
+    try:
+        with interrupts.released():
+            measure(batch, repeats, values, report)
+    finally:
+        if values:
+            optimizer.tell(batch, values)
+    if repeats < batch.repeats:
+        optimizer.close(batch)
 
 
 def _check_names(settings: dict[str, Any]) -> None:
@@ -202,11 +216,11 @@ class _Measure:
     vectorized: bool
     catch: tuple[type[Exception], ...]
 
-    def __call__(self, batch: Batch, values: list[Any], report: Reporter) -> None:
+    def __call__(self, batch: Batch, repeats: int, values: list[Any], report: Reporter) -> None:
         if self.vectorized:
-            values.extend(self._all(batch))
+            values.extend(self._all(batch, repeats))
             return
-        for _ in range(batch.repeats):
+        for _ in range(repeats):
             values.append(self._one(batch))
             report(len(values))
 
@@ -223,15 +237,15 @@ class _Measure:
             )
         return result
 
-    def _all(self, batch: Batch) -> Any:
+    def _all(self, batch: Batch, repeats: int) -> Any:
         try:
-            answer = np.asarray(self.f(batch.candidate, batch.repeats))
+            answer = np.asarray(self.f(batch.candidate, repeats))
         except (Failed, *self.catch):
-            return [nan] * batch.repeats
-        if answer.shape != (batch.repeats,):
+            return [nan] * repeats
+        if answer.shape != (repeats,):
             raise InvalidFeedback(
-                f"f returned shape {answer.shape} for {batch.repeats} repeats of {batch.candidate}: with "
-                f"vectorized=True it must return {batch.repeats} numbers."
+                f"f returned shape {answer.shape} for {repeats} repeats of {batch.candidate}: with "
+                f"vectorized=True it must return {repeats} numbers."
             )
         return answer.tolist()
 

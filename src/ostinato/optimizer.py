@@ -19,7 +19,7 @@ from ostinato.decisions import INITIAL, Decided, Decisions
 from ostinato.diagnose import Diagnosis
 from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.explain import Explanation, explanation
-from ostinato.feedback import Feedback, read_feedback, read_many
+from ostinato.feedback import Early, Feedback, read_feedback, read_many
 from ostinato.kernels import Kernel
 from ostinato.knowledge import Knowledge
 from ostinato.learning import Prior
@@ -38,6 +38,8 @@ from ostinato.settings import (
     what_to_learn,
 )
 from ostinato.tally import Statistics
+
+EARLY = 10  # measurements that are looked at again and again, where outliers are to count less
 
 
 class Optimizer:
@@ -98,14 +100,15 @@ class Optimizer:
         self._rng = generator(self.seed)
         self._priority = self._rng.permutation(len(self._table))
         self._switch_cost = read_costs(switch_cost, self._table)
-        self._measurement_cost = positive("measurement_cost", measurement_cost)
+        self.measurement_cost = positive("measurement_cost", measurement_cost)
         self._robust = flag("robust", robust)
+        self._early = Early(self._sign) if robust else None
         wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign)
         learner = learner_for(self.policy, self._table, wanted)
         prior = given(wanted) if learner is None else learner.first()
         size = None if block_size is None else whole("block_size", block_size)
         make = Maker(self.policy, self._table.features, size)
-        self._known = Knowledge(self._table.features, prior, learner, make, xp, by_setup=setup_std is not None)
+        self._known = Knowledge(self._table.features, prior, learner, make, xp, by_setup=wanted.setup != 0)
         rng, learned = self._rng.spawn(1)[0], wanted.learned
         self._answers = Answers(self._table, self._sign, self._known, self._priority, rng, learned)
         self._concerns = Concerns(self._sign)
@@ -116,7 +119,7 @@ class Optimizer:
             self._known,
             self._ledger,
             self._switch_cost,
-            self._measurement_cost,
+            self.measurement_cost,
             self.budget,
             self._sign,
             self._priority,
@@ -182,7 +185,7 @@ class Optimizer:
     @property
     def costs(self) -> Costs:
         """What was paid for switches and measurements so far."""
-        ledger, each = self._ledger, self._measurement_cost
+        ledger, each = self._ledger, self.measurement_cost
         measurements = self.steps + self.failures
         per_switch = ledger.switch_cost / ledger.switches if ledger.switches else 0.0
         most = max(measurements - 1, 0) * per_switch + measurements * each
@@ -221,7 +224,7 @@ class Optimizer:
     def ask(self, limit: int | None = None, *, slots: int) -> Plan: ...
 
     def ask(self, limit: int | None = None, *, workers: int | None = None, slots: int | None = None) -> Batch | Plan:
-        """The next candidate, and how often to measure it; at most `limit` times.
+        """The next candidate, and how often to measure it; at most `limit` times, or what is left of the budget.
 
         Ask again before telling, and repeats in flight are counted as if they had come. A policy that decides rounds of
         several batches hands them out one by one, and decides them within the limit that was given when they began.
@@ -229,7 +232,7 @@ class Optimizer:
         workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
         slots: a plan that fills exactly so many places, such as the wells of a plate; fewer where `limit` is lower.
         """
-        most = None if limit is None else whole("limit", limit)
+        most = self._most(None if limit is None else whole("limit", limit))
         if workers is None and slots is None:
             return self._lease(self._decisions.next(most))
         if workers is not None and slots is not None:
@@ -239,6 +242,13 @@ class Optimizer:
             return self._planned(places, places)
         free = whole("workers", cast("int", workers)) - sum(self._ledger.pending.values())
         return self._planned(min(max(1, free), most or max(1, free)), most)
+
+    def _most(self, limit: int | None) -> int | None:
+        """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
+        left = (
+            0 if self.budget is None else self.budget - self.steps - self.failures - sum(self._ledger.pending.values())
+        )
+        return min(left, limit or left) if left > 0 else limit
 
     def _planned(self, least: int, most: int | None) -> Plan:
         decided, staleness = self._decisions.plan(least, most)
@@ -284,10 +294,18 @@ class Optimizer:
                 f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
+        cost = self.cost_of_switch_to(batch)
         told = self._take_in({lease.candidate: feedback}, lease.batch.id)
-        self._ledger.told(lease, feedback.n, feedback.failed, self._cost_of_switch)
+        self._ledger.told(lease, feedback.n, feedback.failed, cost)
         self._fail({lease.candidate: feedback})
         self._remark(told)
+
+    def cost_of_switch_to(self, batch: Batch) -> float:
+        """What going to a batch's candidate costs, from the one that was measured last."""
+        way = self._ledger.way(self._ledger.find(batch))
+        return (
+            0.0 if way is None or self._switch_cost is None else float(self._switch_cost(way[0], np.array(way[1:]))[0])
+        )
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -373,11 +391,14 @@ class Optimizer:
 
     # Inside
 
-    def _cost_of_switch(self, start: int, end: int) -> float:
-        return 0.0 if self._switch_cost is None else float(self._switch_cost(start, np.array([end]))[0])
-
     def _take_in(self, feedback: Mapping[int, Feedback], setup: int) -> dict[int, Statistics]:
         """Feedback → what is known; returns the part of it that succeeded."""
+        if self._early is not None:
+            self._early.add(feedback, setup)
+            self._known.retake(self._early.tally(by_setup=self._known.tally.by_setup))
+            if self.unique >= INITIAL and self.steps >= EARLY:
+                self._early = None
+            return {number: self._known.tally[number] for number, each in feedback.items() if each.n}
         told = {number: each.turned(self._sign, self._limits(number)) for number, each in feedback.items() if each.n}
         if told:
             self._known.take_in(told, setup)
@@ -390,7 +411,7 @@ class Optimizer:
 
     def _limits(self, candidate: int) -> tuple[float, float, float] | None:
         """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
-        if not self._robust or self.unique < INITIAL:
+        if not self._robust:
             return None
         mean, variance = self._known.posterior.at(candidate)
         prior = self._known.learned
@@ -399,7 +420,8 @@ class Optimizer:
 
     def _remark(self, told: Mapping[int, Statistics]) -> None:
         """Warnings; last of all, when the feedback is safe."""
-        self._known.model.warn_where_float64_ends()
+        if self._known.settled:
+            self._known.model.warn_where_float64_ends()
         if self._known.learner is None:
             self._concerns.look(self._known.model, told)
 

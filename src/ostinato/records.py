@@ -213,7 +213,7 @@ def _named(column: str | int) -> str:
 class Costs(msgspec.Struct, frozen=True):
     """What a run has paid: switches and measurements, and their costs.
 
-    `one_at_a_time` is what it would have paid at most, had it thought again, and switched, after every measurement.
+    `one_at_a_time` is what it would have paid, had it switched after every measurement, each time at the same average.
     """
 
     switches: int
@@ -230,5 +230,5 @@ class Costs(msgspec.Struct, frozen=True):
         return (
             f"{self.total:,.6g} ({counted(self.switches, 'switch', 'switches')} {self.switch_cost:,.6g}, "
             f"{counted(self.measurements, 'measurement')} {self.measurement_cost:,.6g}; "
-            f"switching every time: up to {self.one_at_a_time:,.6g})"
+            f"switching every time: about {self.one_at_a_time:,.6g})"
         )

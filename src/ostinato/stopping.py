@@ -6,11 +6,13 @@ optimize(…, stop=NoImprovement(500))                   500 measurements brough
 optimize(…, stop=Spent(2_000))                         switches and measurements have cost 2,000
 optimize(…, stop=[Width(0.5), Spent(2_000)])           whichever comes first; so does any function of an Optimizer
 
-Where scales are learned, none of them holds before ten different candidates were measured: fewer say nothing.
+Where scales are learned, a rule that asks the model does not hold before ten different candidates were measured: fewer
+say nothing. What is to be spent never waits, and cuts the last batch.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import floor
 from typing import Any, TypeAlias, cast
 
 from scipy.special import ndtri
@@ -18,9 +20,11 @@ from scipy.special import ndtri
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
+from ostinato.records import Batch
 
 Rule: TypeAlias = Callable[[Optimizer], bool]
 ENOUGH = 10  # different candidates, where anything is learned, before any rule can hold
+ROUNDING = 1e-9
 AGAIN = 1.05  # growth of measurements after which a costly question is asked again
 
 
@@ -92,7 +96,7 @@ class NoImprovement:
 
 @dataclass(frozen=True)
 class Spent:
-    """Switches and measurements together have cost so much."""
+    """Switches and measurements together have cost so much that not even one more measurement is paid for."""
 
     cost: float
 
@@ -100,7 +104,12 @@ class Spent:
         positive("cost", self.cost)
 
     def watch(self) -> Rule:
-        return lambda optimizer: optimizer.costs.total >= self.cost
+        return lambda optimizer: self.affordable(optimizer) < 1
+
+    def affordable(self, optimizer: Optimizer, batch: Batch | None = None) -> int:
+        """Measurements that what is left still pays for: of a batch, after the switch to it."""
+        switch = 0.0 if batch is None else optimizer.cost_of_switch_to(batch)
+        return floor((self.cost - optimizer.costs.total - switch) / optimizer.measurement_cost + ROUNDING)
 
 
 def watched(stop: Any) -> list[tuple[str, Rule]]:
@@ -113,7 +122,19 @@ def watched(stop: Any) -> list[tuple[str, Rule]]:
                 f"stop={rule!r} is no rule: give Width(…), Within(…), NoImprovement(…), Spent(…), or a function of an "
                 "Optimizer that returns whether to stop."
             )
-    return [(_name(rule), _patient(rule.watch()) if hasattr(rule, "watch") else rule) for rule in given]
+    return [(_name(rule), _made_ready(rule)) for rule in given]
+
+
+def spending(stop: Any) -> list[Spent]:
+    """Those of the rules that limit what is spent."""
+    given = cast("Sequence[Any]", stop if isinstance(stop, (list, tuple)) else (stop,))
+    return [rule for rule in given if isinstance(rule, Spent)]
+
+
+def _made_ready(rule: Any) -> Rule:
+    if not hasattr(rule, "watch"):
+        return rule
+    return rule.watch() if isinstance(rule, Spent) else _patient(rule.watch())
 
 
 def _patient(rule: Rule) -> Rule:

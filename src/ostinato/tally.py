@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ostinato.checks import is_whole, number, shown
@@ -132,7 +131,7 @@ class Tally:
         if candidate in self._groups:
             groups = self._groups[candidate]
             groups[key] = groups.get(key, Statistics()) + feedback
-        self._rows[candidate] = self[candidate] + replace(feedback, known=0.0)
+        self._rows[candidate] = self[candidate] + feedback
         self.steps += feedback.n
 
     def groups(self, candidate: int) -> Collection[Statistics]:
@@ -162,7 +161,7 @@ class Tally:
         return any(known for groups in self._groups.values() for _, known in groups)  # type: ignore[misc]
 
     def __getitem__(self, candidate: int) -> Statistics:
-        """All measurements of a candidate together."""
+        """All measurements of a candidate together; their mean is weighted by standard errors where all have one."""
         return self._rows.get(candidate, Statistics())
 
     def __contains__(self, candidate: int) -> bool:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ostinato.candidates import read_candidates
-from ostinato.candidates.columns import Logs, spreads_over_decades
+from ostinato.candidates.columns import Logs, on_log_scale
 from ostinato.errors import InvalidCandidates
 
 
@@ -17,14 +17,20 @@ from ostinato.errors import InvalidCandidates
         (np.arange(1, 101), False),
         (np.random.default_rng(0).uniform(0.001, 1, 200), False),
         ([1, 2, 4, 8], False),  # less than a decade
-        ([0, 1, 10, 100], False),  # 0 has no logarithm
+        ([0, 1, 10, 100], True),  # 0 has no logarithm, and lies a step below the others
+        ([0, 1, 2, 3], False),
         ([-10, -1, 1, 10], False),
         ([1, 1000], False),  # two levels have no spacing
         ([5.0], False),
     ],
 )
 def test_which_columns_are_logarithmic(values, decades):
-    assert spreads_over_decades(np.asarray(values, dtype=float)) == decades
+    assert (on_log_scale("x", np.asarray(values, dtype=float)) is not None) == decades
+
+
+def test_a_zero_lies_a_step_below_the_others():
+    logs = on_log_scale("dose", np.array([0.0, 0.01, 0.1, 1.0, 10.0]))
+    assert logs.encode([0, 0.01, 10]) == pytest.approx([-3, -2, 1])
 
 
 def test_only_a_learned_kernel_sees_logarithms_of_a_table():

@@ -57,9 +57,13 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Logs:
-    """A column of numbers above 0 that spread over decades: kernels see their decimal logarithms."""
+    """A column of numbers above 0 that spread over decades: kernels see their decimal logarithms.
+
+    zero: where a zero counts as lying on that scale, if there is one.
+    """
 
     name: str | int
+    zero: float | None = None
 
     @property
     def column(self) -> Column:
@@ -67,6 +71,8 @@ class Logs:
 
     def encode(self, values: Iterable[Any]) -> Vector:
         array = Numbers(self.name).encode(values)
+        if self.zero is not None:
+            array = np.where(array == 0, 10**self.zero, array)
         if not np.all(array > 0):
             raise InvalidCandidates(
                 f"Column {self.name!r} is on a logarithmic scale and holds {float(array.min())!r}: "
@@ -76,9 +82,17 @@ class Logs:
         return np.log10(array) + 0.0
 
 
-def spreads_over_decades(values: Vector) -> bool:
-    """Whether numbers above 0 are spaced far more evenly on a logarithmic scale than as they are."""
+def on_log_scale(name: str | int, values: Vector) -> Logs | None:
+    """How to see a column that spreads over decades; None where it does not. A zero lies a step below the others."""
     levels = np.unique(values)
+    positive = levels[1:] if levels[0] == 0 else levels
+    if not _spreads_over_decades(positive):
+        return None
+    return Logs(name, float(2 * np.log10(positive[0]) - np.log10(positive[1])) if levels[0] == 0 else None)
+
+
+def _spreads_over_decades(levels: Vector) -> bool:
+    """Whether numbers above 0 are spaced far more evenly on a logarithmic scale than as they are."""
     if len(levels) < 3 or levels[0] <= 0 or levels[-1] < WIDE * levels[0]:
         return False
     plain, logarithmic = (np.diff(scale) for scale in (levels, np.log10(levels)))

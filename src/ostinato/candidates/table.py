@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates.columns import Codec, Levels, Logs, Numbers, spreads_over_decades
+from ostinato.candidates.columns import Codec, Levels, Numbers, on_log_scale
 from ostinato.candidates.space import Space
 from ostinato.checks import is_whole, shown
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
@@ -47,14 +47,12 @@ class Candidates:
 
     def on_logs(self) -> "Candidates":
         """The same candidates, with columns that spread over decades on a logarithmic scale."""
-        wide = [
-            isinstance(codec, Numbers) and spreads_over_decades(values)
-            for codec, values in zip(self._codecs, self.features.T, strict=True)
-        ]
-        if any(wide):
-            codecs = zip(self._codecs, wide, strict=True)
-            self._codecs = [Logs(codec.column.name) if log else codec for codec, log in codecs]
-            self.features[:, wide] = np.log10(self.features[:, wide]) + 0.0
+        codecs = list(self._codecs)
+        for j, codec in enumerate(codecs):
+            logs = on_log_scale(codec.column.name, self.features[:, j]) if isinstance(codec, Numbers) else None
+            if logs is not None:
+                codecs[j], self.features[:, j] = logs, logs.encode(self.features[:, j])
+        self._codecs = codecs
         return self
 
     @property
@@ -195,7 +193,9 @@ class FrameRows:
     frame: "nw.DataFrame[Any]"
 
     def __call__(self, index: int) -> dict[str, Any]:
-        return {name: _plain(value) for name, value in zip(self.frame.columns, self.frame.row(index), strict=True)}
+        return {
+            name: _plain(self.frame.get_column(name)[index]) for name in self.frame.columns
+        }  # a row would mix the types
 
 
 def _plain(value: Any) -> Any:

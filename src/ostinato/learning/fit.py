@@ -23,6 +23,7 @@ from ostinato.learning.sample import Sample
 
 MOST = 20  # evaluations of the likelihood in one fit
 TOLERANCE = 0.01  # of the log-likelihood gained so far (or of 1): a step that gains less ends a fit
+AGAIN = 10.0  # a gain in log-likelihood after which a fit goes on from where it came, its tolerance set anew
 LOWEST, HIGHEST = 1e-8, 1e3  # noise and set-ups, in units of the outcomes' variance
 SHORTEST, LONGEST = 1e-2, 1e3  # length-scales, in units of the columns' range
 
@@ -72,10 +73,10 @@ def fit(
     """The most plausible hyper-parameters, from `start`; only those that are `free` move."""
     fixed = start.vector()
     best: tuple[float, Vector] = (-np.inf, fixed)
-    first, evaluations = -np.inf, 0
+    first, base, evaluations = -np.inf, 0.0, 0
 
     def loss(moved: Vector) -> tuple[float, Vector]:
-        nonlocal best, first, evaluations
+        nonlocal best, first, base, evaluations
         if evaluations == MOST:
             raise _Enough
         evaluations += 1
@@ -87,22 +88,24 @@ def fit(
             return 1e10, np.zeros_like(moved)
         penalty, pull = priors.log_density(np.where(np.isfinite(vector), vector, priors.middle))
         value += penalty
-        first = value if evaluations == 1 else first
+        first, base = (value, value) if evaluations == 1 else (first, base)
         if value > best[0]:
             best = value, vector
-        return first - value, -(slope + pull)[free]  # from 0 on, so that the tolerance is one of gains
+        return base - value, -(slope + pull)[free]  # from 0 on, so that the tolerance is one of gains
 
     if not free.any():
         return Fit(start, 0.0, 0.0, 0)
     with suppress(_Enough):
-        cast("Any", minimize)(
-            loss,
-            fixed[free],
-            jac=True,
-            method="L-BFGS-B",
-            bounds=_bounds(len(fixed))[free],
-            options={"ftol": TOLERANCE, "gtol": 1e-2},
-        )
+        while best[0] > base + AGAIN or evaluations == 0:
+            base = max(best[0], base) if evaluations else 0.0
+            cast("Any", minimize)(
+                loss,
+                best[1][free],
+                jac=True,
+                method="L-BFGS-B",
+                bounds=_bounds(len(fixed))[free],
+                options={"ftol": TOLERANCE, "gtol": 1e-2},
+            )
     return Fit(Point.of(best[1]), best[0], first, evaluations)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Column, Kernel
@@ -26,6 +27,7 @@ FEW = 10  # unique candidates up to which a fit also starts from the priors
 BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless, for choosing
 ABSURD = 20.0  # the same, for answering
 WORTH = 0.1  # gain in log-likelihood from which new hyper-parameters are worth a new model
+SMALL = -9.0  # log τ² of a start at which set-ups hardly differ, in units of the spread
 NEARLY = 0.1  # of the spread: a floor that moves by less stays where it is
 ENOUGH = 5  # unique candidates from which that can be told
 
@@ -94,16 +96,18 @@ class Learner:
 
     def _noise_uncertainty(self, tally: Tally) -> float:
         """The mean of λ over its most plausible value: log λ has a variance of 1/(1/1.5² + ν/2), with ν repeats."""
-        freedom = sum(max(group.n - 1, 0) for candidate, _ in tally for group in tally.groups(candidate))
+        groups = (group for candidate, _ in tally for group in tally.groups(candidate))
+        freedom = sum(group.n - 1 for group in groups if not group.known)
         return exp(0.5 / (1 / self._priors.width[-2] ** 2 + freedom / 2))
 
     def _fitted(self, tally: Tally, last: "_Fitted | None", bad: float) -> "_Fitted":
         wanted, candidates = self._wanted, [candidate for candidate, _ in tally]
-        means = np.array([statistics.mean for _, statistics in tally])
-        floor = self._floor(means, bad)
         relative = self._relative(tally)
-        sample = _sample(tally, candidates, relative if wanted.noise is None else wanted.noise, floor)
-        centre, spread = self._units(np.maximum(means, floor), sample)
+        noise = self._noise(relative, last)
+        means = np.array([_average(tally, candidate, noise) for candidate in candidates])
+        floor = self._floor(means, bad)
+        sample = _sample(tally, candidates, relative if wanted.noise is None else wanted.noise, means < floor, floor)
+        centre, spread = self._units(np.maximum(means, floor), sample, candidates)
         X = self._features[candidates]
         kernel = (
             LearnedKernel(self._scales.features(X), 0.0 if wanted.mean is not None else CONSTANT**2)
@@ -117,15 +121,21 @@ class Learner:
             setup=wanted.setup is None,
         )
         scaled = sample.standardised(centre, spread)
-        starts = [self._start(spread, last)] if last is not None else []
-        if last is None or len(tally) <= FEW:
-            starts.append(self._start(spread, None))
-        fits = [fit(kernel, scaled, self._priors, start, learns) for start in starts]
+        fits = [fit(kernel, scaled, self._priors, start, learns) for start in self._starts(spread, last, tally, bad)]
         best = max(fits, key=lambda each: each.value)
         self.evaluations += sum(each.evaluations for each in fits)
         if last is not None and best.value < fits[0].first + WORTH and last.still(floor, spread) and not wanted.varying:
             return last
         return _Fitted(self._prior(best.point, centre, spread, relative, floor), best.point, spread)
+
+    def _starts(self, spread: float, last: "_Fitted | None", tally: Tally, bad: float) -> list[Point]:
+        """The last fit first; others where it may mislead: after few candidates, and where other outcomes count."""
+        starts = [self._start(spread, last)] if last is not None else []
+        if last is None or len(tally) <= FEW or bad == ABSURD:
+            starts.append(self._start(spread, None))
+        if bad == ABSURD and self._wanted.setup is None:
+            starts += [replace(start, setup=SMALL) for start in starts]
+        return starts
 
     def _start(self, spread: float, last: "_Fitted | None") -> Point:
         """The last fit or the priors' middle, in units of the spread, with what was given in its place."""
@@ -146,11 +156,18 @@ class Learner:
         middle, high = np.quantile(means, [0.5, 0.9])
         return float(middle - bad * (high - middle)) if high > middle else -inf
 
-    def _units(self, means: Vector, sample: Sample) -> tuple[float, float]:
-        """Where outcomes lie, and how far they spread."""
+    def _noise(self, relative: Vector, last: "_Fitted | None") -> Vector | None:
+        """λ of every candidate, as far as it is known before a fit."""
+        if self._wanted.noise is not None or last is None:
+            return self._wanted.noise
+        return exp(last.point.noise) * last.spread**2 * relative
+
+    def _units(self, means: Vector, sample: Sample, candidates: list[int]) -> tuple[float, float]:
+        """Where outcomes lie, and how far they spread; where they do not, how far the noise does."""
         centre = float(np.mean(means)) if self._wanted.mean is None else self._wanted.mean
         spread = float(np.std(means))
-        freedom, noise = sample.pooled()
+        given = self._wanted.noise
+        freedom, noise = sample.pooled() if given is None else (1.0, float(np.median(given[candidates])))
         if spread < 1e-6 * sqrt(noise) if freedom else spread == 0:
             spread = sqrt(noise) if freedom and noise > 0 else 0.0
         return centre, spread or abs(centre) or 1.0
@@ -188,14 +205,24 @@ class _Fitted:
         return old == floor or abs(old - floor) < NEARLY * spread
 
 
-def _sample(tally: Tally, candidates: list[int], relative: Vector, floor: float) -> Sample:
+def _average(tally: Tally, candidate: int, noise: Vector | None) -> float:
+    """A candidate's mean, its groups weighted by their precision where some came with standard errors."""
+    groups = tally.groups(candidate)
+    if noise is None or not any(group.known for group in groups):
+        return tally[candidate].mean
+    weights = [1 / (group.known or float(noise[candidate]) / group.n) for group in groups]
+    return float(np.average([group.mean for group in groups], weights=weights))
+
+
+def _sample(tally: Tally, candidates: list[int], relative: Vector, hopeless: NDArray[np.bool_], floor: float) -> Sample:
     """The groups of all candidates. Of those below the floor, only that they are: neither how far nor their scatter."""
     rows: list[tuple[float, ...]] = []
     for slot, candidate in enumerate(candidates):
         r = float(relative[candidate])
-        if tally[candidate].mean < floor:
-            rows.append((slot, 1, floor, 0, r / tally[candidate].n, 0))
-            continue
-        rows += [(slot, g.n, g.mean, g.squares, 0.0 if g.known else r, g.known) for g in tally.groups(candidate)]
+        for g in tally.groups(candidate):
+            if hopeless[slot]:
+                rows.append((slot, 1, floor, 0, 0.0 if g.known else r / g.n, g.known))
+            else:
+                rows.append((slot, g.n, g.mean, g.squares, 0.0 if g.known else r, g.known))
     slot, n, mean, squares, r, known = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
     return Sample(slot.astype(np.int64), n, mean, squares, r, known)

@@ -33,11 +33,11 @@ class Scatter:
         repeated = [(candidate, freedom, squares) for candidate, freedom, squares in rows if freedom > 0]
         self.candidates = np.array([candidate for candidate, _, _ in repeated], dtype=np.int64)
         self.freedom: Vector = np.array([freedom for _, freedom, _ in repeated], dtype=np.float64)
-        squares: Vector = np.array([squares for _, _, squares in repeated], dtype=np.float64)
-        self.pooled = float(squares.sum() / self.freedom.sum()) if len(repeated) else np.nan
+        self.squares: Vector = np.array([squares for _, _, squares in repeated], dtype=np.float64)
+        self.pooled = float(self.squares.sum() / self.freedom.sum()) if len(repeated) else np.nan
         if self.pooled > 0:
             half = self.freedom / 2
-            variance: Vector = np.maximum(squares / self.freedom, LEAST * self.pooled)
+            variance: Vector = np.maximum(self.squares / self.freedom, LEAST * self.pooled)
             bias: Vector = cast("Any", digamma)(half) - np.log(half)
             self.z: Vector = np.log(variance) - bias
             self.errors: Vector = cast("Any", polygamma)(1, half)

@@ -32,13 +32,14 @@ class Prior:
             return tally
         worth = Tally()
         for candidate, _ in tally:
-            worth.add(candidate, self._merged(tally, candidate))
+            merged = self._merged(tally, candidate)
+            worth.add(candidate, Statistics(merged.n, max(merged.mean, self.floor)))
         return worth
 
     def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
         """What new feedback adds to the evidence; None where that is no mere addition, and all is to be built anew."""
         known = candidate in tally
-        if known and (tally[candidate].mean < self.floor or feedback.mean < self.floor):
+        if known and min(self._merged(tally, candidate).mean, feedback.mean) < self.floor:
             return None
         if self.setup > 0 and tally.has(candidate, setup):
             return None
@@ -68,7 +69,8 @@ class Prior:
         )
 
     def _merged(self, tally: Tally, candidate: int) -> Statistics:
+        """All that was measured of a candidate, each group weighing what it is worth."""
         total = Statistics()
         for group in tally.groups(candidate):
             total += Statistics(self.worth(candidate, group), group.mean)
-        return Statistics(total.n, self.floor) if tally[candidate].mean < self.floor else total
+        return total

@@ -18,7 +18,8 @@ from ostinato.posterior.exact import Posterior
 
 DRAWS = 4_096
 RIVALS = 1_024  # candidates, at most, that are drawn jointly
-UNLIKELY = 1e-5  # chance of being better below which a candidate is no rival
+NEGLECTED = 1e-2  # chance that any of the candidates left out is better, at most
+UNLIKELY = 1e-5  # chance of being better below which a candidate is no rival, where those are few
 NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts as none
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
 
@@ -37,7 +38,8 @@ def chances_of_being_best(
     gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
     better = cast("Any", ndtr)((mean - within - mean[leader]) / gap)
     better[numbers] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
-    rivals: NDArray[np.int64] = np.argsort(-better, kind="stable")[: np.count_nonzero(better > UNLIKELY)]
+    unlikely = min(UNLIKELY, NEGLECTED / len(mean))
+    rivals: NDArray[np.int64] = np.argsort(-better, kind="stable")[: np.count_nonzero(better > unlikely)]
     likely, rest = (rivals, rivals[:0]) if len(rivals) <= RIVALS else (rivals[: RIVALS // 2], rivals[RIVALS // 2 :])
     spread = rest[np.linspace(0, len(rest) - 1, RIVALS // 2).astype(int)] if len(rest) else rest
     drawn = np.concatenate([likely, spread])
