@@ -18,7 +18,7 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, to_num
 from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
 from ostinato.kernels import Kernel
-from ostinato.learning import Learner, Prior, Shrinking
+from ostinato.learning import Learner, Learnt, Prior, Shrinking
 from ostinato.learning.shrinking import shrunk
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
@@ -67,6 +67,21 @@ class Knowledge:
         with self.whole():
             self._condition(feedback, tally, setup)
             self._exact, self._peek, self.returns, self.tally = None, None, returns, tally
+
+    def recall(
+        self, told: Iterable[tuple[int, int, Statistics]], failures: Mapping[int, int], learnt: Learnt | None
+    ) -> None:
+        """What is known, from facts: candidate, set-up and statistics of every batch, in the order they came."""
+        tally, returns = Tally(by_setup=self.tally.by_setup), Returns()
+        for candidate, setup, statistics in told:
+            returns = returns.after(candidate, tally.without_errors(candidate), statistics)
+            tally.add(candidate, statistics, setup)
+        self.failures = Counter(failures)
+        if self.learner is not None and learnt is not None:
+            self.prior = self.learner.recall(learnt)
+            self.model = self._make(self.prior, self.model.xp)
+        self.model.rebuild(self.evidence(self.prior, tally))
+        self._exact, self._peek, self.tally, self.returns = None, None, tally, returns
 
     def retake(self, tally: Tally) -> None:
         """Another tally in place of the one so far."""

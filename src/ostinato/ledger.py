@@ -4,12 +4,14 @@ An epoch begins with the first feedback of a batch. A switch is a change of cand
 """
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from ostinato.checks import shown
 from ostinato.errors import UnknownBatch
+from ostinato.facts import BatchFacts
 from ostinato.records import Batch
 
 
@@ -85,6 +87,25 @@ class Ledger:
         """The lease's remaining repeats will not come."""
         del self._leases[lease.batch.id]
         self.cut_short += lease.values > 0
+
+    def recall(self, facts: Sequence[tuple[BatchFacts, Batch, int]], cost: Callable[[int, int], float]) -> None:
+        """What was asked and what became of it, from facts: each with its batch and candidate, in the order asked."""
+        for fact, batch, candidate in facts:
+            self.asked, self.rounds, self.position = fact.id + 1, max(self.rounds, fact.round), candidate
+            values, complete = int(fact.statistics.n), fact.statistics.n == fact.repeats
+            if fact.answered < fact.repeats and not fact.closed:
+                self._leases[fact.id] = Lease(batch, candidate, fact.answered, values)
+                continue
+            self.full += complete and fact.full
+            self.capped += complete and fact.capped and not fact.truncated
+            self.truncated += complete and fact.truncated
+            self.cut_short += 0 < values < fact.repeats
+        for _, _, candidate in sorted((each for each in facts if each[0].first), key=lambda each: each[0].first):
+            self.epochs += 1
+            if self._last is not None and self._last != candidate:
+                self.switches += 1
+                self.switch_cost += cost(self._last, candidate)
+            self._last = candidate
 
     @property
     def partial(self) -> int:

@@ -3,7 +3,8 @@
 candidates → posterior → scores → batch → (evaluation by the user) → feedback → tally → posterior
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from typing import Any, Literal, cast, overload
 
@@ -19,6 +20,7 @@ from ostinato.decisions import INITIAL, Decided, Decisions
 from ostinato.diagnose import Diagnosis
 from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.explain import Explanation, explanation
+from ostinato.facts import BatchFacts, State
 from ostinato.feedback import Early, Feedback, read_feedback, read_many
 from ostinato.kernels import Kernel
 from ostinato.knowledge import Knowledge
@@ -303,9 +305,10 @@ class Optimizer:
     def cost_of_switch_to(self, batch: Batch) -> float:
         """What going to a batch's candidate costs, from the one that was measured last."""
         way = self._ledger.way(self._ledger.find(batch))
-        return (
-            0.0 if way is None or self._switch_cost is None else float(self._switch_cost(way[0], np.array(way[1:]))[0])
-        )
+        return 0.0 if way is None else self._cost(*way)
+
+    def _cost(self, start: int, end: int) -> float:
+        return 0.0 if self._switch_cost is None else float(self._switch_cost(start, np.array([end]))[0])
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
@@ -338,6 +341,41 @@ class Optimizer:
         self._observed += 1
         self._fail(feedback)
         self._remark(told)
+
+    # Facts, for storage
+
+    @property
+    def state(self) -> State:
+        """What the next decision rests on besides what was asked and told."""
+        learner = self._known.learner
+        learnt = None if learner is None else learner.learnt
+        return State(dict(self._rng.bit_generator.state), list(self._decisions.round), learnt, self._log_det_0)
+
+    def recall(self, facts: Sequence[BatchFacts], state: State | None) -> None:
+        """Become the optimiser that was told these facts; before anything else was asked or told.
+
+        Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
+        """
+        if self.steps or self._ledger.asked or self._robust:
+            raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
+        number_of, sign = self._table.number_of, self._sign
+        told = sorted((fact for fact in facts if fact.statistics.n), key=lambda fact: fact.first)
+        turned = [(number_of(f.index), f.id, f.statistics if sign > 0 else -f.statistics) for f in told]
+        failures: Counter[int] = Counter()
+        for fact in facts:
+            failures[number_of(fact.index)] += fact.failed
+        self._known.recall(turned, +failures, None if state is None else state.learnt)
+        asked = sorted((fact for fact in facts if fact.id >= 0), key=lambda fact: fact.id)
+        self._ledger.recall([(fact, self._batch(fact), number_of(fact.index)) for fact in asked], self._cost)
+        self._observed = sum(fact.id < 0 for fact in facts)
+        if state is not None:
+            self._rng.bit_generator.state = state.random
+            self._decisions.round = list(state.round)
+            self._log_det_0 = state.log_det_0
+
+    def _batch(self, fact: BatchFacts) -> Batch:
+        candidate = self._table[fact.index]
+        return Batch(fact.id, fact.index, candidate, fact.repeats, fact.wanted, fact.capped, fact.truncated)
 
     # Answers
 

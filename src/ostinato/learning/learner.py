@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Column, Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
+from ostinato.learning.learnt import Learnt
 from ostinato.learning.likelihood import GivenKernel, LearnedKernel, Point
 from ostinato.learning.noise import STRETCHES, relative_noise
 from ostinato.learning.prior import Prior
@@ -82,6 +83,25 @@ class Learner:
         self._at = (len(tally), tally.steps)
         self.fits += 1
         return self._last.prior
+
+    @property
+    def learnt(self) -> Learnt | None:
+        """The last fit as a fact."""
+        if self._last is None:
+            return None
+        prior, point, spread = self._last.prior, self._last.point, self._last.spread
+        relative = (prior.noise / (exp(point.noise) * spread**2)).tobytes() if self._wanted.varying else None
+        floor = None if prior.floor == -inf else prior.floor
+        return Learnt(self._at, self.fits, _finite(point.vector()), prior.mean, spread, floor, relative)
+
+    def recall(self, learnt: Learnt) -> Prior:
+        """The prior of a fit that was made before."""
+        point = Point.of(np.array([NO_SETUP if each is None else each for each in learnt.point], dtype=np.float64))
+        relative = np.ones(len(self._features)) if learnt.relative is None else np.frombuffer(learnt.relative)
+        floor = -inf if learnt.floor is None else learnt.floor
+        prior = self._prior(point, learnt.mean, learnt.spread, relative, floor)
+        self._last, self._at, self.fits = _Fitted(prior, point, learnt.spread), learnt.at, learnt.fits
+        return prior
 
     def peek(self, tally: Tally) -> Prior:
         """What `learn` would say now; nothing is kept."""
@@ -203,6 +223,11 @@ class _Fitted:
         """Whether a new floor is about the same as this one's."""
         old = self.prior.floor
         return old == floor or abs(old - floor) < NEARLY * spread
+
+
+def _finite(vector: Vector) -> list[float | None]:
+    """What JSON can hold: no set-ups at all are None."""
+    return [float(each) if np.isfinite(each) else None for each in vector]
 
 
 def _average(tally: Tally, candidate: int, noise: Vector | None) -> float:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import Constant, Kernel, Stationary, Sum
+from ostinato.learning.learnt import Learnt
 from ostinato.learning.prior import Prior
 from ostinato.tally import Tally
 
@@ -14,7 +15,7 @@ class Shrinking:
 
     def __init__(self, prior: Prior, shrinkage: Callable[[int], float]) -> None:
         self._prior, self._shrinkage = prior, shrinkage
-        self._now = 1.0
+        self._at, self._now = 0, 1.0
         shrunk(prior.kernel, 2.0)
 
     def due(self, tally: Tally) -> bool:
@@ -24,8 +25,18 @@ class Shrinking:
         return self._prior
 
     def learn(self, tally: Tally) -> Prior:
-        self._now = self._shrinkage(int(tally.steps))
+        self._at, self._now = int(tally.steps), self._shrinkage(int(tally.steps))
         return self.peek(tally)
+
+    @property
+    def learnt(self) -> Learnt | None:
+        """When the length-scale shrank last, as a fact."""
+        return None if self._at == 0 else Learnt((0, self._at))
+
+    def recall(self, learnt: Learnt) -> Prior:
+        """The prior as it was then."""
+        self._at, self._now = int(learnt.at[1]), self._shrinkage(int(learnt.at[1]))
+        return replace(self._prior, kernel=shrunk(self._prior.kernel, self._now))
 
     def peek(self, tally: Tally) -> Prior:
         """What `learn` would say now."""

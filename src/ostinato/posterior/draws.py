@@ -35,9 +35,12 @@ def draw(posterior: Posterior, prior: PriorDraw, unique: Unique, rng: Generator)
     xp = posterior.xp
     f = prior(rng)
     w = to_numpy(unique.w)
-    noise = rng.standard_normal(len(w)) / np.sqrt(np.where(w > 0, w, 1.0))
-    residual = from_numpy(xp, np.where(w > 0, f[posterior.measured[: len(w)]] + noise, 0.0))
-    pull = unique.times(residual)
+    measured = posterior.measured[: len(w)]
+    slots = np.flatnonzero(w > 0)
+    slots = slots[np.argsort(measured[slots])]  # by candidate: in whatever order they were measured, draws are the same
+    residual = np.zeros(len(w))
+    residual[slots] = f[measured[slots]] + rng.standard_normal(len(slots)) / np.sqrt(w[slots])
+    pull = unique.times(from_numpy(xp, residual))
     return [
         block.mean + from_numpy(xp, f[block.start : block.start + block.size]) - block.spread(pull)
         for block in posterior.blocks
