@@ -8,7 +8,12 @@ OstinatoError
 │   ├── UnknownCandidate     a row or an index that is not among the candidates
 │   ├── InvalidFeedback      measurements that cannot be true: NaN, wrong length, …
 │   ├── UnknownBatch         feedback for a batch that was never asked, or is over
-│   └── InvalidKernel        a kernel that does not fit, or is not positive, here
+│   ├── InvalidKernel        a kernel that does not fit, or is not positive, here
+│   ├── UnknownStudy         a study that is not in the storage
+│   ├── StudyDiffers         a study that exists with other candidates or settings
+│   └── Conflict             another value for a repeat that has one
+├── Damaged                  stored facts that cannot be true: a file that was damaged
+├── Unavailable              a storage that does not answer, or cannot write
 ├── Failed                   raised by the user's function: this measurement failed
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
@@ -54,6 +59,26 @@ class UnknownBatch(InvalidInput):
 
 class InvalidKernel(InvalidInput):
     """The kernel does not fit these candidates, or is not positive on them."""
+
+
+class UnknownStudy(InvalidInput):
+    """There is no study of that name in the storage."""
+
+
+class StudyDiffers(InvalidInput):
+    """The study exists, with other candidates or other settings."""
+
+
+class Conflict(InvalidInput):
+    """A repeat has a value, and another one was told. The first is kept."""
+
+
+class Damaged(OstinatoError):
+    """What is stored cannot be read, or does not fit its checksum."""
+
+
+class Unavailable(OstinatoError):
+    """The storage does not answer, or cannot write. Nothing that was acknowledged is lost."""
 
 
 class Failed(OstinatoError):

@@ -1,0 +1,45 @@
+"""Where studies are kept: SQLite files and PostgreSQL databases, behind one promise (`base.py`)."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from ostinato.errors import InvalidSetting
+from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Storage, StudyRecord, Writer
+from ostinato.storage.sql import PATIENCE, SQLStorage
+
+
+def open_storage(where: Any, *, create: bool = True, patience: float = PATIENCE) -> Storage:
+    """The storage at an address: sqlite:///lab.db, postgresql://user@host/database, or simply a file.
+
+    create: whether to make it where there is none. patience: for how many seconds a storage that does not answer is
+    tried again.
+    """
+    if isinstance(where, Storage):
+        return where
+    if isinstance(where, Path) or "://" not in str(where):
+        return _sqlite(Path(str(where)), create, patience)
+    try:
+        url = make_url(str(where))
+    except ArgumentError as error:
+        raise InvalidSetting(f"storage={where!r} is no address ({error}): give a file, or sqlite:///lab.db.") from None
+    if url.get_backend_name() == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise InvalidSetting(f"storage={where!r} names no file: studies are kept in one, as in sqlite:///lab.db.")
+        return _sqlite(Path(url.database), create, patience)
+    if url.get_backend_name() in ("postgresql", "postgres"):
+        from ostinato.storage.postgres import Postgres
+
+        return SQLStorage(Postgres(url), patience=patience, create=create)
+    raise InvalidSetting(f"storage={where!r} is of an unknown kind: give sqlite:///lab.db or postgresql://…")
+
+
+def _sqlite(path: Path, create: bool, patience: float) -> Storage:
+    from ostinato.storage.sqlite import SQLite
+
+    return SQLStorage(SQLite(path, create=create), patience=patience, create=create)
+
+
+__all__ = ["BatchRecord", "Entry", "Lease", "Reader", "Storage", "StudyRecord", "Writer", "open_storage"]

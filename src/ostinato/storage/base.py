@@ -1,0 +1,167 @@
+"""What a storage promises. Every storage passes the same tests (tests/storage), and a study relies on nothing else.
+
+- **All or nothing.** What happens within `write` is kept when the block ends, and on disk before it has ended; or, if
+  anything stops it, none of it happened.
+- **One at a time.** Two `write` blocks on one study never overlap, in whatever processes or machines they run. `read`
+  sees one moment, and no half of a `write`.
+- **Values once.** Of one repeat of one batch there is one value, for ever.
+- **Nothing silent.** What cannot be read, or does not fit its checksum, raises `Damaged`; a storage that does not
+  answer is tried again for a while, and then raises `Unavailable`. Nothing was kept then, or all of it: telling the
+  same again is safe.
+
+Storages keep facts, and never see a posterior.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+import msgspec
+
+from ostinato.facts import BatchFacts
+from ostinato.storage.values import Told
+
+T = TypeVar("T")
+
+
+class StudyRecord(msgspec.Struct, frozen=True):
+    """A study as it stands: settings, counters, and the state that the next decision rests on."""
+
+    id: int
+    name: str
+    created: float
+    settings: str
+    digest: str
+    budget: int | None
+    state: bytes
+    decided: int = 0
+    asked: int = 0
+    observed: int = 0
+    told: int = 0
+    answered: int = 0
+    failed: int = 0
+
+
+class BatchRecord(msgspec.Struct, frozen=True):
+    """A batch: the facts, when and why it was asked, and how many of its repeats were handed out."""
+
+    facts: BatchFacts
+    made: float
+    reason: str = ""
+    leased: int = 0
+    last: int = 0
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """Repeats `start`, …, `start + count - 1` of a batch, in some worker's hands until then."""
+
+    batch: int
+    start: int
+    count: int
+    worker: str
+    until: float
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A row of the log."""
+
+    number: int
+    batch: int
+    start: int
+    told: Told
+    at: float
+
+
+class Reader(ABC):
+    """One moment of a study."""
+
+    @property
+    @abstractmethod
+    def record(self) -> StudyRecord:
+        """The study as it stands."""
+
+    @abstractmethod
+    def table(self) -> bytes:
+        """Its candidates."""
+
+    @abstractmethod
+    def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
+        """All batches; or those of which something was told after a row of the log, or that are at least so new."""
+
+    @abstractmethod
+    def batch(self, number: int) -> BatchRecord | None:
+        """One batch."""
+
+    @abstractmethod
+    def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
+        """Rows of the log after a number, in order."""
+
+    @abstractmethod
+    def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
+        """Rows of the log that hold any of these repeats, by repeat."""
+
+    @abstractmethod
+    def leases(self, batch: int | None = None) -> list[Lease]:
+        """What is in workers' hands."""
+
+    @abstractmethod
+    def now(self) -> float:
+        """Seconds since 1970, by the storage's clock: one clock for all workers."""
+
+
+class Writer(Reader):
+    """The same, and the right to change it; alone."""
+
+    @abstractmethod
+    def add_batch(self, batch: BatchRecord) -> None: ...
+
+    @abstractmethod
+    def change_batch(self, batch: BatchRecord) -> None: ...
+
+    @abstractmethod
+    def append(self, batch: int, start: int, told: Told) -> Entry:
+        """A row of the log. Aggregates are `change_batch`'s matter."""
+
+    @abstractmethod
+    def lease(self, lease: Lease) -> None:
+        """Hand out repeats; a lease of the same start takes the place of an older one."""
+
+    @abstractmethod
+    def release(self, lease: Lease) -> None:
+        """They are in nobody's hands any more."""
+
+    @abstractmethod
+    def change(self, record: StudyRecord) -> None:
+        """Counters, budget and state."""
+
+
+class Storage(ABC):
+    """Studies by name."""
+
+    @abstractmethod
+    def names(self) -> list[str]: ...
+
+    @abstractmethod
+    def create(self, record: StudyRecord, table: bytes) -> bool:
+        """A new study; False where there is one of that name."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None: ...
+
+    @abstractmethod
+    def read(self, name: str) -> AbstractContextManager[Reader]: ...
+
+    @abstractmethod
+    def write(self, name: str) -> AbstractContextManager[Writer]: ...
+
+    @abstractmethod
+    def patiently(self, action: Callable[[], T]) -> T:
+        """Do it, and do it again while the storage does not answer, for a while."""
+
+    @abstractmethod
+    def check(self) -> Sequence[str]:
+        """What is wrong with the storage itself, in words."""
+
+    @abstractmethod
+    def close(self) -> None: ...

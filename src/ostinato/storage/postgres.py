@@ -1,0 +1,63 @@
+"""PostgreSQL: for several machines. Needs psycopg, the extra `ostinato[postgres]`."""
+
+import os
+from importlib.util import find_spec
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+from ostinato.errors import MissingSetting
+
+PERMANENT = ("28", "3D", "42", "22", "23")  # classes of errors that do not go away: passwords, databases, our own slips
+CONNECT = 10  # seconds until a server that does not answer counts as away
+
+
+class Postgres:
+    """A database on a server."""
+
+    def __init__(self, url: URL) -> None:
+        if find_spec("psycopg") is None:
+            raise MissingSetting(
+                "PostgreSQL needs the package psycopg: pip install 'ostinato[postgres]', or use sqlite:///lab.db."
+            )
+        self.name = url.render_as_string(hide_password=True)
+        self._url = url.set(drivername="postgresql+psycopg")
+        self._made: tuple[int, Engine] | None = None
+
+    def engine(self) -> Engine:
+        """One a process: connections do not survive a fork."""
+        if self._made is None or self._made[0] != os.getpid():
+            if self._made is not None:
+                self._made[1].dispose(close=False)
+            engine = create_engine(
+                self._url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT, "application_name": "ostinato"}
+            )
+            event.listen(engine, "connect", _configure)
+            self._made = os.getpid(), engine
+        return self._made[1]
+
+    def begin(self, connection: Connection, *, write: bool) -> None:
+        connection.begin()
+        if not write:
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+
+    def now(self, connection: Connection) -> float:
+        return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+    def damaged(self, error: DBAPIError) -> bool:
+        return getattr(error.orig, "sqlstate", None) in ("XX001", "XX002")
+
+    def passing(self, error: DBAPIError) -> bool:
+        state = getattr(error.orig, "sqlstate", None)
+        if state is None:
+            return "password" not in str(error.orig) and "does not exist" not in str(error.orig)
+        return not state.startswith(PERMANENT)
+
+    def check(self, connection: Connection) -> list[str]:
+        return []
+
+
+def _configure(connection: object, _: object) -> None:
+    connection.execute("SET synchronous_commit = on")  # type: ignore[attr-defined]
+    connection.commit()  # type: ignore[attr-defined]

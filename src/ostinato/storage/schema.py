@@ -1,0 +1,103 @@
+"""The tables. Every row carries a checksum of what it says, so that damage is noticed when it is read.
+
+studies     one row a study: settings, counters, and the state that the next decision rests on
+tables      the candidates of a study, compressed
+batches     what was asked (or observed: numbers below 0), with the aggregates of what was told
+leases      which repeats of a batch were handed out, to whom, and until when
+log         the values themselves: one row a tell, in the order they came
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+
+HEAD = "0001"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+metadata = MetaData()
+
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created", Double, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("budget", BigInteger),
+    Column("state", LargeBinary, nullable=False),
+    Column("decided", BigInteger, nullable=False),  # how often the state has changed
+    Column("asked", BigInteger, nullable=False),
+    Column("observed", BigInteger, nullable=False),
+    Column("told", BigInteger, nullable=False),  # rows of the log
+    Column("answered", BigInteger, nullable=False),  # repeats, those that failed included
+    Column("failed", BigInteger, nullable=False),
+    Column("check", BigInteger, nullable=False),
+)
+
+tables = Table(
+    "tables",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    Column("check", BigInteger, nullable=False),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("candidate", BigInteger, nullable=False),
+    Column("repeats", BigInteger, nullable=False),
+    Column("wanted", BigInteger, nullable=False),
+    Column("capped", Boolean, nullable=False),
+    Column("truncated", Boolean, nullable=False),
+    Column("round", BigInteger, nullable=False),
+    Column("made", Double, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("leased", BigInteger, nullable=False),  # repeats that were handed out at least once
+    Column("failed", BigInteger, nullable=False),
+    Column("n", BigInteger, nullable=False),
+    Column("mean", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+    Column("known", Double, nullable=False),
+    Column("first", BigInteger, nullable=False),  # the row of the log with its first feedback, and with its last
+    Column("last", BigInteger, nullable=False, index=True),
+    Column("closed", Boolean, nullable=False),
+    Column("check", BigInteger, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("batch", BigInteger, primary_key=True, autoincrement=False),
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("repeats", BigInteger, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("until", Double, nullable=False),
+)
+
+log = Table(
+    "log",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("batch", BigInteger, nullable=False),
+    Column("start", BigInteger, nullable=False),  # the first repeat that it holds
+    Column("repeats", BigInteger, nullable=False),
+    Column("kind", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("check", BigInteger, nullable=False),
+    Index("log_by_batch", "study", "batch", "start"),
+)

@@ -1,0 +1,348 @@
+"""Storage in an SQL database, with SQLAlchemy's Core: the same statements for SQLite and PostgreSQL.
+
+What differs between the two (how a transaction begins, whose clock it is, what an error means) is in `sqlite.py` and
+`postgres.py`.
+"""
+
+import random
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any, Protocol, TypeVar
+
+from msgspec.structs import replace
+from sqlalchemy import Connection, Engine, Row, delete, insert, inspect, select, text, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from ostinato.errors import Damaged, InvalidSetting, Unavailable, UnknownStudy
+from ostinato.facts import BatchFacts
+from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Storage, StudyRecord, Writer
+from ostinato.storage.schema import HEAD, batches, leases, log, studies, tables
+from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
+from ostinato.tally import Statistics
+
+T = TypeVar("T")
+FIRST_WAIT, LONGEST_WAIT = 0.02, 1.0  # seconds between two tries
+PATIENCE = 60.0  # seconds of trying, by default
+
+
+class Backend(Protocol):
+    """What differs between databases."""
+
+    name: str  # for messages: a file, or a host and a database, never a password
+
+    def engine(self) -> Engine: ...
+
+    def begin(self, connection: Connection, *, write: bool) -> None:
+        """Begin a transaction; for writing, so that no two of them can come to stand against each other."""
+
+    def now(self, connection: Connection) -> float: ...
+
+    def damaged(self, error: DBAPIError) -> bool:
+        """Whether an error means that the file is damaged."""
+        ...
+
+    def passing(self, error: DBAPIError) -> bool:
+        """Whether an error may go away by itself."""
+        ...
+
+    def check(self, connection: Connection) -> list[str]:
+        """What is wrong with the database itself."""
+        ...
+
+
+class SQLStorage(Storage):
+    """Studies in a database."""
+
+    def __init__(self, backend: Backend, *, patience: float = PATIENCE, create: bool = True) -> None:
+        self.backend, self._patience = backend, patience
+        self.patiently(lambda: self._prepare(create=create))
+
+    def __repr__(self) -> str:
+        return f"<storage in {self.backend.name}>"
+
+    def names(self) -> list[str]:
+        with self._transaction(write=False) as connection:
+            return list(connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars())
+
+    def create(self, record: StudyRecord, table: bytes) -> bool:
+        try:
+            with self._transaction(write=True) as connection:
+                values = _study_row(record)
+                values.pop("id")
+                result = connection.execute(insert(studies).values(**values, check=0))
+                (number,) = result.inserted_primary_key or (0,)
+                made = replace(record, id=number)
+                seal = checksum(*_study_row(made).values())
+                connection.execute(update(studies).where(studies.c.id == number).values(check=seal))
+                sealed = {"study": number, "data": table, "check": checksum(number, table)}
+                connection.execute(insert(tables).values(**sealed))
+        except IntegrityError:
+            return False
+        return True
+
+    def delete(self, name: str) -> None:
+        with self._transaction(write=True) as connection:
+            number = SQLWriter(connection, self.backend, name).record.id
+            for table in (leases, log, batches, tables):
+                connection.execute(delete(table).where(table.c.study == number))
+            connection.execute(delete(studies).where(studies.c.id == number))
+
+    @contextmanager
+    def read(self, name: str) -> Generator["SQLReader", None, None]:
+        with self._transaction(write=False) as connection:
+            yield SQLReader(connection, self.backend, name)
+
+    @contextmanager
+    def write(self, name: str) -> Generator["SQLWriter", None, None]:
+        with self._transaction(write=True) as connection:
+            yield SQLWriter(connection, self.backend, name)
+
+    def patiently(self, action: Callable[[], T]) -> T:
+        deadline, wait = monotonic() + self._patience, FIRST_WAIT
+        while True:
+            try:
+                return action()
+            except Unavailable as error:
+                if not getattr(error, "passing", False) or monotonic() > deadline:
+                    raise
+            sleep(wait * random.uniform(0.5, 1.5))
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def check(self) -> Sequence[str]:
+        with self._transaction(write=False) as connection:
+            return self.backend.check(connection)
+
+    def close(self) -> None:
+        self.backend.engine().dispose()
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Generator[Connection, None, None]:
+        try:
+            with self.backend.engine().connect() as connection:
+                self.backend.begin(connection, write=write)
+                try:
+                    yield connection
+                except BaseException:
+                    connection.rollback()
+                    raise
+                connection.commit()
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: DBAPIError) -> Exception:
+        cause = str(error.orig).strip().partition("\n")[0]
+        if self.backend.damaged(error):
+            return Damaged(
+                f"{self.backend.name} is damaged ({cause}): nothing was changed. Restore a copy, or see what "
+                "`ostinato verify` says of it."
+            )
+        unavailable = Unavailable(
+            f"{self.backend.name} does not work at the moment ({cause}): nothing that was acknowledged is lost, and "
+            "what was not can be told again."
+        )
+        unavailable.passing = self.backend.passing(error)  # type: ignore[attr-defined]
+        return unavailable
+
+    def _prepare(self, *, create: bool) -> None:
+        """Bring the tables to the schema that this code knows."""
+        with self._transaction(write=False) as connection:
+            version = _version(connection)
+        if version == HEAD:
+            return
+        if version is None and not create:
+            raise UnknownStudy(f"{self.backend.name} holds no studies of Ostinato.")
+        with self._transaction(write=True) as connection:
+            _migrate(connection, self.backend.name)
+
+
+class SQLReader(Reader):
+    """One moment of a study, in a transaction."""
+
+    locked = False
+
+    def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
+        self._connection, self._backend = connection, backend
+        query = select(studies).where(studies.c.name == name)
+        row = connection.execute(query.with_for_update() if self.locked else query).first()
+        if row is None:
+            known = connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars().all()
+            listed = f"it holds {', '.join(map(repr, known))}" if known else "it holds none"
+            raise UnknownStudy(f"There is no study {name!r} in {backend.name}: {listed}.")
+        self._record = self._study(row)
+
+    @property
+    def record(self) -> StudyRecord:
+        return self._record
+
+    def table(self) -> bytes:
+        row = self._connection.execute(select(tables).where(tables.c.study == self._record.id)).first()
+        if row is None or row.check != checksum(self._record.id, row.data):
+            raise self._damage("its candidates")
+        return row.data
+
+    def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
+        query = select(batches).where(batches.c.study == self._record.id).order_by(batches.c.id)
+        if told_after is not None:
+            query = query.where((batches.c.last > told_after) | (batches.c.id >= asked_from))
+        return [self._batch(row) for row in self._connection.execute(query)]
+
+    def batch(self, number: int) -> BatchRecord | None:
+        query = select(batches).where(batches.c.study == self._record.id, batches.c.id == number)
+        row = self._connection.execute(query).first()
+        return None if row is None else self._batch(row)
+
+    def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
+        query = select(log).where(log.c.study == self._record.id, log.c.number > after).order_by(log.c.number)
+        if batch is not None:
+            query = query.where(log.c.batch == batch)
+        return [self._entry(row) for row in self._connection.execute(query.limit(most))]
+
+    def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
+        mine = select(log).where(log.c.study == self._record.id, log.c.batch == batch)
+        before = mine.where(log.c.start <= start).order_by(log.c.start.desc()).limit(1)
+        within = mine.where(log.c.start > start, log.c.start < start + count).order_by(log.c.start)
+        rows = [row for row in self._connection.execute(before) if row.start + row.repeats > start]
+        return [self._entry(row) for row in [*rows, *self._connection.execute(within)]]
+
+    def leases(self, batch: int | None = None) -> list[Lease]:
+        query = select(leases).where(leases.c.study == self._record.id).order_by(leases.c.batch, leases.c.start)
+        if batch is not None:
+            query = query.where(leases.c.batch == batch)
+        rows = self._connection.execute(query)
+        return [Lease(row.batch, row.start, row.repeats, row.worker, row.until) for row in rows]
+
+    def now(self) -> float:
+        return self._backend.now(self._connection)
+
+    def _batch(self, row: Row[Any]) -> BatchRecord:
+        statistics = Statistics(row.n, row.mean, row.squares, row.known)
+        facts = BatchFacts(
+            row.id, row.candidate, row.repeats, row.wanted, bool(row.capped), bool(row.truncated), row.round,
+            row.failed, statistics, row.first, bool(row.closed),
+        )  # fmt: skip
+        record = BatchRecord(facts, row.made, row.reason, row.leased, row.last)
+        if row.check != checksum(*_batch_row(self._record.id, record).values()):
+            raise self._damage(f"batch {row.id}")
+        return record
+
+    def _entry(self, row: Row[Any]) -> Entry:
+        told = Told(row.repeats, Kind(row.kind), row.data)
+        if row.check != checksum_of_log(row.study, row.number, row.batch, row.start, told):
+            raise self._damage(f"row {row.number} of the log (batch {row.batch})")
+        return Entry(row.number, row.batch, row.start, told, row.at)
+
+    def _study(self, row: Row[Any]) -> StudyRecord:
+        values: dict[str, Any] = dict(row._mapping)
+        seal = values.pop("check")
+        record = StudyRecord(**values)
+        if seal != checksum(*_study_row(record).values()):
+            raise self._damage(f"study {record.name!r}")
+        return record
+
+    def _damage(self, what: str) -> Damaged:
+        return Damaged(
+            f"{self._backend.name} is damaged: {what} does not fit its checksum. Nothing was changed; restore a copy, "
+            "or see what `ostinato verify` says of it."
+        )
+
+
+class SQLWriter(SQLReader, Writer):
+    """The same, with the study's row locked."""
+
+    locked = True
+
+    def add_batch(self, batch: BatchRecord) -> None:
+        self._connection.execute(insert(batches).values(**self._row(batch)))
+
+    def change_batch(self, batch: BatchRecord) -> None:
+        where = (batches.c.study == self._record.id, batches.c.id == batch.facts.id)
+        self._connection.execute(update(batches).where(*where).values(**self._row(batch)))
+
+    def append(self, batch: int, start: int, told: Told) -> Entry:
+        number, study, at = self._record.told + 1, self._record.id, self.now()
+        self._connection.execute(
+            insert(log).values(
+                study=study,
+                number=number,
+                batch=batch,
+                start=start,
+                repeats=told.count,
+                kind=int(told.kind),
+                data=told.data,
+                at=at,
+                check=checksum_of_log(study, number, batch, start, told),
+            )
+        )
+        self._record = replace(self._record, told=number)
+        return Entry(number, batch, start, told, at)
+
+    def lease(self, lease: Lease) -> None:
+        self.release(lease)
+        self._connection.execute(
+            insert(leases).values(
+                study=self._record.id,
+                batch=lease.batch,
+                start=lease.start,
+                repeats=lease.count,
+                worker=lease.worker,
+                until=lease.until,
+            )
+        )
+
+    def release(self, lease: Lease) -> None:
+        where = (leases.c.study == self._record.id, leases.c.batch == lease.batch, leases.c.start == lease.start)
+        self._connection.execute(delete(leases).where(*where))
+
+    def change(self, record: StudyRecord) -> None:
+        row = _study_row(record)
+        seal = checksum(*row.values())
+        self._connection.execute(update(studies).where(studies.c.id == record.id).values(**row, check=seal))
+        self._record = record
+
+    def _row(self, batch: BatchRecord) -> dict[str, Any]:
+        row = _batch_row(self._record.id, batch)
+        return {**row, "check": checksum(*row.values())}
+
+
+def _study_row(record: StudyRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+def _batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
+    facts, statistics = record.facts, record.facts.statistics
+    return {
+        "study": study, "id": facts.id, "candidate": facts.index, "repeats": facts.repeats, "wanted": facts.wanted,
+        "capped": facts.capped, "truncated": facts.truncated, "round": facts.round, "made": record.made,
+        "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(statistics.n),
+        "mean": float(statistics.mean), "squares": float(statistics.squares), "known": float(statistics.known),
+        "first": facts.first, "last": record.last, "closed": facts.closed,
+    }  # fmt: skip
+
+
+def _version(connection: Connection) -> str | None:
+    """The schema that is there; None for none."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _migrate(connection: Connection, name: str) -> None:
+    """To the newest schema, within the transaction at hand; other processes wait for it."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    version = _version(connection)
+    config = Config()
+    config.set_main_option("script_location", "ostinato.storage:migrations")
+    known = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+    if version is not None and version not in known:
+        raise InvalidSetting(
+            f"{name} was made by a newer Ostinato (its schema is {version}; this one knows {', '.join(sorted(known))})"
+            ": upgrade."
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,102 @@
+"""SQLite: one file, no server. Safe at the price of a file-system synchronisation for every write."""
+
+import sqlite3
+from pathlib import Path
+from time import time
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from ostinato.errors import InvalidSetting, UnknownStudy
+
+WAL_IS_SAFE = (3, 51, 3)  # before it, a write-ahead log that is reset while another process reads can be corrupted
+BUSY = 60_000  # milliseconds that SQLite itself waits for a lock
+NETWORKS = (
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "afs",
+    "ncpfs",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "ceph",
+)
+MOUNTS = Path("/proc/self/mounts")
+
+
+class SQLite:
+    """A database file."""
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        self.name = str(path)
+        self._check_place(path, create=create)
+        self._engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
+        event.listen(self._engine, "connect", _configure)
+
+    def engine(self) -> Engine:
+        return self._engine
+
+    def begin(self, connection: Connection, *, write: bool) -> None:
+        connection.begin()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def now(self, connection: Connection) -> float:
+        return time()
+
+    def damaged(self, error: DBAPIError) -> bool:
+        return any(words in str(error.orig) for words in ("malformed", "not a database", "encrypted"))
+
+    def passing(self, error: DBAPIError) -> bool:
+        return not any(words in str(error.orig) for words in ("readonly", "no such", "unable to open", "too big"))
+
+    def check(self, connection: Connection) -> list[str]:
+        rows = connection.execute(text("PRAGMA quick_check(3)")).scalars().all()
+        return [row for row in rows if row != "ok"]
+
+    def _check_place(self, path: Path, *, create: bool) -> None:
+        if path.is_dir():
+            raise InvalidSetting(f"{path} is a folder: give a file, as in sqlite:///lab.db.")
+        if not path.parent.is_dir():
+            raise InvalidSetting(f"There is no folder {path.parent} for {path.name}: make it first.")
+        if not create and not path.exists():
+            raise UnknownStudy(f"There is no file {path}.")
+        network = network_of(path)
+        if network is not None:
+            raise InvalidSetting(
+                f"{path} is on a network file system ({network}), where SQLite's locks cannot be relied on: use a "
+                "local disk, or PostgreSQL (postgresql://…) for several machines."
+            )
+
+
+def network_of(path: Path, mounts: Path = MOUNTS) -> str | None:
+    """The kind of network file system that a path is on; None for a local one, or where that cannot be told."""
+    try:
+        lines = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:
+        return None
+    where = path.resolve()
+    points = [(Path(fields[1].replace("\\040", " ")), fields[2]) for fields in lines if len(fields) >= 3]
+    holding = [(len(point.parts), kind) for point, kind in points if where.is_relative_to(point)]
+    _, kind = max(holding, default=(0, ""), key=lambda each: each[0])
+    return kind if kind in NETWORKS else None
+
+
+def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> str:
+    """The safe journal for this SQLite."""
+    return "WAL" if version >= WAL_IS_SAFE else "DELETE"
+
+
+def _configure(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    journal = journal_mode()
+    connection.execute(f"PRAGMA busy_timeout = {BUSY}")
+    connection.execute(f"PRAGMA journal_mode = {journal}")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if journal == 'WAL' else 'EXTRA'}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA cell_size_check = ON")

@@ -1,0 +1,76 @@
+"""Values as the log keeps them: bytes, of three kinds, and what they come to."""
+
+from enum import IntEnum
+from zlib import crc32
+
+import msgspec
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.errors import InvalidFeedback
+from ostinato.feedback import Feedback
+from ostinato.tally import Statistics
+
+
+class Kind(IntEnum):
+    """How the bytes of a row of the log are read."""
+
+    VALUES = 0  # one float64 a repeat; NaN for one that failed
+    WEIGHTED = 1  # the values, then the standard error of each
+    SUMMARY = 2  # mean and squared deviations of so many repeats
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Feedback for consecutive repeats, ready to be kept."""
+
+    count: int
+    kind: Kind
+    data: bytes
+
+    def part(self, start: int, stop: int) -> "Told":
+        """Some of the repeats."""
+        rows = np.frombuffer(self.data, dtype="<f8").reshape(-1, self.count)
+        return Told(stop - start, self.kind, rows[:, start:stop].tobytes())
+
+    def feedback(self) -> Feedback:
+        """What it comes to."""
+        numbers = np.frombuffer(self.data, dtype="<f8")
+        if self.kind == Kind.SUMMARY:
+            return Feedback(Statistics(self.count, float(numbers[0]), float(numbers[1])))
+        values = numbers[: self.count]
+        fine = ~np.isnan(values)
+        failed = int(self.count - np.count_nonzero(fine))
+        if not fine.any():
+            return Feedback(Statistics(), failed)
+        if self.kind == Kind.WEIGHTED:
+            return Feedback(Statistics.of_weighted(values[fine], numbers[self.count :][fine]), failed)
+        return Feedback(Statistics.of_values(values[fine]), failed)
+
+
+def told_values(values: Vector, errors: Vector | None = None) -> Told:
+    """Single values, as float64, with their standard errors where they have some. They are checked."""
+    told = Told(
+        len(values),
+        Kind.VALUES if errors is None else Kind.WEIGHTED,
+        np.concatenate([values] if errors is None else [values, errors]).astype("<f8").tobytes(),
+    )
+    told.feedback()
+    return told
+
+
+def told_summary(statistics: Statistics) -> Told:
+    """A count, a mean and squared deviations."""
+    if statistics.n < 1:
+        raise InvalidFeedback("No measurements were given: tell at least one.")
+    data = np.array([statistics.mean, statistics.squares], dtype="<f8").tobytes()
+    return Told(int(statistics.n), Kind.SUMMARY, data)
+
+
+def checksum(*facts: object) -> int:
+    """CRC-32 of facts, in one canonical form."""
+    return crc32(msgspec.json.encode([each.hex() if isinstance(each, bytes) else each for each in facts]))
+
+
+def checksum_of_log(study: int, number: int, batch: int, start: int, told: Told) -> int:
+    """The same for a row of the log, whose bytes may be many."""
+    return crc32(told.data, checksum(study, number, batch, start, told.count, int(told.kind)))
