@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates.columns import Codec, Levels, Numbers, on_log_scale
+from ostinato.candidates.columns import Codec, Levels, Logs, Numbers, on_log_scale
 from ostinato.candidates.space import Space
 from ostinato.checks import is_whole, shown
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
@@ -44,6 +45,20 @@ class Candidates:
     def __getitem__(self, index: int) -> Any:
         """A row as the user knows it: a dict for named columns, else an array row."""
         return self._row(index)
+
+    def packed(self) -> bytes:
+        """All of it, as bytes from which `unpacked` makes it again; equal bytes are equal candidates."""
+        columns = getattr(self._row, "columns", None)
+        values = (
+            columns()
+            if columns
+            else [list(each) for each in zip(*(self._row(i).values() for i in range(self.rows)), strict=True)]
+        )
+        dtype = self._row.array.dtype.str if isinstance(self._row, ArrayRows) else None
+        try:
+            return msgspec.json.encode(Packed(self._named, dtype, [_packed(codec) for codec in self._codecs], values))
+        except TypeError as error:
+            raise InvalidCandidates(f"These candidates cannot be stored ({error}): use numbers and texts.") from None
 
     def on_logs(self) -> "Candidates":
         """The same candidates, with columns that spread over decades on a logarithmic scale."""
@@ -185,6 +200,9 @@ class ArrayRows:
     def __call__(self, index: int) -> NDArray[Any]:
         return self.array[index].copy()
 
+    def columns(self) -> list[list[Any]]:
+        return self.array.T.tolist()
+
 
 @dataclass(frozen=True)
 class FrameRows:
@@ -193,14 +211,66 @@ class FrameRows:
     frame: "nw.DataFrame[Any]"
 
     def __call__(self, index: int) -> dict[str, Any]:
-        return {
-            name: _plain(self.frame.get_column(name)[index]) for name in self.frame.columns
-        }  # a row would mix the types
+        columns = self.frame.columns  # one by one: a row of the frame would make integers floats
+        return {name: _plain(self.frame.get_column(name)[index]) for name in columns}
+
+    def columns(self) -> list[list[Any]]:
+        return [[_plain(value) for value in self.frame.get_column(name).to_list()] for name in self.frame.columns]
+
+
+@dataclass(frozen=True)
+class ListedRows:
+    """Rows of columns by name, as dicts."""
+
+    names: tuple[str, ...]
+    listed: tuple[list[Any], ...]
+
+    def __call__(self, index: int) -> dict[str, Any]:
+        return {name: column[index] for name, column in zip(self.names, self.listed, strict=True)}
+
+    def columns(self) -> list[list[Any]]:
+        return list(self.listed)
 
 
 def _plain(value: Any) -> Any:
     """NumPy's scalars as Python's own."""
     return cast("Any", value).item() if isinstance(value, np.generic) else value
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A table of candidates, to be stored."""
+
+    named: bool
+    dtype: str | None
+    codecs: list[dict[str, Any]]
+    columns: list[list[Any]]
+
+
+CODECS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Numbers, Logs, Levels)}
+
+
+def _packed(codec: Any) -> dict[str, Any]:
+    return {"kind": type(codec).__name__, **{name: getattr(codec, name) for name in codec.__dataclass_fields__}}
+
+
+def unpacked(data: bytes) -> Candidates:
+    """The candidates that were packed."""
+    packed = msgspec.json.decode(data, type=Packed)
+    codecs = [
+        CODECS[given["kind"]](
+            **{
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in given.items()
+                if name != "kind"
+            }
+        )
+        for given in packed.codecs
+    ]
+    features = np.stack([codec.encode(column) for codec, column in zip(codecs, packed.columns, strict=True)], axis=1)
+    if packed.named:
+        names = tuple(str(codec.name) for codec in codecs)
+        return Candidates(features, codecs, ListedRows(names, tuple(packed.columns)), named=True)
+    return Candidates(features, codecs, ArrayRows(np.array(packed.columns, dtype=packed.dtype).T), named=False)
 
 
 def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
@@ -214,6 +284,8 @@ def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
 
 
 def _read(source: Any) -> Candidates:
+    if isinstance(source, Candidates):
+        return unpacked(source.packed())
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
