@@ -43,7 +43,7 @@ class Decisions:
         rng: np.random.Generator,
     ) -> None:
         self._table, self._policy, self._known, self._ledger = table, policy, knowledge, ledger
-        self._switch_cost, self._measurement_cost, self._budget = switch_cost, measurement_cost, budget
+        self._switch_cost, self._measurement_cost, self.budget = switch_cost, measurement_cost, budget
         self._sign, self._priority, self._rng = sign, priority, rng
         self.round: list[Proposal] = []
 
@@ -201,7 +201,7 @@ class Decisions:
     @property
     def _affordable(self) -> int | None:
         """Measurements that the budget allows for, those that failed left out."""
-        return None if self._budget is None else self._budget - self._known.failures.total()
+        return None if self.budget is None else self.budget - self._known.failures.total()
 
     @property
     def _barred(self) -> frozenset[int]:

@@ -65,6 +65,10 @@ class Ledger:
         switched = lease.told == 0 and self._last is not None and self._last != lease.candidate
         return (self._last, lease.candidate) if switched and self._last is not None else None
 
+    def lease_of(self, batch: int) -> Lease | None:
+        """The open lease of a batch, by its number."""
+        return self._leases.get(batch)
+
     def told(self, lease: Lease, values: int, failed: int, cost: float) -> None:
         """More repeats of the lease were told: so many values, and so many that failed; `cost` is that of the way."""
         if self.way(lease) is not None:

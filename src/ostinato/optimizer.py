@@ -369,9 +369,32 @@ class Optimizer:
         self._ledger.recall([(fact, self._batch(fact), number_of(fact.index)) for fact in asked], self._cost)
         self._observed = sum(fact.id < 0 for fact in facts)
         if state is not None:
-            self._rng.bit_generator.state = state.random
-            self._decisions.round = list(state.round)
-            self._log_det_0 = state.log_det_0
+            self.resume(state)
+
+    def resume(self, state: State) -> None:
+        """Decide from here on as whoever was in this state would; what was learned then is `recall`'s matter."""
+        self._rng.bit_generator.state = state.random
+        self._decisions.round = list(state.round)
+        self._log_det_0 = state.log_det_0
+
+    def follow(self, fact: BatchFacts) -> None:
+        """A batch was asked elsewhere."""
+        self._ledger.rounds = max(self._ledger.rounds, fact.round)
+        self._ledger.lease(self._batch(fact), self._table.number_of(fact.index))
+
+    def take(self, batch: int, index: int, feedback: Feedback) -> None:
+        """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
+        number = self._table.number_of(index)
+        lease = self._ledger.lease_of(batch)
+        if lease is not None:
+            self._ledger.told(lease, feedback.n, feedback.failed, self.cost_of_switch_to(lease.batch))
+        self._take_in({number: feedback}, batch)
+        self._observed = max(self._observed, -batch)
+        self._fail({number: feedback})
+
+    def allow(self, budget: int | None) -> None:
+        """Another budget."""
+        self.budget = self._decisions.budget = budget
 
     def _batch(self, fact: BatchFacts) -> Batch:
         candidate = self._table[fact.index]

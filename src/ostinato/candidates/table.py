@@ -5,6 +5,7 @@ candidate, numbered in order of first appearance; `number_of` and `index_of` tra
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -62,13 +63,14 @@ class Candidates:
 
     def on_logs(self) -> "Candidates":
         """The same candidates, with columns that spread over decades on a logarithmic scale."""
-        codecs = list(self._codecs)
+        codecs, features = list(self._codecs), self.features.copy()
         for j, codec in enumerate(codecs):
-            logs = on_log_scale(codec.column.name, self.features[:, j]) if isinstance(codec, Numbers) else None
+            logs = on_log_scale(codec.column.name, features[:, j]) if isinstance(codec, Numbers) else None
             if logs is not None:
-                codecs[j], self.features[:, j] = logs, logs.encode(self.features[:, j])
-        self._codecs = codecs
-        return self
+                codecs[j], features[:, j] = logs, logs.encode(features[:, j])
+        other = copy(self)
+        other._codecs, other.features, other._by_row = codecs, features, None
+        return other
 
     @property
     def columns(self) -> list[Column]:
@@ -253,19 +255,16 @@ def _packed(codec: Any) -> dict[str, Any]:
     return {"kind": type(codec).__name__, **{name: getattr(codec, name) for name in codec.__dataclass_fields__}}
 
 
+def _codec_of(kind: str, **fields: Any) -> Any:
+    if "levels" in fields:
+        fields["levels"] = tuple(fields["levels"])
+    return CODECS[kind](**fields)
+
+
 def unpacked(data: bytes) -> Candidates:
     """The candidates that were packed."""
     packed = msgspec.json.decode(data, type=Packed)
-    codecs = [
-        CODECS[given["kind"]](
-            **{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in given.items()
-                if name != "kind"
-            }
-        )
-        for given in packed.codecs
-    ]
+    codecs = [_codec_of(**given) for given in packed.codecs]
     features = np.stack([codec.encode(column) for codec, column in zip(codecs, packed.columns, strict=True)], axis=1)
     if packed.named:
         names = tuple(str(codec.name) for codec in codecs)
@@ -285,7 +284,7 @@ def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
 
 def _read(source: Any) -> Candidates:
     if isinstance(source, Candidates):
-        return unpacked(source.packed())
+        return source
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table.__getitem__, named=True)

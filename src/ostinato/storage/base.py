@@ -38,6 +38,7 @@ class StudyRecord(msgspec.Struct, frozen=True):
     decided: int = 0
     asked: int = 0
     observed: int = 0
+    closed: int = 0
     told: int = 0
     answered: int = 0
     failed: int = 0
@@ -92,6 +93,10 @@ class Reader(ABC):
     @abstractmethod
     def batch(self, number: int) -> BatchRecord | None:
         """One batch."""
+
+    @abstractmethod
+    def unfinished(self) -> list[BatchRecord]:
+        """Batches of which repeats are still to come, by number."""
 
     @abstractmethod
     def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:

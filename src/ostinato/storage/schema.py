@@ -37,6 +37,7 @@ studies = Table(
     Column("decided", BigInteger, nullable=False),  # how often the state has changed
     Column("asked", BigInteger, nullable=False),
     Column("observed", BigInteger, nullable=False),
+    Column("closed", BigInteger, nullable=False),  # batches that were given up
     Column("told", BigInteger, nullable=False),  # rows of the log
     Column("answered", BigInteger, nullable=False),  # repeats, those that failed included
     Column("failed", BigInteger, nullable=False),

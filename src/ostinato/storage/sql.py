@@ -194,6 +194,15 @@ class SQLReader(Reader):
         row = self._connection.execute(query).first()
         return None if row is None else self._batch(row)
 
+    def unfinished(self) -> list[BatchRecord]:
+        query = select(batches).where(
+            batches.c.study == self._record.id,
+            batches.c.id >= 0,
+            batches.c.closed.is_(False),
+            batches.c.n + batches.c.failed < batches.c.repeats,
+        )
+        return [self._batch(row) for row in self._connection.execute(query.order_by(batches.c.id))]
+
     def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
         query = select(log).where(log.c.study == self._record.id, log.c.number > after).order_by(log.c.number)
         if batch is not None:

@@ -29,12 +29,18 @@ class Told(msgspec.Struct, frozen=True):
 
     def part(self, start: int, stop: int) -> "Told":
         """Some of the repeats."""
-        rows = np.frombuffer(self.data, dtype="<f8").reshape(-1, self.count)
+        if self.kind == Kind.SUMMARY:
+            return self
+        rows = self.numbers().reshape(-1, self.count)
         return Told(stop - start, self.kind, rows[:, start:stop].tobytes())
+
+    def numbers(self) -> Vector:
+        """As they are kept."""
+        return np.frombuffer(self.data, dtype="<f8")
 
     def feedback(self) -> Feedback:
         """What it comes to."""
-        numbers = np.frombuffer(self.data, dtype="<f8")
+        numbers = self.numbers()
         if self.kind == Kind.SUMMARY:
             return Feedback(Statistics(self.count, float(numbers[0]), float(numbers[1])))
         values = numbers[: self.count]

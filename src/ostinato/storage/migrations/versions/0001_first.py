@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("decided", sa.BigInteger, nullable=False),
         sa.Column("asked", sa.BigInteger, nullable=False),
         sa.Column("observed", sa.BigInteger, nullable=False),
+        sa.Column("closed", sa.BigInteger, nullable=False),
         sa.Column("told", sa.BigInteger, nullable=False),
         sa.Column("answered", sa.BigInteger, nullable=False),
         sa.Column("failed", sa.BigInteger, nullable=False),

@@ -1,0 +1,68 @@
+"""The optimiser of a study in this process: made from stored facts, and kept in step with what others ask and tell."""
+
+from typing import Any
+
+import msgspec
+
+from ostinato.candidates import Candidates
+from ostinato.errors import Damaged
+from ostinato.facts import BatchFacts, State
+from ostinato.optimizer import Optimizer
+from ostinato.storage import Reader, StudyRecord
+
+FAR = 500  # rows of the log from which making it anew is quicker than following
+
+
+class Live:
+    """An optimiser that knows what a moment of the study knew."""
+
+    def __init__(self, reader: Reader, table: Candidates, settings: dict[str, Any]) -> None:
+        record = reader.record
+        facts = [batch.facts for batch in reader.batches()]
+        _check(record, facts)
+        self.optimizer = Optimizer(table, budget=record.budget, **settings)
+        self.optimizer.recall(facts, state_of(record))
+        self._rows = {fact.id: fact.index for fact in facts}
+        self._at = record
+
+    def follows(self, reader: Reader) -> bool:
+        """Come to the reader's moment; False where that takes a new one."""
+        record, then = reader.record, self._at
+        if record.closed != then.closed or record.told - then.told > FAR:
+            return False
+        state = state_of(record) if record.decided != then.decided else None
+        if state is not None and state.learnt != self.optimizer.state.learnt:
+            return False
+        for batch in reader.batches(told_after=then.told, asked_from=then.asked):
+            self._rows[batch.facts.id] = batch.facts.index
+            if batch.facts.id >= then.asked:
+                self.optimizer.follow(batch.facts)
+        for entry in reader.log(after=then.told, most=FAR):
+            self.optimizer.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
+        if state is not None:
+            self.optimizer.resume(state)
+        self.optimizer.allow(record.budget)
+        self._at = record
+        return True
+
+    def decided(self, record: StudyRecord, batch: int, index: int) -> None:
+        """The optimiser itself made the last change: it asked for a batch."""
+        self._rows[batch] = index
+        self._at = record
+
+
+def state_of(record: StudyRecord) -> State | None:
+    """What the next decision rests on; None before the first."""
+    return msgspec.json.decode(record.state, type=State) if record.state else None
+
+
+def _check(record: StudyRecord, facts: list[BatchFacts]) -> None:
+    """What the study counts must be what its batches say."""
+    asked = sum(fact.id >= 0 for fact in facts)
+    seen = (asked, len(facts) - asked, sum(fact.answered for fact in facts), sum(fact.failed for fact in facts))
+    counted = (record.asked, record.observed, record.answered, record.failed)
+    if seen != counted:
+        raise Damaged(
+            f"The study {record.name!r} is damaged: it counts {counted} batches, observations, answers and failures, "
+            f"and {seen} are there. Nothing was changed; restore a copy, or see what `ostinato verify` says of it."
+        )

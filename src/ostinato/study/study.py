@@ -1,0 +1,378 @@
+"""A study: an optimiser whose facts are stored, so that it outlives crashes and is shared between processes."""
+
+import hashlib
+from collections.abc import Callable
+from threading import RLock
+from time import time
+from typing import Any, TypeVar, cast
+from zlib import compress, decompress
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from ostinato.candidates import Candidates, read_candidates, unpacked
+from ostinato.checks import counted, is_whole, positive, shown, whole
+from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, StudyDiffers, UnknownBatch
+from ostinato.explain import Explanation, explanation
+from ostinato.facts import BatchFacts
+from ostinato.optimizer import Optimizer
+from ostinato.posterior import Posterior
+from ostinato.records import Batch, Best, Reason
+from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord, Writer, open_storage
+from ostinato.storage.values import Told, told_summary, told_values
+from ostinato.study import desk as at
+from ostinato.study.described import described, restored
+from ostinato.study.live import Live
+from ostinato.tally import Statistics, as_values
+
+T = TypeVar("T")
+LEASE = 600.0  # seconds for which repeats are handed out, by default
+
+
+class Task(msgspec.Struct, frozen=True, eq=False):
+    """Measure `candidate` (row `index` of the table) `repeats` times, and tell the values.
+
+    They are the repeats from number `start` on of a batch, in this worker's hands until then (seconds since 1970).
+    """
+
+    study: str
+    batch: int
+    index: int
+    candidate: Any
+    start: int
+    repeats: int
+    until: float
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Where a study stands."""
+
+    name: str
+    created: float
+    candidates: int
+    budget: int | None
+    measurements: int
+    failures: int
+    in_flight: int
+    unique: int
+    batches: int
+    switches: int
+    best: Best | None
+
+    @property
+    def finished(self) -> bool:
+        return self.budget is not None and self.measurements + self.failures >= self.budget
+
+    def __str__(self) -> str:
+        of = "" if self.budget is None else f" of {self.budget:,}"
+        failed = f", {self.failures:,} more failed" if self.failures else ""
+        lines = [
+            f"study       {self.name}: {counted(self.candidates, 'candidate')} to choose from",
+            f"so far      {self.measurements:,}{of} measurements of {counted(self.unique, 'candidate')}, "
+            f"{counted(self.switches, 'switch', 'switches')}{failed}",
+        ]
+        if self.in_flight:
+            lines.append(f"in flight   {counted(self.in_flight, 'measurement')}")
+        return "\n".join([*lines, *([f"best        {self.best}"] if self.best else [])])
+
+
+class Study:
+    """The same optimiser, persistent: opened from several processes at once, and after any crash.
+
+    name: of the study within its storage. storage: sqlite:///lab.db (or simply a file), or postgresql://….
+    candidates, settings: as for `Optimizer`, when the study is made. When it exists they can be left out; what is given
+        must be the same.
+    budget: how many measurements there will be in all; it can be raised later.
+    lease: for how many seconds repeats are handed out; when that is over they are handed out again.
+
+    Whatever `tell` has returned from is on disk.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        storage: Any = "sqlite:///ostinato.db",
+        candidates: Any = None,
+        *,
+        budget: int | None = None,
+        lease: float = LEASE,
+        patience: float = 60.0,
+        **settings: Any,
+    ) -> None:
+        if not isinstance(cast("Any", name), str) or not name:
+            raise InvalidSetting(f"name={name!r} is no name of a study: give a text.")
+        self.name, self.lease = name, positive("lease", lease)
+        self.storage: Storage = open_storage(
+            storage, create=candidates is not None, patience=positive("patience", patience)
+        )
+        self._worker, self._lock = at.this_worker(), RLock()
+        self._live: Live | None = None
+        if candidates is not None:
+            self._create(candidates, budget, settings)
+        problems = self.storage.patiently(self.storage.check)
+        if problems:
+            raise Damaged(
+                f"{self.storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says."
+            )
+        record, table = self._read(lambda reader: (reader.record, reader.table()))
+        self._table = unpacked(decompress(table))
+        self._settings = restored(record.settings, settings, name)
+        if budget is not None and budget != record.budget:
+            self.allow(budget)
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, {self.storage!r})"
+
+    def _create(self, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:
+        """Make the study, unless it exists: then it must have the same candidates."""
+        table = read_candidates(candidates)
+        packed = table.packed()
+        digest = hashlib.sha256(packed).hexdigest()
+        if self.name not in self.storage.patiently(self.storage.names):
+            seed = settings.get("seed")
+            seed = np.random.SeedSequence().entropy if seed is None else whole("seed", seed, 0)
+            settings = {**settings, "seed": seed}
+            _check_settings(Optimizer(read_candidates(candidates), budget=budget, **settings), settings)
+            record = StudyRecord(0, self.name, time(), described(settings), digest, budget, b"")
+            if self.storage.patiently(lambda: self.storage.create(record, compress(packed))):
+                return
+        kept = self._read(lambda reader: (reader.record.digest, reader.table()))
+        if kept[0] != digest:
+            raise StudyDiffers(_difference(self.name, unpacked(decompress(kept[1])), table))
+
+    # The loop
+
+    def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None:
+        """The next repeats to measure; None where there are none at the moment.
+
+        Repeats whose time is over come first, then those of a batch that was decided before, then a new decision. There
+        are none when the budget is spent (`finished`), or while the rest of it is in other hands.
+
+        limit: the most repeats. share: how many workers there are among whom to share a batch's repeats.
+        """
+        most = None if limit is None else whole("limit", limit)
+        with self._lock:
+            return self.storage.patiently(lambda: self._ask(most, whole("share", share)))
+
+    def _ask(self, most: int | None, share: int) -> Task | None:
+        try:
+            with self.storage.write(self.name) as desk:
+                unfinished = desk.unfinished()
+                lease = at.given_up(desk, self.lease, self._worker, most)
+                lease = lease or at.waiting(desk, unfinished, self.lease, self._worker, most, share)
+                if lease is None and self._decide(desk, unfinished):
+                    lease = at.waiting(desk, desk.unfinished()[-1:], self.lease, self._worker, most, share)
+                if lease is None:
+                    return None
+                index = self._row_of(desk, lease.batch)
+        except BaseException:
+            self._live = None  # it may have decided what was not kept
+            raise
+        return Task(self.name, lease.batch, index, self._table[index], lease.start, lease.count, lease.until)
+
+    def _decide(self, desk: Writer, unfinished: list[BatchRecord]) -> bool:
+        """Ask the optimiser for a batch, and store it with the state that the next decision rests on."""
+        record = desk.record
+        left = None
+        if record.budget is not None:
+            coming = sum(batch.facts.repeats - batch.facts.answered for batch in unfinished)
+            left = record.budget - record.answered - coming
+            if left < 1:
+                return False
+        live = self._synced(desk)
+        batch = live.optimizer.ask(limit=left)
+        facts = BatchFacts(
+            batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, live.optimizer.rounds
+        )
+        desk.add_batch(BatchRecord(facts, desk.now(), _words(batch.reason)))
+        state = msgspec.json.encode(live.optimizer.state)
+        desk.change(replace(record, asked=record.asked + 1, state=state, decided=record.decided + 1))
+        live.decided(desk.record, batch.id, batch.index)
+        return True
+
+    def tell(self, task: Task, values: Any, *, stderr: Any = None, start: int | None = None) -> int:
+        """The values of a task, in the order of its repeats; fewer are fine, and the rest later.
+
+        Returns how many are new.
+        NaN and None are measurements that failed. The same values told again count once; other ones for the same
+        repeats are refused. start: the number of the first repeat told, where it is not the task's first.
+        """
+        if not isinstance(cast("Any", task), Task) or task.study != self.name:
+            raise UnknownBatch(f"{shown(task)} is no task of the study {self.name!r}: give what ask() returned.")
+        first = task.start if start is None else whole("start", start, 0)
+        told = _read_values(values, stderr)
+        if first + told.count > task.start + task.repeats:
+            raise InvalidFeedback(
+                f"The task has {counted(task.repeats, 'repeat')} and was told {told.count}: tell at most those, and "
+                "use observe(candidate, values) for others."
+            )
+        return self._write(lambda desk: at.take(desk, task.batch, first, told))
+
+    def observe(
+        self,
+        candidate: Any,
+        values: Any = None,
+        *,
+        stderr: Any = None,
+        n: Any = None,
+        mean: Any = None,
+        std: Any = None,
+    ) -> None:
+        """Measurements that were not asked for, of one candidate: values, or their count, mean and sample std."""
+        named = self._table.named_by(candidate)
+        if not is_whole(named):
+            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
+        index = self._table.index_of(int(named))  # type: ignore[arg-type]
+        told = told_summary(Statistics.of_summary(n, mean, std)) if values is None else _read_values(values, stderr)
+        self._write(lambda desk: at.observe(desk, index, told))
+
+    def close(self, batch: Task | int) -> None:
+        """Give up the repeats of a batch that did not come; what came stays, and what comes late still counts."""
+        number = batch.batch if isinstance(batch, Task) else batch
+        self._write(lambda desk: at.close(desk, number))
+
+    def release(self, task: Task) -> None:
+        """Hand a task back: its repeats that have no value are handed out again at once."""
+
+        def expire(desk: Writer) -> None:
+            for lease in desk.leases(task.batch):
+                if (lease.start, lease.until) == (task.start, task.until):
+                    desk.lease(replace(lease, until=0.0))
+
+        self._write(expire)
+
+    def allow(self, budget: int) -> None:
+        """Another budget; not less than was measured already."""
+        most = whole("budget", budget)
+
+        def change(desk: Writer) -> None:
+            if most < desk.record.answered:
+                raise InvalidSetting(
+                    f"budget={most:,} is below the {desk.record.answered:,} measurements that were made already."
+                )
+            desk.change(replace(desk.record, budget=most))
+
+        self._write(change)
+
+    # Answers
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimiser that knows all that was told so far: ask it for answers (predict, top, diagnose, …).
+
+        It is a copy of the facts for looking; ask and tell through the study.
+        """
+        with self._lock:
+            return self._read(lambda reader: self._synced(reader).optimizer)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is spent."""
+        record = self._read(lambda reader: reader.record)
+        return record.budget is not None and record.answered >= record.budget
+
+    def best(self, level: float = 0.95) -> Best:
+        """The measured candidate that is best by what is nearly sure of it."""
+        return self.optimizer.best(level)
+
+    def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
+        """The k best measured candidates."""
+        return self.optimizer.top(k, level)
+
+    def status(self) -> Status:
+        """Where the study stands."""
+        optimizer = self.optimizer
+        record, unfinished = self._read(lambda reader: (reader.record, reader.unfinished()))
+        return Status(
+            name=self.name,
+            created=record.created,
+            candidates=optimizer.candidates,
+            budget=record.budget,
+            measurements=record.answered - record.failed,
+            failures=record.failed,
+            in_flight=sum(batch.facts.repeats - batch.facts.answered for batch in unfinished),
+            unique=optimizer.unique,
+            batches=record.asked,
+            switches=optimizer.switches,
+            best=optimizer.best() if optimizer.steps else None,
+        )
+
+    def history(self) -> list[BatchRecord]:
+        """All batches, in the order they were asked for, and what became of them; observations first."""
+        return self._read(lambda reader: reader.batches())
+
+    def explain(self, batch: int) -> Explanation:
+        """Why a batch was asked for: this candidate, and this many repeats."""
+        record = self._read(lambda reader: reader.batch(batch))
+        if record is None or not record.reason:
+            raise UnknownBatch(f"Batch {batch} is none that was asked for in this study.")
+        facts, reason = record.facts, msgspec.json.decode(record.reason, type=Reason)
+        candidate = self._table[facts.index]
+        asked = Batch(
+            facts.id, facts.index, candidate, facts.repeats, facts.wanted, facts.capped, facts.truncated, reason
+        )
+        return explanation(asked)
+
+    # Inside
+
+    def _row_of(self, reader: Reader, number: int) -> int:
+        batch = reader.batch(number)
+        if batch is None:
+            raise Damaged(f"The study {self.name!r} is damaged: batch {number} is missing.")
+        return batch.facts.index
+
+    def _synced(self, reader: Reader) -> Live:
+        if self._live is None or not self._live.follows(reader):
+            self._live = Live(reader, self._table, self._settings)
+        return self._live
+
+    def _read(self, action: Callable[[Reader], T]) -> T:
+        def once() -> T:
+            with self.storage.read(self.name) as reader:
+                return action(reader)
+
+        return self.storage.patiently(once)
+
+    def _write(self, action: Callable[[Writer], T]) -> T:
+        def once() -> T:
+            with self.storage.write(self.name) as desk:
+                return action(desk)
+
+        return self.storage.patiently(once)
+
+
+def _read_values(values: Any, stderr: Any) -> Told:
+    y = as_values(values)
+    errors = None if stderr is None else np.broadcast_to(np.asarray(stderr, dtype=np.float64), y.shape)
+    return told_values(y, errors)
+
+
+def _words(reason: Reason | None) -> str:
+    return msgspec.json.encode(reason, enc_hook=lambda array: array.tolist()).decode()
+
+
+def _check_settings(optimizer: Optimizer, settings: dict[str, Any]) -> None:
+    """Not everything can be made again from aggregates."""
+    policy = optimizer.policy
+    if getattr(policy, "model", Posterior) is not Posterior:
+        raise InvalidSetting(
+            f"{policy!r} cannot be stored: what it has drawn depends on all that happened. Use another."
+        )
+    if settings.get("robust"):
+        raise InvalidSetting(
+            "robust=True looks at single values again and again, and a study keeps aggregates: leave it out."
+        )
+
+
+def _difference(name: str, kept: Candidates, given: Candidates) -> str:
+    """In words, where two sets of candidates differ first."""
+    start = f"The study {name!r} exists with other candidates: "
+    end = " Give the same ones, or begin a study of another name."
+    names = [[column.name for column in table.columns] for table in (kept, given)]
+    if names[0] != names[1]:
+        return start + f"its columns are {names[0]}, and {names[1]} were given." + end
+    if kept.rows != given.rows:
+        return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
+    row = next((i for i in range(kept.rows) if repr(kept[i]) != repr(given[i])), 0)
+    return start + f"row {row} is {shown(kept[row])}, and {shown(given[row])} was given." + end
