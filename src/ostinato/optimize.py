@@ -1,79 +1,21 @@
 """`optimize`: the whole loop in one call, with progress, and Ctrl-C that loses nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import signature
-from math import isfinite, nan
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-
-from ostinato.checks import counted, flag, number, whole
-from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, NothingToAsk
+from ostinato.checks import counted, flag, whole
+from ostinato.errors import InvalidFeedback, InvalidSetting, NothingToAsk
 from ostinato.interrupts import Interrupts
+from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
-from ostinato.records import Batch, Best, Certificate, Costs, Learned
+from ostinato.records import Batch
+from ostinato.result import Result, result_of
 from ostinato.stopping import Rule, Spent, spending, watched
 
 HOPELESS = 20  # failures in a row, with no success before them, at which a run ends
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run found, and what it took. `optimizer` answers further questions, and can go on.
-
-    ended: "budget" when it was spent, "interrupted" by Ctrl-C, "exhausted" when every candidate reached its cap or
-    failed, or the stopping rule that held.
-    """
-
-    best: Best
-    steps: int
-    failures: int
-    epochs: int
-    switches: int
-    unique: int
-    costs: Costs
-    learned: Learned
-    certificate: Certificate | None
-    misfit: str  # the diagnosis where the model does not fit the data, else nothing
-    ended: str
-    optimizer: Optimizer
-
-    @property
-    def interrupted(self) -> bool:
-        return self.ended == "interrupted"
-
-    def __str__(self) -> str:
-        failed = f", {self.failures:,} more failed" if self.failures else ""
-        lines = [
-            f"best        {self.best}",
-            f"run         {counted(self.steps, 'measurement')} of {counted(self.unique, 'candidate')}, "
-            f"{counted(self.switches, 'switch', 'switches')}{failed}",
-        ]
-        if self.costs.switch_cost:
-            lines.append(f"cost        {self.costs}")
-        if self.optimizer.keeps_setups:
-            lines.append(f"set-ups     {self.epochs:,}, one a batch")
-        if self.misfit:
-            lines.append(f"doubt       {self.misfit}")
-        if not self.learned.guaranteed:
-            lines.append(f"learned     {self.learned}")
-            lines.append(
-                "            (learned from the same measurements: the regret guarantee does not hold as proved)"
-            )
-        if self.certificate is not None:
-            lines.append(f"certificate {self.certificate}")
-        if self.ended not in ("budget", "exhausted", "interrupted"):
-            lines.append(f"            stopped by {self.ended}")
-        if self.ended == "interrupted":
-            lines.append("            interrupted: this is the result so far")
-        if self.ended == "exhausted":
-            lines.append(
-                "            no candidate was left to measure (caps on repeats, failures) before the budget was spent"
-            )
-        return "\n".join(lines)
 
 
 def optimize(
@@ -102,34 +44,16 @@ def optimize(
     """
     budget, rules = whole("budget", budget), watched(stop)
     _check_names(settings)
-    measure = _Measure(f, flag("vectorized", vectorized), _exceptions(catch))
+    measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
     optimizer = Optimizer(candidates, budget=budget, **settings)
     with Interrupts() as interrupts:
         with reporter(optimizer, budget, progress) as report:
             ended = _run(measure, optimizer, budget, rules, spending(stop), report, interrupts)
-        return Result(
-            best=optimizer.best(),
-            steps=optimizer.steps,
-            failures=optimizer.failures,
-            epochs=optimizer.epochs,
-            switches=optimizer.switches,
-            unique=optimizer.unique,
-            costs=optimizer.costs,
-            learned=optimizer.learned,
-            certificate=optimizer.certificate,
-            misfit=_misfit(optimizer),
-            ended=ended,
-            optimizer=optimizer,
-        )
-
-
-def _misfit(optimizer: Optimizer) -> str:
-    diagnosis = optimizer.diagnose()
-    return diagnosis.verdict if diagnosis.fits is False else ""
+        return result_of(optimizer, ended)
 
 
 def _run(
-    measure: "_Measure",
+    measure: Measure,
     optimizer: Optimizer,
     budget: int,
     rules: list[tuple[str, Rule]],
@@ -169,13 +93,13 @@ def _run(
 
 
 def _measure(
-    measure: "_Measure", optimizer: Optimizer, batch: Batch, repeats: int, report: Reporter, interrupts: Interrupts
+    measure: Measure, optimizer: Optimizer, batch: Batch, repeats: int, report: Reporter, interrupts: Interrupts
 ) -> None:
     """Measure a batch, or some of its repeats; what was measured when something stops it is told all the same."""
     values: list[Any] = []
     try:
         with interrupts.released():
-            measure(batch, repeats, values, report)
+            measure(batch.candidate, repeats, values, report)
     finally:
         if values:
             optimizer.tell(batch, values)
@@ -193,62 +117,9 @@ def _check_names(settings: dict[str, Any]) -> None:
             raise InvalidSetting(f"There is no setting {name!r}. {hint}The settings are {', '.join(known)}.")
 
 
-def _exceptions(catch: Any) -> tuple[type[Exception], ...]:
-    given: tuple[Any, ...] = tuple(cast("list[Any]", catch)) if isinstance(catch, (list, tuple)) else (catch,)
-    if not all(isinstance(each, type) and issubclass(each, Exception) for each in given):
-        raise InvalidSetting(f"catch={catch!r} names no exceptions: give classes, as in catch=(TimeoutError, OSError).")
-    return given
-
-
 def _check_hopeless(optimizer: Optimizer) -> None:
     if optimizer.steps == 0 and optimizer.failures >= HOPELESS:
         raise InvalidFeedback(
             f"The first {optimizer.failures} measurements all failed, of as many candidates: see that f "
             "returns a number for any candidate at all."
         )
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """Calls the user's function for a batch, and appends what comes to `values`; failures as NaN."""
-
-    f: Callable[..., Any]
-    vectorized: bool
-    catch: tuple[type[Exception], ...]
-
-    def __call__(self, batch: Batch, repeats: int, values: list[Any], report: Reporter) -> None:
-        if self.vectorized:
-            values.extend(self._all(batch, repeats))
-            return
-        for _ in range(repeats):
-            values.append(self._one(batch))
-            report(len(values))
-
-    def _one(self, batch: Batch) -> float:
-        try:
-            value = self.f(batch.candidate)
-        except (Failed, *self.catch):
-            return nan
-        result = nan if value is None else number(value)
-        if not isfinite(result) and not _is_nan(value):
-            raise InvalidFeedback(
-                f"f returned {value!r} for {batch.candidate}: it must return one finite number a call, or NaN or None "
-                "where the measurement failed."
-            )
-        return result
-
-    def _all(self, batch: Batch, repeats: int) -> Any:
-        try:
-            answer = np.asarray(self.f(batch.candidate, repeats))
-        except (Failed, *self.catch):
-            return [nan] * repeats
-        if answer.shape != (repeats,):
-            raise InvalidFeedback(
-                f"f returned shape {answer.shape} for {repeats} repeats of {batch.candidate}: with "
-                f"vectorized=True it must return {repeats} numbers."
-            )
-        return answer.tolist()
-
-
-def _is_nan(value: Any) -> bool:
-    return value is None or (isinstance(value, (float, np.floating)) and value != value)

@@ -12,37 +12,30 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates, read_candidates, unpacked
-from ostinato.checks import counted, is_whole, positive, shown, whole
-from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, StudyDiffers, UnknownBatch
+from ostinato.checks import counted, flag, is_whole, positive, shown, whole
+from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
+from ostinato.executors import Pool
 from ostinato.explain import Explanation, explanation
 from ostinato.facts import BatchFacts
+from ostinato.interrupts import Interrupts
+from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
 from ostinato.posterior import Posterior
+from ostinato.progress import reporter
 from ostinato.records import Batch, Best, Reason
+from ostinato.result import Result, result_of
+from ostinato.stopping import watched
 from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord, Writer, open_storage
 from ostinato.storage.values import Told, told_summary, told_values
 from ostinato.study import desk as at
 from ostinato.study.described import described, restored
 from ostinato.study.live import Live
+from ostinato.study.run import Run
+from ostinato.study.task import Task
 from ostinato.tally import Statistics, as_values
 
 T = TypeVar("T")
 LEASE = 600.0  # seconds for which repeats are handed out, by default
-
-
-class Task(msgspec.Struct, frozen=True, eq=False):
-    """Measure `candidate` (row `index` of the table) `repeats` times, and tell the values.
-
-    They are the repeats from number `start` on of a batch, in this worker's hands until then (seconds since 1970).
-    """
-
-    study: str
-    batch: int
-    index: int
-    candidate: Any
-    start: int
-    repeats: int
-    until: float
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -255,6 +248,39 @@ class Study:
 
         self._write(change)
 
+    def run(
+        self,
+        f: Callable[..., Any],
+        budget: int | None = None,
+        *,
+        executor: Any = None,
+        workers: int | None = None,
+        stop: Any = None,
+        vectorized: bool = False,
+        catch: type[Exception] | tuple[type[Exception], ...] = (),
+        progress: bool | None = None,
+    ) -> Result:
+        """Measure with f until the budget is spent, here and wherever else the study runs at the same time.
+
+        f: called as f(candidate), and returns one measurement; with `vectorized=True` as f(candidate, repeats).
+        executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
+        workers: how many measurements, or tasks of several repeats, go on at once.
+        stop, catch, progress: as for `optimize`.
+
+        Ctrl-C ends it with the result so far. Whatever ends it, what was measured is stored, and the same call goes on.
+        """
+        if budget is not None and budget != self._read(lambda reader: reader.record.budget):
+            self.allow(budget)
+        most = self._read(lambda reader: reader.record.budget)
+        if most is None and stop is None:
+            raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
+        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
+        with Interrupts() as interrupts:
+            with reporter(_Watched(self), most or 0, progress) as report:  # type: ignore[arg-type]
+                run = Run(self, measure, Pool(executor, workers), watched(stop), report)
+                ended = run.until_the_end(interrupts)
+            return result_of(self.optimizer, ended)
+
     # Answers
 
     @property
@@ -340,6 +366,16 @@ class Study:
                 return action(desk)
 
         return self.storage.patiently(once)
+
+
+class _Watched:
+    """The study's optimiser as it is, whenever the progress line looks."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._study.optimizer, name)
 
 
 def _read_values(values: Any, stderr: Any) -> Told:

@@ -1,0 +1,77 @@
+"""Where evaluations run: threads, processes, or whatever has the interface of `concurrent.futures`, as Dask has.
+
+Workers keep no state. One that vanishes loses nothing but time: its repeats are handed out again.
+"""
+
+import os
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+from ostinato.checks import whole
+from ostinato.errors import InvalidSetting
+from ostinato.measure import Measure
+
+
+class Pool:
+    """An executor and how many workers it has; made anew where it is ours and broke."""
+
+    def __init__(self, given: Any, workers: int | None) -> None:
+        self._given = given
+        self.workers = _workers(given) if workers is None else whole("workers", workers)
+        self._executor = self._made()
+
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[tuple[list[float], Exception | None]]":
+        """Measure a candidate so often, somewhere."""
+        try:
+            return self._executor.submit(measured, measure, candidate, repeats)
+        except (BrokenExecutor, RuntimeError):
+            if not self._ours:
+                raise
+            self.shutdown()
+            self._executor = self._made()
+            return self._executor.submit(measured, measure, candidate, repeats)
+
+    def shutdown(self) -> None:
+        """Let go of the executor; one that the user gave is the user's to end."""
+        if self._ours:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def _ours(self) -> bool:
+        return self._given in (None, "threads", "processes")
+
+    def _made(self) -> Executor:
+        if isinstance(self._given, Executor):
+            return self._given
+        if hasattr(self._given, "get_executor"):  # a client of Dask
+            return self._given.get_executor(pure=False)
+        if self._given in (None, "threads"):
+            return ThreadPoolExecutor(self.workers, thread_name_prefix="ostinato")
+        if self._given == "processes":
+            return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
+        raise InvalidSetting(
+            f"executor={self._given!r} is none: give 'threads', 'processes', an Executor of concurrent.futures, or a "
+            "client of Dask."
+        )
+
+
+def measured(measure: Measure, candidate: Any, repeats: int) -> tuple[list[float], Exception | None]:
+    """What was measured, and the error that ended it, if one did. It runs where the workers are."""
+    values: list[float] = []
+    try:
+        measure(candidate, repeats, values)
+    except Exception as error:
+        return values, error
+    return values, None
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether it was the worker that failed, and not the measurement."""
+    return isinstance(error, (BrokenExecutor, CancelledError)) or type(error).__module__.startswith("distributed")
+
+
+def _workers(given: Any) -> int:
+    if hasattr(given, "get_executor"):  # a client of Dask: the threads of all its workers
+        return max(1, sum(given.ncores().values()))
+    return getattr(given, "_max_workers", None) or os.cpu_count() or 1

@@ -1,0 +1,82 @@
+"""What a run came to."""
+
+from dataclasses import dataclass
+
+from ostinato.checks import counted
+from ostinato.optimizer import Optimizer
+from ostinato.records import Best, Certificate, Costs, Learned
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found, and what it took. `optimizer` answers further questions, and can go on.
+
+    ended: "budget" when it was spent, "interrupted" by Ctrl-C, "exhausted" when every candidate reached its cap or
+    failed, or the stopping rule that held.
+    """
+
+    best: Best
+    steps: int
+    failures: int
+    epochs: int
+    switches: int
+    unique: int
+    costs: Costs
+    learned: Learned
+    certificate: Certificate | None
+    misfit: str  # the diagnosis where the model does not fit the data, else nothing
+    ended: str
+    optimizer: Optimizer
+
+    @property
+    def interrupted(self) -> bool:
+        return self.ended == "interrupted"
+
+    def __str__(self) -> str:
+        failed = f", {self.failures:,} more failed" if self.failures else ""
+        lines = [
+            f"best        {self.best}",
+            f"run         {counted(self.steps, 'measurement')} of {counted(self.unique, 'candidate')}, "
+            f"{counted(self.switches, 'switch', 'switches')}{failed}",
+        ]
+        if self.costs.switch_cost:
+            lines.append(f"cost        {self.costs}")
+        if self.optimizer.keeps_setups:
+            lines.append(f"set-ups     {self.epochs:,}, one a batch")
+        if self.misfit:
+            lines.append(f"doubt       {self.misfit}")
+        if not self.learned.guaranteed:
+            lines.append(f"learned     {self.learned}")
+            lines.append(
+                "            (learned from the same measurements: the regret guarantee does not hold as proved)"
+            )
+        if self.certificate is not None:
+            lines.append(f"certificate {self.certificate}")
+        if self.ended not in ("budget", "exhausted", "interrupted"):
+            lines.append(f"            stopped by {self.ended}")
+        if self.ended == "interrupted":
+            lines.append("            interrupted: this is the result so far")
+        if self.ended == "exhausted":
+            lines.append(
+                "            no candidate was left to measure (caps on repeats, failures) before the budget was spent"
+            )
+        return "\n".join(lines)
+
+
+def result_of(optimizer: Optimizer, ended: str) -> Result:
+    """The result so far, and why the run ended."""
+    diagnosis = optimizer.diagnose()
+    return Result(
+        best=optimizer.best(),
+        steps=optimizer.steps,
+        failures=optimizer.failures,
+        epochs=optimizer.epochs,
+        switches=optimizer.switches,
+        unique=optimizer.unique,
+        costs=optimizer.costs,
+        learned=optimizer.learned,
+        certificate=optimizer.certificate,
+        misfit=diagnosis.verdict if diagnosis.fits is False else "",
+        ended=ended,
+        optimizer=optimizer,
+    )

@@ -1,0 +1,154 @@
+"""A study that runs: tasks to workers, values to the store, until the budget is spent.
+
+Repeats of one batch run side by side. A worker that is lost, or too slow, loses nothing: its repeats are handed out
+again, and whoever answers first is believed.
+"""
+
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from math import nan
+from time import sleep
+from typing import Any, Protocol
+
+from ostinato.errors import Conflict, InvalidFeedback, NothingToAsk
+from ostinato.executors import Pool, is_lost
+from ostinato.interrupts import Interrupts
+from ostinato.measure import Measure
+from ostinato.optimizer import Optimizer
+from ostinato.progress import Reporter
+from ostinato.stopping import Rule
+from ostinato.study.task import Task
+
+TICK = 0.5  # seconds after which those who wait look again
+LOSSES = 3  # of the same repeats with their worker, after which they count as failed
+HOPELESS = 20  # failures, with no success before them, at which a run ends
+
+
+class Desk(Protocol):
+    """What a run needs of a study."""
+
+    def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
+
+    def tell(self, task: Task, values: Any) -> int: ...
+
+    def release(self, task: Task) -> None: ...
+
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def optimizer(self) -> Optimizer: ...
+
+
+class Run:
+    """The workers of one process, and what they are doing."""
+
+    def __init__(
+        self, study: Desk, measure: Measure, pool: Pool, rules: list[tuple[str, Rule]], report: Reporter
+    ) -> None:
+        self._study, self._measure, self._pool, self._rules, self._report = study, measure, pool, rules, report
+        self._running: dict[Future[Any], Task] = {}
+        self._lost: Counter[tuple[int, int]] = Counter()
+        self._told = False
+
+    def until_the_end(self, interrupts: Interrupts) -> str:
+        """Returns why it ended. Ctrl-C comes through only while there is nothing to do but wait."""
+        try:
+            while True:
+                self._fill()
+                if not self._running and self._study.finished:
+                    return "budget"
+                done = self._waited(interrupts)
+                for future in done:
+                    self._take(future, self._running.pop(future))
+                if done:
+                    self._report(0)
+                    ended = self._ruled()
+                    if ended:
+                        return ended
+        except KeyboardInterrupt:
+            return "interrupted"
+        except NothingToAsk:
+            return "exhausted"
+        finally:
+            self._let_go()
+
+    def _fill(self) -> None:
+        while len(self._running) < self._pool.workers:
+            task = self._study.ask(share=self._pool.workers)
+            if task is None:
+                return
+            self._running[self._pool.submit(self._measure, task.candidate, task.repeats)] = task
+
+    def _waited(self, interrupts: Interrupts) -> list[Future[Any]]:
+        with interrupts.released():
+            if not self._running:  # the rest is in other hands
+                sleep(TICK)
+                return []
+            done, _ = wait(self._running, timeout=TICK, return_when=FIRST_COMPLETED)
+        return list(done)
+
+    def _take(self, future: Future[Any], task: Task) -> None:
+        """What a worker has brought: values, an error of the user's function, or nothing, being lost."""
+        error = _error_of(future)
+        if error is not None:
+            self._lose(task, error)
+            return
+        values, raised = future.result()
+        if values:
+            self._tell(task, values)
+        if raised is not None:
+            self._study.release(task)
+            raised.add_note(f"Raised while {task.candidate} was measured; everything before it is stored.")
+            raise raised
+        self._check_hopeless()
+
+    def _lose(self, task: Task, error: BaseException) -> None:
+        if not is_lost(error):
+            raise error
+        key = (task.batch, task.start)
+        self._lost[key] += 1
+        if self._lost[key] < LOSSES:
+            self._study.release(task)
+        else:
+            self._tell(task, [nan] * task.repeats)
+
+    def _tell(self, task: Task, values: list[float]) -> None:
+        with suppress(Conflict):  # another worker was given these repeats, and answered first
+            self._study.tell(task, values)
+
+    def _ruled(self) -> str | None:
+        if not self._rules:
+            return None
+        optimizer = self._study.optimizer
+        return next((name for name, rule in self._rules if optimizer.steps and rule(optimizer)), None)
+
+    def _check_hopeless(self) -> None:
+        if self._told:
+            return
+        optimizer = self._study.optimizer
+        self._told = optimizer.steps > 0
+        if not self._told and optimizer.failures >= HOPELESS:
+            raise InvalidFeedback(
+                f"The first {optimizer.failures} measurements all failed, of as many candidates: see that they give a "
+                "number for any candidate at all."
+            )
+
+    def _let_go(self) -> None:
+        """What is done is told, and the rest handed back for others."""
+        for future, task in self._running.items():
+            if not future.cancel() and future.done() and future.exception() is None:
+                values, _ = future.result()
+                if values:
+                    self._tell(task, values)
+            self._study.release(task)
+        self._pool.shutdown()
+
+
+def _error_of(future: Future[Any]) -> BaseException | None:
+    """The error of a future, a cancellation included."""
+    try:
+        return future.exception()
+    except BaseException as error:
+        return error
