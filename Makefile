@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
 	@$(BIN)/ostinato demo
 
-test: $(VENV)/.tests  ## the tests
+test: $(VENV)/.tests $(VENV)/.servers  ## the tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 check: $(VENV)/.checks  ## format, lint, types, import layers
@@ -41,6 +41,13 @@ $(VENV)/.installed: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.tests: $(VENV)/.installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test
+	@touch $@
+
+# PostgreSQL for the tests of studies: installed where that is allowed; else those tests are skipped, and say so.
+$(VENV)/.servers: $(VENV)/.pip
+	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 \
+	|| { echo "Installing PostgreSQL …"; apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql >/dev/null; } \
+	|| echo "PostgreSQL is not installed, and could not be: its tests are skipped. On Debian and Ubuntu: apt-get install postgresql"
 	@touch $@
 
 $(VENV)/.checks: $(VENV)/.installed

@@ -2,6 +2,7 @@
 
 import os
 from importlib.util import find_spec
+from weakref import finalize
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
@@ -35,6 +36,7 @@ class Postgres:
             )
             event.listen(engine, "connect", _configure)
             self._made = os.getpid(), engine
+            finalize(self, _let_go, os.getpid(), engine)
         return self._made[1]
 
     def begin(self, connection: Connection, *, write: bool) -> None:
@@ -56,6 +58,11 @@ class Postgres:
 
     def check(self, connection: Connection) -> list[str]:
         return []
+
+
+def _let_go(process: int, engine: Engine) -> None:
+    """Close the connections of a backend that nobody holds any more, in the process that opened them."""
+    engine.dispose(close=process == os.getpid())
 
 
 def _configure(connection: object, _: object) -> None:

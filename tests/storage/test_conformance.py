@@ -1,0 +1,170 @@
+"""What every storage promises (`ostinato.storage.base`), asked of each of them."""
+
+import threading
+from time import time
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import text
+
+from ostinato.errors import Damaged, UnknownStudy
+from ostinato.facts import BatchFacts
+from ostinato.storage import BatchRecord, Lease, StudyRecord, open_storage
+from ostinato.storage.values import told_summary, told_values
+from ostinato.tally import Statistics
+
+
+@pytest.fixture
+def storage(address):
+    storage = open_storage(address, patience=20)
+    yield storage
+    storage.close()
+
+
+def make(storage, name="study"):
+    return storage.create(StudyRecord(0, name, time(), "{}", "digest", 100, b""), b"candidates")
+
+
+def batch(number, index=3, repeats=10):
+    return BatchRecord(BatchFacts(number, index, repeats, repeats), time(), "why")
+
+
+def test_studies_have_names(storage):
+    assert storage.names() == []
+    assert make(storage, "a")
+    assert make(storage, "b")
+    assert not make(storage, "a")
+    assert storage.names() == ["a", "b"]
+    storage.delete("a")
+    assert storage.names() == ["b"]
+    with pytest.raises(UnknownStudy, match="it holds 'b'"), storage.read("a"):
+        pass
+
+
+def test_what_is_written_is_read(storage, address):
+    make(storage)
+    with storage.write("study") as desk:
+        desk.add_batch(batch(0))
+        desk.append(0, 0, told_values(np.array([1.5, np.nan, -0.0, 1e99])))
+        desk.append(0, 4, told_values(np.array([1.0, 2.0]), np.array([0.1, 0.2])))
+        desk.append(-1, 0, told_summary(Statistics(10**12, 3.25, 7.5)))
+        desk.lease(Lease(0, 6, 4, "worker", 123.5))
+        desk.change(replace(desk.record, asked=1, state=b"\x00\xff", budget=7))
+    other = open_storage(address)
+    with other.read("study") as reader:
+        record = reader.record
+        assert (record.asked, record.state, record.budget, record.told) == (1, b"\x00\xff", 7, 3)
+        assert reader.table() == b"candidates"
+        assert reader.batches() == [reader.batch(0)]
+        assert reader.batch(0).facts.index == 3
+        assert reader.batch(1) is None
+        assert reader.leases() == [Lease(0, 6, 4, "worker", 123.5)]
+        first, second, third = reader.log()
+        assert first.told.numbers().tobytes() == np.array([1.5, np.nan, -0.0, 1e99]).tobytes()
+        assert first.told.feedback().failed == 1
+        assert second.told.feedback().statistics == Statistics.of_weighted([1.0, 2.0], [0.1, 0.2])
+        assert third.told.feedback().statistics == Statistics(10**12, 3.25, 7.5)
+        assert [entry.number for entry in reader.log(after=1, most=1)] == [2]
+    other.close()
+
+
+def test_all_of_it_or_nothing(storage):
+    make(storage)
+    with storage.read("study") as reader:
+        before = reader.record
+
+    def stopped():
+        with storage.write("study") as desk:
+            desk.add_batch(batch(0))
+            desk.append(0, 0, told_values(np.ones(3)))
+            desk.lease(Lease(0, 0, 1, "", 0.0))
+            desk.change(replace(desk.record, asked=1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    with storage.read("study") as reader:
+        assert reader.record == before
+        assert reader.batches() == reader.log() == reader.leases() == []
+
+
+def test_writers_wait_for_each_other(storage, address):
+    make(storage)
+
+    def add(times):
+        mine = open_storage(address)
+        for _ in range(times):
+            with mine.write("study") as desk:
+                desk.change(replace(desk.record, answered=desk.record.answered + 1))
+        mine.close()
+
+    threads = [threading.Thread(target=add, args=(15,)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with storage.read("study") as reader:
+        assert reader.record.answered == 90
+
+
+def test_which_rows_of_the_log_hold_a_repeat(storage):
+    make(storage)
+    with storage.write("study") as desk:
+        desk.add_batch(batch(0, repeats=100))
+        for start, count in ((0, 5), (10, 1), (11, 9), (50, 50)):
+            desk.append(0, start, told_values(np.full(count, float(start))))
+        desk.append(1, 0, told_values(np.ones(100)))
+        for (start, count), there in {
+            (0, 1): [0],
+            (4, 1): [0],
+            (5, 5): [],
+            (0, 100): [0, 10, 11, 50],
+            (10, 2): [10, 11],
+            (19, 31): [11],
+            (20, 30): [],
+            (99, 1): [50],
+        }.items():
+            assert [entry.start for entry in desk.overlapping(0, start, count)] == there
+
+
+def test_batches_that_are_unfinished_or_changed(storage):
+    make(storage)
+    with storage.write("study") as desk:
+        for number in range(4):
+            desk.add_batch(batch(number))
+        done = replace(desk.batch(1), facts=replace(desk.batch(1).facts, statistics=Statistics(10, 1.0)), last=5)
+        desk.change_batch(done)
+        desk.change_batch(replace(desk.batch(2), facts=replace(desk.batch(2).facts, closed=True), last=7))
+    with storage.read("study") as reader:
+        assert [each.facts.id for each in reader.unfinished()] == [0, 3]
+        assert [each.facts.id for each in reader.batches(told_after=5, asked_from=3)] == [2, 3]
+        assert reader.batch(1) == done
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        ("UPDATE batches SET mean = 2.5", "batch 0"),
+        ("UPDATE batches SET repeats = 11", "batch 0"),
+        ("UPDATE studies SET answered = 1", "study 'study'"),
+        ("UPDATE log SET start = 1", "row 1 of the log"),
+        ("UPDATE tables SET study = study, data = state FROM studies", "candidates"),
+    ],
+)
+def test_damage_is_noticed_when_it_is_read(storage, damage, what):
+    make(storage)
+    with storage.write("study") as desk:
+        desk.add_batch(batch(0))
+        desk.append(0, 0, told_values(np.ones(3)))
+        desk.change(replace(desk.record, state=b"x"))
+    with storage._transaction(write=True) as connection:
+        connection.execute(text(damage))
+    with pytest.raises(Damaged, match=what), storage.read("study") as reader:
+        reader.table(), reader.batches(), reader.log()
+
+
+def test_the_clock_is_the_storages(storage):
+    make(storage)
+    with storage.read("study") as reader:
+        assert abs(reader.now() - time()) < 60

@@ -1,0 +1,331 @@
+"""Studies that survive: what was acknowledged is never lost, and nothing counts twice. On every storage."""
+
+import multiprocessing
+import os
+import time
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+
+from ostinato import MiniUCB, Optimizer
+from ostinato.errors import (
+    Conflict,
+    InvalidCandidates,
+    InvalidFeedback,
+    InvalidSetting,
+    MissingSetting,
+    StudyDiffers,
+    UnknownBatch,
+    UnknownCandidate,
+    UnknownStudy,
+)
+from ostinato.kernels import RBF
+from ostinato.policies import BKB
+from ostinato.study import Study, Task
+
+X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
+TRUTH = np.sin(4 * X[:, 0]) + X[:, 1]
+GIVEN = {"kernel": RBF(0.4), "noise_std": 0.5, "policy": MiniUCB(C=1.5)}
+
+
+def measured(task, seed=0):
+    """The same values for the same repeats, whoever measures them."""
+    numbers = range(task.start, task.start + task.repeats)
+    noise = [np.random.default_rng((seed, task.batch, number)).standard_normal() for number in numbers]
+    return TRUTH[task.index] + 0.5 * np.array(noise)
+
+
+def finish(study, **options):
+    while (task := study.ask(**options)) is not None:
+        study.tell(task, measured(task))
+
+
+def facts(study):
+    return [batch.facts for batch in study.history()]
+
+
+def test_a_study_is_the_optimiser_it_stores(address):
+    """Asked one task at a time, it asks for what an Optimizer with the same seed asks for."""
+    study, opt = Study("lab", address, X, budget=150, seed=3), Optimizer(X, seed=3, budget=150)
+    while (task := study.ask()) is not None:
+        batch = opt.ask(limit=150 - opt.steps)
+        assert (task.index, task.start, task.repeats) == (batch.index, 0, batch.repeats)
+        assert np.array_equal(task.candidate, batch.candidate)
+        values = measured(task)
+        study.tell(task, values)
+        opt.tell(batch, values)
+    assert study.finished
+    assert study.best().index == opt.best().index
+    assert study.best().mean == pytest.approx(opt.best().mean)
+    assert study.status().measurements == 150
+    assert study.status().switches == opt.switches
+    assert "150 of 150 measurements" in str(study.status())
+    assert "measured" in str(study.explain(7))
+
+
+@pytest.mark.parametrize("settings", [{}, GIVEN, {"setup_std": "learn"}, {"noise_std": "varying", "goal": "earn"}])
+def test_it_is_opened_again_and_goes_on(address, settings):
+    """Opened anew for every step, by name alone, it does what one that stayed open does."""
+    one = Study("one", address, X, budget=80, seed=0, **settings)
+    finish(one)
+    Study("two", address, X, budget=80, seed=0, **settings)
+    while (task := Study("two", address).ask()) is not None:
+        Study("two", address).tell(task, measured(msgspec.structs.replace(task)))
+    assert [(f.index, f.repeats) for f in facts(one)] == [(f.index, f.repeats) for f in facts(Study("two", address))]
+
+
+def test_the_same_answer_counts_once_and_another_is_refused(address):
+    study = Study("lab", address, X, seed=0, **GIVEN)
+    task = study.ask()
+    while task.repeats < 3:
+        study.tell(task, measured(task))
+        task = study.ask()
+    values = measured(task)
+    before = study.status().measurements
+    assert study.tell(task, values[:2]) == 2
+    assert study.tell(task, values[:2]) == 0
+    assert study.tell(task, values) == task.repeats - 2
+    with pytest.raises(Conflict, match=r"the first is kept"):
+        study.tell(task, values + 1)
+    assert study.tell(task, values) == 0
+    assert study.status().measurements == before + task.repeats
+    assert study.optimizer.steps == before + task.repeats
+
+
+def test_failed_measurements_count_as_answers(address):
+    study = Study("lab", address, X, budget=12, seed=0)
+    while (task := study.ask(limit=1)) is not None:
+        assert study.tell(task, [None] if task.batch % 3 == 0 else measured(task)) == 1
+        study.tell(task, [np.nan] if task.batch % 3 == 0 else measured(task))
+    status = study.status()
+    assert status.measurements + status.failures == 12
+    assert status.failures >= 4
+    assert status.finished
+
+
+def test_what_is_not_answered_in_time_is_handed_out_again(address):
+    study = Study("lab", address, X, seed=0, lease=0.2, **GIVEN)
+    task = study.ask()
+    other = Study("lab", address, lease=60)
+    assert other.ask().batch != task.batch
+    time.sleep(0.3)
+    again = other.ask()
+    assert (again.batch, again.start, again.repeats) == (task.batch, task.start, task.repeats)
+    values = measured(task)
+    assert study.tell(task, values) == task.repeats  # late, and first
+    assert other.tell(again, values) == 0
+    with pytest.raises(Conflict):
+        other.tell(again, values + 1)
+
+
+def test_only_what_is_missing_is_handed_out_again(address):
+    study = Study("lab", address, X, seed=0, lease=0.2, **GIVEN)
+    task = study.ask()
+    while task.repeats < 6:
+        study.tell(task, measured(task))
+        task = study.ask()
+    values = measured(task)
+    study.tell(task, values[1:3], start=task.start + 1)
+    time.sleep(0.3)
+    left = set(range(task.start, task.start + task.repeats)) - {task.start + 1, task.start + 2}
+    other = Study("lab", address, lease=60)
+    while left:
+        again = other.ask(limit=2)
+        assert again.batch == task.batch
+        numbers = set(range(again.start, again.start + again.repeats))
+        assert numbers <= left
+        left -= numbers
+        other.tell(again, values[again.start - task.start :][: again.repeats])
+    assert other.ask().batch != task.batch
+
+
+def test_a_task_can_be_handed_back(address):
+    study = Study("lab", address, X, seed=0, **GIVEN)
+    task = study.ask()
+    study.release(task)
+    again = study.ask()
+    assert (again.batch, again.start) == (task.batch, task.start)
+
+
+def test_repeats_are_shared_between_workers(address):
+    study = Study("lab", address, X, seed=0, **GIVEN)
+    task = study.ask(share=4)
+    while study.history()[-1].facts.repeats < 8:
+        study.tell(task, measured(task))
+        task = study.ask(share=4)
+    tasks = [task]
+    while (task := study.ask(share=4)).batch == tasks[0].batch:
+        tasks.append(task)
+    assert len(tasks) == 4
+    assert sum(each.repeats for each in tasks) == study.history()[tasks[0].batch].facts.repeats
+    assert len({each.start for each in tasks}) == 4
+
+
+def test_a_batch_is_closed_with_what_there_is(address):
+    study = Study("lab", address, X, budget=200, seed=0, **GIVEN)
+    task = study.ask()
+    while task.repeats < 3:
+        study.tell(task, measured(task))
+        task = study.ask()
+    study.tell(task, measured(task)[:1])
+    study.close(task)
+    assert study.ask().batch == task.batch + 1
+    assert study.tell(task, measured(task)) == task.repeats - 1  # late answers still count
+    assert study.optimizer.steps == study.status().measurements
+
+
+def test_the_budget_holds_and_can_be_raised(address):
+    study = Study("lab", address, X, budget=40, seed=0)
+    task = study.ask()
+    assert Study("lab", address).status().in_flight == task.repeats
+    study.tell(task, measured(task))
+    finish(study)
+    assert study.status().measurements == 40
+    with pytest.raises(InvalidSetting, match="below the 40"):
+        study.allow(10)
+    Study("lab", address, budget=60)
+    finish(study)
+    assert study.status().measurements == 60
+
+
+def test_measurements_that_were_not_asked_for(address):
+    study = Study("lab", address, X, seed=0)
+    study.observe(5, [1.0, 2.0])
+    study.observe(X[7], n=100, mean=0.5, std=0.1)
+    study.observe(9, [1.0], stderr=[0.2])
+    task = study.ask()
+    study.tell(task, measured(task))
+    again = Study("lab", address)
+    assert again.optimizer.steps == 103 + task.repeats
+    assert again.optimizer.unique == 4
+
+
+BAD = {
+    "infinite": ([np.inf], InvalidFeedback),
+    "too large": ([1e308], InvalidFeedback),
+    "text": (["much"], InvalidFeedback),
+    "booleans": ([True], InvalidFeedback),
+    "huge integers": ([10**400], InvalidFeedback),
+    "nothing": ([], InvalidFeedback),
+    "too many": ([1.0] * 10_000, InvalidFeedback),
+    "a table": ([[1.0]], InvalidFeedback),
+}
+
+
+@pytest.mark.parametrize(("values", "error"), BAD.values(), ids=BAD)
+def test_bad_values_change_nothing(address, values, error):
+    study = Study("lab", address, X, seed=0)
+    task = study.ask()
+    with pytest.raises(error):
+        study.tell(task, values)
+    assert study.status().measurements == 0
+    assert study.tell(task, measured(task)) == task.repeats
+
+
+def test_other_bad_input(address):
+    study = Study("lab", address, X, seed=0)
+    task = study.ask()
+    with pytest.raises(UnknownBatch, match="no task"):
+        study.tell("batch 0", [1.0])
+    with pytest.raises(UnknownBatch):
+        study.tell(Task("lab", 99, 0, X[0], 0, 1, 0.0), [1.0])
+    with pytest.raises(UnknownBatch):
+        study.close(99)
+    with pytest.raises(UnknownCandidate):
+        study.observe([0.123, 0.456], [1.0])
+    with pytest.raises(InvalidSetting, match="limit"):
+        study.ask(limit=0)
+    with pytest.raises(UnknownStudy, match="it holds 'lab'"):
+        Study("other", address)
+    with pytest.raises(InvalidSetting, match="cannot be stored"):
+        Study("bkb", address, X, kernel=RBF(0.4), noise_std=0.5, policy=BKB())
+    with pytest.raises(InvalidSetting, match="robust"):
+        Study("robust", address, X, robust=True)
+    with pytest.raises(InvalidSetting, match=r"C=0\.5"):
+        Study("bad", address, X, policy=MiniUCB(C=0.5))
+    with pytest.raises(InvalidCandidates):
+        Study("empty", address, np.zeros((0, 2)))
+    assert study.storage.names() == ["lab"]
+    assert study.tell(task, measured(task)) == task.repeats
+
+
+def test_a_catalogue_that_changed_is_noticed(address):
+    table = pd.DataFrame({"temp": [20, 30, 40], "solvent": ["a", "b", "a"]})
+    Study("lab", address, table, seed=0)
+    Study("lab", address, table.copy())
+    changed = table.copy()
+    changed.loc[1, "temp"] = 31
+    with pytest.raises(StudyDiffers, match=r"row 1 is .*30.*31"):
+        Study("lab", address, changed)
+    with pytest.raises(StudyDiffers, match="3 rows, and 2 were given"):
+        Study("lab", address, table[:2])
+    with pytest.raises(StudyDiffers, match="its columns are"):
+        Study("lab", address, table.rename(columns={"temp": "heat"}))
+
+
+def test_settings_do_not_change(address):
+    Study("lab", address, X, seed=0, goal="earn", **GIVEN)
+    Study("lab", address, X, goal="earn", kernel=RBF(0.4))
+    with pytest.raises(StudyDiffers, match="goal='earn', and now goal='find'"):
+        Study("lab", address, goal="find")
+    with pytest.raises(StudyDiffers, match="kernel="):
+        Study("lab", address, kernel=RBF(0.5))
+
+
+def costs(a, b):
+    return abs(a[0] - b[0])
+
+
+def test_code_is_given_again(address):
+    Study("lab", address, X, seed=0, switch_cost=costs)
+    with pytest.raises(MissingSetting, match="switch_cost="):
+        Study("lab", address)
+    study = Study("lab", address, switch_cost=costs)
+    finish(Study("lab", address, budget=30, switch_cost=costs))
+    assert study.optimizer.costs.switch_cost > 0
+
+
+def work(address, name, seconds):
+    study = Study(name, address, lease=30, patience=60)
+    end = time.time() + seconds
+    while time.time() < end and (task := study.ask(limit=2)) is not None:
+        study.tell(task, measured(task))
+
+
+def test_processes_share_a_study(address):
+    """Every repeat is measured once, nothing is lost, and the next decision is that of a fresh process."""
+    study = Study("lab", address, X, budget=120, seed=0, **GIVEN)
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=(address, "lab", 120)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    status = study.status()
+    assert status.measurements == 120
+    assert sum(fact.statistics.n for fact in facts(study)) == 120
+    assert all(fact.answered == fact.repeats for fact in facts(study))
+    study.allow(200)
+    other = Study("lab", address)
+    assert study.optimizer.predict().mean == pytest.approx(other.optimizer.predict().mean, abs=1e-9)
+    first, second = study.optimizer, other.optimizer
+    a, b = first.ask(limit=50), second.ask(limit=50)
+    assert (a.index, a.repeats) == (b.index, b.repeats)
+
+
+def test_a_worker_of_this_machine_that_died_is_known_to_be_gone(address):
+    study = Study("lab", address, X, seed=0, lease=3_600, **GIVEN)
+    context = multiprocessing.get_context("spawn")
+    worker = context.Process(target=ask_and_die, args=(address,))
+    worker.start()
+    worker.join()
+    task = study.ask()
+    assert (task.batch, task.start) == (0, 0)
+
+
+def ask_and_die(address):
+    Study("lab", address, lease=3_600).ask()
+    os._exit(1)
