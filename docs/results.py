@@ -72,7 +72,8 @@ def choice(group: str) -> str:
             f"{float(row[f'{kind}_measured']):.0f} / {float(row[f'{kind}_switches']):.0f}"
             for kind in ("tables", "functions")
         )
-        lines.append(f"| `{row['policy']}` | {' | '.join(cells)} | {row['seeds']} |")
+        rule = re.sub(r"cap_per_\w+=None, |Fixed\(value=([\d.]+)\)", r"\1", row["policy"])
+        lines.append(f"| `{rule}` | {' | '.join(cells)} | {row['seeds']} |")
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from ostinato.records import Best, Learned, Prediction
 
 JOINT = 5_000  # points whose covariance matrix is made
 WIDEST = 1.0  # of a variance, by which learning widens it at most
-WARY = 2.0  # times shorter length-scales, under which a claim about all candidates must hold too where they are learned
+WARY = 1.4  # times shorter length-scales, under which a claim about all candidates must hold too where they are learned
 HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
 DRAWS = 4_096  # of the joint posterior, for simultaneous intervals
 

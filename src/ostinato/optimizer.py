@@ -433,7 +433,7 @@ class Optimizer:
         """The probability that no candidate is better than the recommended one by more than `gap`.
 
         It speaks of candidates that were never measured: where the kernel is learned, it is the lower of what the
-        learned length-scales say and of what half of them would.
+        learned length-scales say and of what shorter ones would.
         """
         return self._answers.chance_within(gap)
 
