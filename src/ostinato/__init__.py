@@ -9,6 +9,16 @@ from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Pre
 
 __version__ = "0.1.0"
 
+
+def __getattr__(name: str) -> object:
+    """`Study`, which needs a database library, is imported when it is first used."""
+    if name == "Study":
+        from ostinato.study import Study
+
+        return Study
+    raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
+
+
 __all__ = [
     "AdaptiveUCB",
     "Batch",
@@ -28,6 +38,7 @@ __all__ = [
     "Prediction",
     "Result",
     "Space",
+    "Study",  # pyright: ignore[reportUnsupportedDunderAll]
     "confidence",
     "errors",
     "kernels",

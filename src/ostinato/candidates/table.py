@@ -261,6 +261,16 @@ def _codec_of(kind: str, **fields: Any) -> Any:
     return CODECS[kind](**fields)
 
 
+def listed(columns: Mapping[str, list[Any]]) -> Candidates:
+    """Candidates from columns by name: numbers (true and false too), or texts, which are categories."""
+    codecs: list[Any] = []
+    for name, values in columns.items():
+        texts = any(isinstance(value, str) for value in values)
+        codecs.append(Levels(name, tuple(sorted(set(values)))) if texts else Numbers(name))
+    features = np.stack([codec.encode(values) for codec, values in zip(codecs, columns.values(), strict=True)], axis=1)
+    return Candidates(features, codecs, ListedRows(tuple(columns), tuple(columns.values())), named=True)
+
+
 def unpacked(data: bytes) -> Candidates:
     """The candidates that were packed."""
     packed = msgspec.json.decode(data, type=Packed)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato import __version__
-from ostinato.cli import experiments
+from ostinato.cli import experiments, studies
 from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
 
@@ -66,6 +66,8 @@ def demo(
     report(run(budget, seed, policy.value), Console())
 
 
+for name, command in studies.COMMANDS.items():
+    app.command(name)(command)
 app.command()(experiments.problems)
 app.command()(experiments.reproduce)
 app.command()(experiments.compare)

@@ -1,7 +1,7 @@
 """A study: an optimiser whose facts are stored, so that it outlives crashes and is shared between processes."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import RLock
 from time import time
 from typing import Any, TypeVar, cast
@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates, read_candidates, unpacked
-from ostinato.checks import counted, flag, is_whole, positive, shown, whole
+from ostinato.checks import counted, flag, positive, shown, whole
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
 from ostinato.executors import Pool
 from ostinato.explain import Explanation, explanation
@@ -25,8 +25,8 @@ from ostinato.progress import reporter
 from ostinato.records import Batch, Best, Reason
 from ostinato.result import Result, result_of
 from ostinato.stopping import watched
-from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord, Writer, open_storage
-from ostinato.storage.values import Told, told_summary, told_values
+from ostinato.storage import BatchRecord, Entry, Reader, Storage, StudyRecord, Writer, open_storage
+from ostinato.storage.values import Kind, Told, told_summary, told_values
 from ostinato.study import desk as at
 from ostinato.study.described import described, restored
 from ostinato.study.live import Live
@@ -36,6 +36,18 @@ from ostinato.tally import Statistics, as_values
 
 T = TypeVar("T")
 LEASE = 600.0  # seconds for which repeats are handed out, by default
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """One measurement (NaN for one that failed), or the average of `count` that were told together."""
+
+    batch: int
+    repeat: int
+    index: int
+    value: float
+    stderr: float | None = None
+    count: int = 1
+    std: float | None = None
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -202,6 +214,21 @@ class Study:
             )
         return self._write(lambda desk: at.take(desk, task.batch, first, told))
 
+    def observe_all(self, given: Sequence[tuple[Any, Mapping[str, Any]]]) -> int:
+        """Measurements of many candidates, all of them or none: pairs of a candidate and what was measured of it.
+
+        That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
+        what it averages. Returns how many measurements that is.
+        """
+        told = [(self._index(candidate), _read_one(**what)) for candidate, what in given]
+
+        def take(desk: Writer) -> int:
+            for index, each in told:
+                at.observe(desk, index, each)
+            return sum(each.count for _, each in told)
+
+        return self._write(take)
+
     def observe(
         self,
         candidate: Any,
@@ -213,10 +240,7 @@ class Study:
         std: Any = None,
     ) -> None:
         """Measurements that were not asked for, of one candidate: values, or their count, mean and sample std."""
-        named = self._table.named_by(candidate)
-        if not is_whole(named):
-            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
-        index = self._table.index_of(int(named))  # type: ignore[arg-type]
+        index = self._index(candidate)
         told = told_summary(Statistics.of_summary(n, mean, std)) if values is None else _read_values(values, stderr)
         self._write(lambda desk: at.observe(desk, index, told))
 
@@ -340,7 +364,33 @@ class Study:
         )
         return explanation(asked)
 
+    def candidate(self, index: int) -> Any:
+        """A row of the table, as it was given."""
+        return self._table[index]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the candidates' columns."""
+        return [str(column.name) for column in self._table.columns]
+
+    def measurements(self) -> Iterator[Measurement]:
+        """All that was told, in the order it came."""
+        rows = {batch.facts.id: batch.facts.index for batch in self.history()}
+        after = 0
+        while entries := self._read(lambda reader, start=after: reader.log(after=start)):
+            for entry in entries:
+                yield from _measurements(entry, rows[entry.batch])
+            after = entries[-1].number
+
     # Inside
+
+    def _index(self, candidate: Any) -> int:
+        """The row of the one candidate that is meant."""
+        named = self._table.named_by(candidate)
+        numbers = [named] if isinstance(named, int) else named
+        if len(numbers) != 1:
+            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
+        return self._table.index_of(int(numbers[0]))
 
     def _row_of(self, reader: Reader, number: int) -> int:
         batch = reader.batch(number)
@@ -366,6 +416,27 @@ class Study:
                 return action(desk)
 
         return self.storage.patiently(once)
+
+
+def _read_one(value: float, stderr: float | None = None, count: float | None = None, std: float | None = None) -> Told:
+    if count is None or count == 1:
+        return _read_values([value], stderr)
+    if count != int(count):
+        raise InvalidFeedback(f"count={count} is no count of measurements: give a whole number.")
+    return told_summary(Statistics.of_summary(int(count), value, std))
+
+
+def _measurements(entry: Entry, index: int) -> Iterator[Measurement]:
+    numbers = entry.told.numbers()
+    if entry.told.kind == Kind.SUMMARY:
+        n = entry.told.count
+        std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None
+        yield Measurement(entry.batch, 0, index, float(numbers[0]), count=n, std=std)
+        return
+    errors = numbers[entry.told.count :] if entry.told.kind == Kind.WEIGHTED else None
+    for i in range(entry.told.count):
+        stderr = None if errors is None else float(errors[i])
+        yield Measurement(entry.batch, entry.start + i, index, float(numbers[i]), stderr)
 
 
 class _Watched:

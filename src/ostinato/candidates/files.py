@@ -1,0 +1,113 @@
+"""Candidates from files: CSV, Parquet, or a small TOML file that describes a space.
+
+[temp]                          [solvent]                    [layers]
+low = 20                        levels = ["water", "none"]   low = 1
+high = 80                                                    high = 6
+step = 2.5                                                   integer = true
+"""
+
+import csv
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+import narwhals.stable.v2 as nw
+
+from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
+from ostinato.candidates.table import Candidates, listed, read_candidates
+from ostinato.errors import InvalidCandidates, MissingSetting
+
+KINDS = ".csv, .tsv, .parquet or .toml"
+
+
+def read_file(path: Path) -> Candidates:
+    """The candidates that a file holds, by its ending."""
+    if not path.is_file():
+        raise InvalidCandidates(f"There is no file {path}: give a table of candidates ({KINDS}).")
+    kind = path.suffix.lower()
+    if kind in (".csv", ".tsv"):
+        return _read_csv(path, "\t" if kind == ".tsv" else ",")
+    if kind == ".toml":
+        return read_candidates(read_space(path))
+    if kind in (".parquet", ".pq"):
+        return read_candidates(_read_parquet(path))
+    raise InvalidCandidates(f"{path.name} is of an unknown kind: give {KINDS}.")
+
+
+def _read_csv(path: Path, delimiter: str) -> Candidates:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        try:
+            rows = [row for row in csv.reader(file, delimiter=delimiter, strict=True) if row]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InvalidCandidates(f"{path.name} cannot be read ({error}): save it as CSV in UTF-8.") from None
+    if len(rows) < 2:
+        raise InvalidCandidates(
+            f"{path.name} holds no candidates: its first line names columns, and each other line is one."
+        )
+    names, body = [name.strip() for name in rows[0]], rows[1:]
+    if len(set(names)) < len(names) or not all(names):
+        raise InvalidCandidates(f"{path.name}: the first line names the columns, {names}: give each a name of its own.")
+    for line, row in enumerate(body, start=2):
+        if len(row) != len(names) or not all(cell.strip() for cell in row):
+            raise InvalidCandidates(
+                f"{path.name}, line {line}: {len(names)} values are needed ({', '.join(names)}), and it is {row}."
+            )
+    return listed({name: _typed([row[j].strip() for row in body]) for j, name in enumerate(names)})
+
+
+def _typed(cells: list[str]) -> list[Any]:
+    """Integers, numbers, true and false, or texts: what all cells of a column are."""
+    for kind in (_whole, float):
+        try:
+            values = [kind(cell) for cell in cells]
+        except ValueError:
+            continue
+        return values
+    if {cell.lower() for cell in cells} <= {"true", "false"}:
+        return [cell.lower() == "true" for cell in cells]
+    return list(cells)
+
+
+def _whole(cell: str) -> int:
+    if "_" in cell:
+        raise ValueError
+    return int(cell)
+
+
+def _read_parquet(path: Path) -> Any:
+    for backend in ("polars", "pyarrow", "pandas"):
+        try:
+            return nw.read_parquet(str(path), backend=backend)
+        except ImportError:
+            continue
+        except Exception as error:
+            raise InvalidCandidates(f"{path.name} cannot be read as Parquet ({error}).") from None
+    raise MissingSetting("Parquet files need polars, pyarrow or pandas: pip install polars, or save the table as CSV.")
+
+
+def read_space(path: Path) -> Space:
+    """The space that a TOML file describes: a section a column."""
+    try:
+        described = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidCandidates(f"{path.name} is no TOML file ({error}).") from None
+    if not described:
+        raise InvalidCandidates(
+            f"{path.name} describes no columns: give sections such as [temp] with low, high and step."
+        )
+    return Space({name: _parameter(path.name, name, given) for name, given in described.items()})
+
+
+def _parameter(file: str, name: str, described: Any) -> Parameter:
+    given: dict[str, Any] = cast("Any", described) if isinstance(described, dict) else {}
+    keys = set(given)
+    if keys in ({"levels"}, {"levels", "ordered"}):
+        return (Ordered if given.get("ordered") else Category)(*given["levels"])
+    if {"low", "high"} <= keys <= {"low", "high", "step", "integer"} and given.get("integer"):
+        return Integer(given["low"], given["high"], **({"step": given["step"]} if "step" in given else {}))
+    if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log"}:
+        return Float(**given)
+    raise InvalidCandidates(
+        f"{file}: [{name}] is {described!r}. Give levels = [...] (and ordered = true), or low and high with step or "
+        "count (and log = true, or integer = true)."
+    )

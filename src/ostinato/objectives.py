@@ -1,0 +1,187 @@
+"""What is measured, given on the command line: a program in any language, a Python function, or a person."""
+
+import importlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import string
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import isfinite, nan
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from ostinato.checks import number
+from ostinato.errors import Failed, InvalidSetting
+
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
+LAST = 300  # characters of an error that are shown
+
+
+@dataclass
+class Failures:
+    """How many measurements failed, and what the last one said."""
+
+    count: int = 0
+    last: str = ""
+    lock: Lock = field(default_factory=Lock, repr=False)
+
+    def add(self, words: str) -> None:
+        with self.lock:
+            self.count, self.last = self.count + 1, words[-LAST:]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program, run once a measurement. The value is the last line that it prints: a number, or JSON with a "value".
+
+    Values of the candidate take the place of {column} within the program's arguments. They are passed as they are,
+    never through a shell; where the program is itself a shell (sh -c "…"), they are quoted. The whole candidate is in
+    the environment too, as JSON in OSTINATO_CANDIDATE.
+    """
+
+    template: str
+    columns: tuple[str, ...]
+    timeout: float | None = None
+    retries: int = 0
+    failures: Failures = field(default_factory=Failures)
+
+    def __post_init__(self) -> None:
+        words = self.words
+        unknown = [name for name in _fields(words) if name not in self.columns]
+        if unknown:
+            raise InvalidSetting(
+                f"--command names {{{unknown[0]}}}, and the candidates' columns are {', '.join(self.columns)}. Write "
+                "{{ for a brace that is meant as one."
+            )
+        program = words[0].format(**dict.fromkeys(self.columns, ""))
+        if shutil.which(program) is None:
+            raise InvalidSetting(
+                f"--command: there is no program {program!r} that can be run from here. Give its path, and see that it "
+                "may be executed (chmod +x)."
+            )
+
+    @property
+    def words(self) -> list[str]:
+        try:
+            words = shlex.split(self.template)
+        except ValueError as error:
+            raise InvalidSetting(f"--command {self.template!r} cannot be read ({error}): check its quotes.") from None
+        if not words:
+            raise InvalidSetting("--command is empty: give a program, as in --command './measure --temp {temp}'.")
+        return words
+
+    def __call__(self, candidate: Mapping[str, Any]) -> float:
+        for again in range(self.retries, -1, -1):
+            try:
+                return self._once(candidate)
+            except Failed as error:
+                if again == 0:
+                    self.failures.add(str(error))
+                    return nan
+        return nan
+
+    def arguments(self, candidate: Mapping[str, Any]) -> list[str]:
+        """The program and its arguments for a candidate."""
+        words = self.words
+        plain = {name: _text(value) for name, value in candidate.items()}
+        quoted = {name: shlex.quote(value) for name, value in plain.items()}
+        shell = Path(words[0]).name in SHELLS
+        script = next((i + 1 for i, word in enumerate(words) if re.fullmatch(r"-\w*c", word)), -1) if shell else -1
+        return [word.format(**(quoted if i == script else plain)) for i, word in enumerate(words)]
+
+    def _once(self, candidate: Mapping[str, Any]) -> float:
+        environment = os.environ | {"OSTINATO_CANDIDATE": msgspec.json.encode(dict(candidate)).decode()}
+        process = subprocess.Popen(
+            self.arguments(candidate),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            out, errors = process.communicate(timeout=self.timeout)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            raise Failed(f"it took more than {self.timeout:g} seconds, for {dict(candidate)}") from None
+        except BaseException:
+            _kill(process)
+            raise
+        if process.returncode:
+            raise Failed(
+                f"it ended with code {process.returncode}, for {dict(candidate)}: {errors.strip() or out.strip()}"
+            )
+        return value_of(out)
+
+
+def value_of(printed: str) -> float:
+    """The number in the last line that says anything: itself, or JSON's "value"; null and nan are failures."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    if not lines:
+        raise Failed('it printed nothing: the last line must be a number, or JSON such as {"value": 1.5}')
+    line = lines[-1]
+    try:
+        read: Any = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        read = line
+    if isinstance(read, dict):
+        read = read.get("value", line)  # type: ignore[reportUnknownMemberType]
+    if isinstance(read, str):
+        try:
+            read = float(read.replace("_", "?"))
+        except ValueError:
+            raise Failed(f"its last line is {line!r}, which is no number") from None
+    value = number(read)
+    if not isfinite(value):
+        raise Failed(f"its last line is {line!r}, which is no finite number")
+    return value
+
+
+def function(named: str) -> Callable[..., Any]:
+    """The function that `module:function` names; modules are looked for here first."""
+    module, _, name = named.partition(":")
+    if not (module and name):
+        raise InvalidSetting(f"--function {named!r} names none: give module:function, as in --function lab:measure.")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise InvalidSetting(f"--function {named!r} cannot be imported: {error}") from None
+    if not callable(found):
+        raise InvalidSetting(f"--function {named!r} is {found!r}, which cannot be called.")
+    return found
+
+
+def _fields(words: Sequence[str]) -> list[str]:
+    try:
+        parsed = [part for word in words for part in string.Formatter().parse(word)]
+    except ValueError as error:
+        raise InvalidSetting(
+            f"--command cannot be read ({error}): write {{{{ for a brace that is meant as one."
+        ) from None
+    return [name for _, name, _, _ in parsed if name is not None]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    """The program and all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

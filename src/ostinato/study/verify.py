@@ -1,0 +1,55 @@
+"""Reads all that is stored of a study, and checks it against itself."""
+
+from collections.abc import Iterator
+
+from ostinato.errors import Damaged, OstinatoError
+from ostinato.storage import Reader, Storage
+from ostinato.tally import Statistics
+
+
+def verify(storage: Storage, name: str) -> list[str]:
+    """What is wrong, in words; nothing where all is well."""
+    problems = list(storage.patiently(storage.check))
+    try:
+        with storage.read(name) as reader:
+            problems += _checked(reader)
+    except Damaged as error:
+        problems.append(str(error))
+    except OstinatoError as error:
+        if not problems:
+            raise
+        problems.append(str(error))
+    return problems
+
+
+def _checked(reader: Reader) -> Iterator[str]:
+    """The log against the aggregates, bit by bit, and both against the counters."""
+    reader.table()
+    record = reader.record
+    batches = {batch.facts.id: batch for batch in reader.batches()}
+    sums: dict[int, tuple[Statistics, int]] = dict.fromkeys(batches, (Statistics(), 0))
+    held: dict[int, list[tuple[int, int]]] = {number: [] for number in batches}
+    answered, rows = 0, 0
+    while entries := reader.log(after=rows):
+        for entry in entries:
+            if entry.number != rows + 1:
+                yield f"rows {rows + 1} to {entry.number - 1} of the log are missing"
+            rows = entry.number
+            if entry.batch not in batches:
+                yield f"row {entry.number} of the log is of batch {entry.batch}, which is missing"
+                continue
+            feedback = entry.told.feedback()
+            statistics, failed = sums[entry.batch]
+            sums[entry.batch] = statistics + feedback.statistics, failed + feedback.failed
+            held[entry.batch].append((entry.start, entry.start + entry.told.count))
+            answered += entry.told.count
+    for number, batch in batches.items():
+        if sums[number] != (batch.facts.statistics, batch.facts.failed):
+            yield f"batch {number} says {batch.facts.statistics}, and its log {sums[number][0]}"
+        if any(
+            stop > start for (_, stop), (start, _) in zip(sorted(held[number]), sorted(held[number])[1:], strict=False)
+        ):
+            yield f"batch {number} has a repeat with two values"
+    seen = (sum(number >= 0 for number in batches), sum(number < 0 for number in batches), rows, answered)
+    if seen != (record.asked, record.observed, record.told, record.answered):
+        yield f"the study counts {(record.asked, record.observed, record.told, record.answered)}, and {seen} are there"
