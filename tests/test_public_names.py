@@ -4,7 +4,19 @@ import ostinato
 
 NAMES = [
     *("AdaptiveUCB", "Batch", "Best", "Category", "Certificate", "Costs", "Float", "Integer", "Learned", "MiniEI"),
-    *("MiniTS", "MiniUCB", "Optimizer", "Ordered", "Plan", "Prediction", "Result", "Space", "confidence", "errors"),
+    *(
+        "MiniTS",
+        "MiniUCB",
+        "Optimizer",
+        "Ordered",
+        "Plan",
+        "Prediction",
+        "Result",
+        "Space",
+        "Study",
+        "confidence",
+        "errors",
+    ),
     *("kernels", "optimize", "policies", "stopping"),
 ]
 KERNELS = [

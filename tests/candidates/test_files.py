@@ -1,0 +1,64 @@
+"""Candidates from files."""
+
+import polars as pl
+import pytest
+
+from ostinato.candidates import read_file
+from ostinato.errors import InvalidCandidates, InvalidSetting
+
+
+def test_csv_with_the_types_of_its_columns(tmp_path):
+    path = tmp_path / "catalogue.csv"
+    path.write_text("temp,layers,solvent,hot\n20.5,1,water,true\n30,2,none,False\n", encoding="utf-8-sig")
+    table = read_file(path)
+    assert table[0] == {"temp": 20.5, "layers": 1, "solvent": "water", "hot": True}
+    assert table[1] == {"temp": 30.0, "layers": 2, "solvent": "none", "hot": False}
+    assert [column.kind for column in table.columns] == ["number", "number", "category", "number"]
+    (tmp_path / "tabs.tsv").write_text("a\tb\n1\t2\n")
+    assert read_file(tmp_path / "tabs.tsv")[0] == {"a": 1, "b": 2}
+
+
+def test_parquet(tmp_path):
+    frame = pl.DataFrame({"temp": [20.5, 30.0], "solvent": ["water", "none"]})
+    frame.write_parquet(tmp_path / "catalogue.parquet")
+    assert read_file(tmp_path / "catalogue.parquet")[1] == {"temp": 30.0, "solvent": "none"}
+
+
+def test_a_space_in_toml(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(
+        "[temp]\nlow = 20\nhigh = 80\nstep = 30\n[rate]\nlow = 0.01\nhigh = 1\ncount = 3\nlog = true\n"
+        '[layers]\nlow = 1\nhigh = 2\ninteger = true\n[size]\nlevels = ["small", "big"]\nordered = true\n'
+        '[solvent]\nlevels = ["water", "none"]\n'
+    )
+    table = read_file(path)
+    assert len(table) == 3 * 3 * 2 * 2 * 2
+    assert table[0] == {"temp": 20.0, "rate": 0.01, "layers": 1, "size": "small", "solvent": "water"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.csv", "", "holds no candidates"),
+        ("a.csv", "temp,ph\n", "holds no candidates"),
+        ("a.csv", "temp,temp\n1,2\n", "a name of its own"),
+        ("a.csv", "temp,ph\n1,2\n3\n", "line 3: 2 values are needed"),
+        ("a.csv", "temp,ph\n1,\n", "line 2"),
+        ("a.csv", "temp\n1\nnan\n", "nan in row 1"),
+        ("a.csv", 'temp\n"1\n', "cannot be read"),
+        ("a.toml", "temp = [", "no TOML file"),
+        ("a.toml", "", "describes no columns"),
+        ("a.toml", "[temp]\nlow = 1\n", r"\[temp\] is"),
+        ("a.parquet", "no", "cannot be read as Parquet"),
+        ("a.xls", "no", "unknown kind"),
+    ],
+)
+def test_files_that_cannot_be_read_are_explained(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises((InvalidCandidates, InvalidSetting), match=words):
+        read_file(tmp_path / name)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InvalidCandidates, match="There is no file"):
+        read_file(tmp_path / "none.csv")

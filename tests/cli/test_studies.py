@@ -1,0 +1,193 @@
+"""`ostinato optimize` and its sisters, as they are typed: real programs, real crashes."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]
+MEASURE = """#!{python}
+import os, random, sys, time
+temp, ph = float(sys.argv[1]), float(sys.argv[2])
+with open("calls", "a") as file:
+    file.write("x\\n")
+time.sleep(float(os.environ.get("SLOW", "0")))
+if random.random() < 0.1:
+    sys.exit("the reactor leaked")
+print("working")
+print(70 - (temp - 55) ** 2 / 20 - 4 * (ph - 6.5) ** 2 + random.gauss(0, 2))
+"""
+
+
+def environment(**more):
+    return os.environ | {"COLUMNS": "160", "OPENBLAS_NUM_THREADS": "1"} | more
+
+
+def ostinato(*arguments, cwd, typed=None, **more):
+    command, env = [*OSTINATO, *map(str, arguments)], environment(**more)
+    return subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, input=typed, timeout=240, check=False
+    )
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """A folder with a catalogue and a program."""
+    with (tmp_path / "catalogue.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["temp", "ph"])
+        writer.writerows((temp, ph) for temp in range(20, 81, 10) for ph in (5, 6, 6.5, 7, 8))
+    program = tmp_path / "measure"
+    program.write_text(MEASURE.format(python=sys.executable))
+    program.chmod(0o755)
+    return tmp_path
+
+
+OPTIMIZE = ("optimize", "catalogue.csv", "--command", "./measure {temp} {ph}", "--seed", "0")
+
+
+def test_a_program_is_optimised_and_the_study_answers(lab):
+    done = ostinato(*OPTIMIZE, "--budget", "40", "--workers", "2", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    assert "of 40 measurements" in done.stdout
+    assert "best" in done.stdout
+    assert "failed." in done.stderr
+    assert "the reactor leaked" in done.stderr
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert status["finished"]
+    assert status["measurements"] + status["failures"] == 40 == len((lab / "calls").read_text().split())
+    best = json.loads(ostinato("best", "catalogue.db", "--json", cwd=lab).stdout)
+    assert best["candidate"].keys() == {"temp", "ph"}
+    assert len(json.loads(ostinato("top", "catalogue.db", "-k", "3", "--json", cwd=lab).stdout)) == 3
+    history = json.loads(ostinato("history", "catalogue.db", "--json", cwd=lab).stdout)
+    assert sum(batch["facts"]["repeats"] for batch in history) == 40
+    for command, word in (("status", "switches"), ("best", "interval"), ("top", "chance"), ("history", "average")):
+        shown = ostinato(command, "catalogue.db", cwd=lab)
+        assert shown.returncode == 0
+        assert word in shown.stdout
+    assert "measured" in ostinato("explain", "catalogue.db", "8", cwd=lab).stdout
+    checked = ostinato("verify", "catalogue.db", cwd=lab)
+    assert (checked.returncode, checked.stdout.split()) == (0, ["well", "catalogue"])
+
+
+def test_it_goes_on_where_it_was(lab):
+    assert ostinato(*OPTIMIZE, "--budget", "12", cwd=lab).returncode == 0
+    assert ostinato(*OPTIMIZE, "--budget", "20", cwd=lab).returncode == 0
+    assert len((lab / "calls").read_text().split()) == 20
+    again = ostinato(*OPTIMIZE, "--budget", "20", cwd=lab)
+    assert again.returncode == 0  # nothing left to do
+    assert len((lab / "calls").read_text().split()) == 20
+    fresh = ostinato(*OPTIMIZE, "--budget", "20", "--fresh", cwd=lab)
+    assert fresh.returncode == 2
+    assert "exists" in fresh.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_interrupted_and_killed_runs_lose_nothing(lab, how):
+    process = subprocess.Popen(
+        [*OSTINATO, *OPTIMIZE, "--budget", "60", "--workers", "2"], cwd=lab, env=environment(SLOW="0.1"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    end = time.time() + 60
+    while time.time() < end and (not (lab / "calls").exists() or len((lab / "calls").read_text().split()) < 10):
+        time.sleep(0.05)
+    process.send_signal(how)
+    process.communicate(timeout=60)
+    assert process.returncode == (130 if how == signal.SIGINT else -9)
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert status["measurements"] + status["failures"] >= 5
+    assert ostinato("verify", "catalogue.db", cwd=lab).returncode == 0
+    done = ostinato(*OPTIMIZE, "--budget", "60", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert status["measurements"] + status["failures"] == 60
+    assert ostinato("verify", "catalogue.db", cwd=lab).returncode == 0
+
+
+def test_by_hand(lab):
+    first = ostinato("optimize", "catalogue.csv", "--manual", "--seed", "0", cwd=lab, typed="1.5\nmuch\n2.5\nnan\nq\n")
+    assert first.returncode == 130
+    assert "measure temp" in first.stderr
+    assert "type it again" in first.stderr
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["failures"]) == (2, 1)
+    second = ostinato("optimize", "catalogue.csv", "--manual", cwd=lab, typed="3.5\n")
+    assert second.returncode == 130
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert status["measurements"] == 3
+
+
+def test_a_python_function(lab):
+    (lab / "mylab.py").write_text("def measure(candidate):\n    return candidate['temp'] / 10\n")
+    done = ostinato("optimize", "catalogue.csv", "--function", "mylab:measure", "--budget", "20", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    assert "'temp': 80" in done.stdout
+
+
+def test_export_and_import(lab):
+    assert ostinato(*OPTIMIZE, "--budget", "15", cwd=lab).returncode == 0
+    assert ostinato("export", "catalogue.db", "-o", "all.csv", cwd=lab).returncode == 0
+    with (lab / "all.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 15
+    good = [row for row in rows if row["value"] != "nan"]
+    with (lab / "good.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["temp", "ph", "value"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(good)
+    assert ostinato("optimize", "catalogue.csv", "--manual", "--storage", "new.db", cwd=lab, typed="").returncode == 130
+    taken = ostinato("import", "new.db", "good.csv", cwd=lab)
+    assert taken.returncode == 0, taken.stderr
+    status = json.loads(ostinato("status", "new.db", "--json", cwd=lab).stdout)
+    assert status["measurements"] == len(good)
+    (lab / "bad.csv").write_text("temp,ph,value\n20,5,1.5\n21,5,2.5\n")
+    refused = ostinato("import", "new.db", "bad.csv", cwd=lab)
+    assert refused.returncode == 2
+    assert json.loads(ostinato("status", "new.db", "--json", cwd=lab).stdout)["measurements"] == len(good)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("optimize", "none.csv", "--command", "true", "--budget", "5"), "There is no file none.csv"),
+        (("optimize", "catalogue.csv", "--budget", "5"), "--command, --function and --manual"),
+        (("optimize", "catalogue.csv", "--command", "./measure {temp} {ph}"), "--budget"),
+        (("optimize", "catalogue.csv", "--command", "./none {temp}", "--budget", "5"), "no program './none'"),
+        (("status", "none.db"), "There is no file"),
+        (("best", "catalogue.csv"), "not a database"),
+        (("optimize", "catalogue.csv", "--command", "true", "--budget", "0"), "--budget"),
+    ],
+)
+def test_bad_input_is_explained(lab, arguments, words):
+    done = ostinato(*arguments, cwd=lab)
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_catalogue_that_changed_under_the_study(lab):
+    assert ostinato(*OPTIMIZE, "--budget", "6", cwd=lab).returncode == 0
+    text = (lab / "catalogue.csv").read_text()
+    (lab / "catalogue.csv").write_text(text.replace("20,5", "25,5"))
+    changed = ostinato(*OPTIMIZE, "--budget", "12", cwd=lab)
+    assert changed.returncode == 2
+    assert "other candidates: row 0" in " ".join(changed.stderr.split())
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["measurements"] <= 6
+
+
+def test_damage_is_told(lab):
+    assert ostinato(*OPTIMIZE, "--budget", "6", cwd=lab).returncode == 0
+    import sqlite3
+
+    with sqlite3.connect(lab / "catalogue.db") as connection:
+        connection.execute("UPDATE batches SET mean = mean + 1 WHERE id = 2")
+    connection.close()
+    damaged = ostinato("verify", "catalogue.db", cwd=lab)
+    assert damaged.returncode == 1
+    assert "batch 2 does not fit its checksum" in " ".join(damaged.stdout.split())
+    assert ostinato("best", "catalogue.db", cwd=lab).returncode == 2
