@@ -102,9 +102,9 @@ def shares(problem: Problem, steps: int) -> tuple[float, float, float, int]:
     opt, rng = Optimizer(problem.candidates, seed=0), np.random.default_rng(0)
     learner: Any = opt._known.learner
     total, most = 0.0, 0
-    with Clock(Learner, "learn") as fits, Clock(Knowledge, "_relearned") as models:
+    with Clock(Learner, "learn") as fits, Clock(Knowledge, "learn") as models:
         while opt.steps < steps:
-            before = learner.evaluations
+            before, few = learner.evaluations, opt.unique <= FEW  # beyond, a fit starts from the last one alone
             start = perf_counter()
             batch = opt.ask(limit=steps - opt.steps)
             asked = perf_counter()
@@ -112,7 +112,7 @@ def shares(problem: Problem, steps: int) -> tuple[float, float, float, int]:
             told = perf_counter()
             opt.tell(batch, values)
             total += asked - start + perf_counter() - told
-            if opt.unique > FEW:  # from then on a fit starts from the last one alone
+            if not few:
                 most = max(most, learner.evaluations - before)
     return total, fits.seconds / total, models.seconds / total, most
 
