@@ -5,11 +5,12 @@ again, and whoever answers first is believed.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from math import nan
 from time import sleep
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ostinato.errors import Conflict, InvalidFeedback, NothingToAsk
 from ostinato.executors import Pool, is_lost
@@ -20,6 +21,7 @@ from ostinato.progress import Reporter
 from ostinato.stopping import Rule
 from ostinato.study.task import Task
 
+T = TypeVar("T")
 TICK = 0.5  # seconds after which those who wait look again
 LOSSES = 3  # of the same repeats with their worker, after which they count as failed
 HOPELESS = 20  # failures, with no success before them, at which a run ends
@@ -37,8 +39,7 @@ class Desk(Protocol):
     @property
     def finished(self) -> bool: ...
 
-    @property
-    def optimizer(self) -> Optimizer: ...
+    def looked(self, question: Callable[[Optimizer], T]) -> T: ...
 
 
 class Run:
@@ -121,17 +122,18 @@ class Run:
     def _ruled(self) -> str | None:
         if not self._rules:
             return None
-        optimizer = self._study.optimizer
-        return next((name for name, rule in self._rules if optimizer.steps and rule(optimizer)), None)
+        return self._study.looked(
+            lambda optimizer: next((name for name, rule in self._rules if optimizer.steps and rule(optimizer)), None)
+        )
 
     def _check_hopeless(self) -> None:
         if self._told:
             return
-        optimizer = self._study.optimizer
-        self._told = optimizer.steps > 0
-        if not self._told and optimizer.failures >= HOPELESS:
+        steps, failures = self._study.looked(lambda optimizer: (optimizer.steps, optimizer.failures))
+        self._told = steps > 0
+        if not self._told and failures >= HOPELESS:
             raise InvalidFeedback(
-                f"The first {optimizer.failures} measurements all failed, of as many candidates: see that they give a "
+                f"The first {failures} measurements all failed, of as many candidates: see that they give a "
                 "number for any candidate at all."
             )
 

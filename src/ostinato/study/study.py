@@ -303,15 +303,15 @@ class Study:
             with reporter(_Watched(self), most or 0, progress) as report:  # type: ignore[arg-type]
                 run = Run(self, measure, Pool(executor, workers), watched(stop), report)
                 ended = run.until_the_end(interrupts)
-            return result_of(self.optimizer, ended)
+            return self.looked(lambda optimizer: result_of(optimizer, ended))
 
     # Answers
 
     @property
     def optimizer(self) -> Optimizer:
-        """The optimiser that knows all that was told so far: ask it for answers (predict, top, diagnose, …).
+        """The optimiser that knows all that was told so far: ask it for answers (predict, diagnose, …).
 
-        It is a copy of the facts for looking; ask and tell through the study.
+        It is for looking, from one thread; ask and tell through the study.
         """
         with self._lock:
             return self._read(lambda reader: self._synced(reader).optimizer)
@@ -324,15 +324,23 @@ class Study:
 
     def best(self, level: float = 0.95) -> Best:
         """The measured candidate that is best by what is nearly sure of it."""
-        return self.optimizer.best(level)
+        return self.looked(lambda optimizer: optimizer.best(level))
 
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         """The k best measured candidates."""
-        return self.optimizer.top(k, level)
+        return self.looked(lambda optimizer: optimizer.top(k, level))
+
+    def looked(self, question: Callable[[Optimizer], T]) -> T:
+        """The answer of the optimiser to a question, from whatever thread it is asked."""
+        with self._lock:
+            return question(self.optimizer)
 
     def status(self) -> Status:
         """Where the study stands."""
-        optimizer = self.optimizer
+        with self._lock:
+            return self._status(self.optimizer)
+
+    def _status(self, optimizer: Optimizer) -> Status:
         record, unfinished = self._read(lambda reader: (reader.record, reader.unfinished()))
         return Status(
             name=self.name,
@@ -446,7 +454,10 @@ class _Watched:
         self._study = study
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._study.optimizer, name)
+        return self._study.looked(lambda optimizer: getattr(optimizer, name))
+
+    def leader(self) -> tuple[int, float, float]:
+        return self._study.looked(Optimizer.leader)
 
 
 def _read_values(values: Any, stderr: Any) -> Told:

@@ -1,0 +1,1 @@
+"""What studies survive: processes killed, disks that fail, servers that restart, workers that vanish."""

@@ -1,0 +1,113 @@
+"""`python -m benchmarks.reliability [name …]`: the long tortures, and what they found. `make torture` runs all."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.reliability import torture
+
+sys.path.insert(0, str(torture.ROOT / "tests"))
+KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 1_000, 16, 1_000, 50, 10_000_000
+Row = tuple[str, str, bool]
+
+
+def folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="ostinato-torture-"))
+
+
+def told(found: torture.Found) -> str:
+    return (
+        f"{found.acknowledged:,} acknowledged, {found.lost} lost, {found.changed} changed, "
+        f"{found.damage[0] if found.damage else 'no damage'}, next ask {'the same' if found.same_next else 'DIFFERS'}"
+    )
+
+
+def well(found: torture.Found) -> bool:
+    return found.lost == found.changed == 0 and not found.damage and found.same_next and found.acknowledged > 0
+
+
+def kills() -> Iterator[Row]:
+    where = folder()
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("kills", total=KILLS)
+        found = torture.killed(
+            f"sqlite:///{where}/lab.db", where, KILLS, report=lambda n: bar.update(task, completed=n)
+        )
+    yield f"SQLite, 4 processes, {KILLS:,} kills", told(found), well(found)
+
+
+def asks() -> Iterator[Row]:
+    server = _server()
+    for name, address, where in (("SQLite", None, folder()), ("PostgreSQL", server.database(), folder())):
+        began = time.perf_counter()
+        found, codes = torture.asked_at_once(address or f"sqlite:///{where}/lab.db", where, PROCESSES, ASKS)
+        seconds = time.perf_counter() - began
+        what = f"{name}, {PROCESSES} processes × {ASKS:,} asks and tells, in {seconds:.0f} s"
+        yield what, told(found), well(found) and not any(codes)
+    server.remove()
+
+
+def restarts() -> Iterator[Row]:
+    server = _server()
+    found, codes = torture.restarted(server, server.database(), folder(), RESTARTS)
+    server.remove()
+    fine = well(found) and not any(codes) and found.done == RESTARTS
+    yield f"PostgreSQL stopped at once and restarted {found.done} times", told(found), fine
+
+
+def faults() -> Iterator[Row]:
+    for name, fault in torture.FAULTS.items():
+        found, failed, _ = torture.faulty(folder(), fault, 20.0)
+        yield f"SQLite, {name}: {failed} calls failed", told(found), well(found) and failed > 0
+
+
+def dask() -> Iterator[Row]:
+    calm, _, _ = torture.on_dask(folder() / "lab.db", 2_000, 0)
+    best, left, deaths = torture.on_dask(folder() / "lab.db", 2_000, 2)
+    answer = "the same" if best == calm else "DIFFERS"
+    words = f"{deaths} workers killed, {len(left)} batches incomplete, the answer {answer}"
+    yield "Dask, 4 worker processes, 2,000 measurements", words, best == calm and not left and deaths == 2
+
+
+def feedbacks() -> Iterator[Row]:
+    seen = torture.stored_and_opened(folder() / "many.db", FEEDBACKS)
+    words = (
+        f"{seen['a_second']:,.0f} a second, opened and answered in {seen['seconds_to_open_and_answer']:.2f} s, "
+        f"memory + {seen['memory_growth_MB']:.1f} MB, {seen['file_MB']:.0f} MB of file"
+    )
+    fine = seen["a_second"] >= 1e5 and seen["seconds_to_open_and_answer"] < 5 and seen["memory_growth_MB"] < 20
+    yield f"{FEEDBACKS:,} feedbacks in batches of 100,000", words, fine
+
+
+def _server() -> "torture.Any":
+    from servers import Server
+
+    return Server()
+
+
+TORTURES: dict[str, Callable[[], Iterator[Row]]] = {
+    "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "dask": dask, "feedbacks": feedbacks,
+}  # fmt: skip
+
+
+def main(names: list[str]) -> int:
+    console = Console(width=140)
+    table = Table("what", "found", "")
+    failed = 0
+    for name in names or TORTURES:
+        for what, found, fine in TORTURES[name]():
+            console.print(f"{what}: {found}", highlight=False)
+            table.add_row(what, found, "[green]ok" if fine else "[red]NOT")
+            failed += not fine
+    console.print(table)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
