@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench torture format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
@@ -20,6 +20,9 @@ check: $(VENV)/.checks  ## format, lint, types, import layers
 
 bench: $(VENV)/.tests  ## the benchmarks: ratios against a naive version and against scikit-learn
 	$(BIN)/python -m benchmarks
+
+torture: $(VENV)/.tests $(VENV)/.servers  ## what studies survive: the long tests of docs/reliability.md (half an hour)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.reliability
 
 format: $(VENV)/.checks
 	$(BIN)/ruff format .
@@ -43,11 +46,11 @@ $(VENV)/.tests: $(VENV)/.installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test
 	@touch $@
 
-# PostgreSQL for the tests of studies: installed where that is allowed; else those tests are skipped, and say so.
+# PostgreSQL and strace for the tests of studies: installed where that is allowed; else those tests are skipped, and say so.
 $(VENV)/.servers: $(VENV)/.pip
-	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 \
-	|| { echo "Installing PostgreSQL …"; apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql >/dev/null; } \
-	|| echo "PostgreSQL is not installed, and could not be: its tests are skipped. On Debian and Ubuntu: apt-get install postgresql"
+	@{ { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } && command -v strace; } >/dev/null 2>&1 \
+	|| { echo "Installing PostgreSQL and strace …"; apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql strace >/dev/null; } \
+	|| echo "PostgreSQL or strace could not be installed: their tests are skipped. On Debian and Ubuntu: apt-get install postgresql strace"
 	@touch $@
 
 $(VENV)/.checks: $(VENV)/.installed

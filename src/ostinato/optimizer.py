@@ -382,6 +382,10 @@ class Optimizer:
         self._ledger.rounds = max(self._ledger.rounds, fact.round)
         self._ledger.lease(self._batch(fact), self._table.number_of(fact.index))
 
+    def waits_for(self, batch: int) -> bool:
+        """Whether a batch, by its number, is still in flight."""
+        return self._ledger.lease_of(batch) is not None
+
     def take(self, batch: int, index: int, feedback: Feedback) -> None:
         """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
         number = self._table.number_of(index)

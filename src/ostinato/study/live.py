@@ -38,6 +38,8 @@ class Live:
             if batch.facts.id >= then.asked:
                 self.optimizer.follow(batch.facts)
         for entry in reader.log(after=then.told, most=FAR):
+            if entry.batch >= 0 and not self.optimizer.waits_for(entry.batch):
+                return False  # a late answer, for a batch that was closed
             self.optimizer.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
         if state is not None:
             self.optimizer.resume(state)

@@ -1,0 +1,55 @@
+"""The short versions of `make torture`: killed processes, failing disks, restarted servers, lost workers."""
+
+import os
+import shutil
+
+import pytest
+from benchmarks.reliability import torture
+
+
+def assert_nothing_is_lost(found):
+    assert found.acknowledged > 0
+    assert (found.lost, found.changed, found.damage) == (0, 0, [])
+    assert found.same_next
+
+
+def test_twenty_processes_killed_at_work(tmp_path):
+    found = torture.killed(f"sqlite:///{tmp_path}/lab.db", tmp_path, 20)
+    assert_nothing_is_lost(found)
+    assert found.done == 20
+
+
+def test_many_processes_at_once(address, tmp_path):
+    found, codes = torture.asked_at_once(address, tmp_path, 8, 8)
+    assert_nothing_is_lost(found)
+    assert codes == [0] * 8
+
+
+def test_a_server_that_restarts(postgres, tmp_path):
+    found, codes = torture.restarted(postgres, postgres.database(), tmp_path, 3)
+    assert_nothing_is_lost(found)
+    assert (found.done, codes) == (3, [0] * 4)
+
+
+@pytest.mark.parametrize("fault", torture.FAULTS)
+def test_disks_that_fail(tmp_path, fault):
+    if shutil.which("strace") is None:
+        assert not os.environ.get("OSTINATO_REQUIRE_SERVERS"), "strace is missing"
+        pytest.skip("strace is not installed: apt-get install strace")
+    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS[fault], 4.0)
+    assert_nothing_is_lost(found)
+    assert failed > 0
+
+
+@pytest.mark.filterwarnings("default")  # Dask's own
+def test_a_dask_cluster_that_loses_workers(tmp_path):
+    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 400, 2)
+    calm, _, _ = torture.on_dask(tmp_path / "calm.db", 400, 0)
+    assert (left, deaths) == ([], 2)
+    assert best == calm
+
+
+def test_many_feedbacks(tmp_path):
+    seen = torture.stored_and_opened(tmp_path / "many.db", 1_000_000)
+    assert seen["feedbacks"] == 1_000_000
+    assert seen["memory_growth_MB"] < 20
