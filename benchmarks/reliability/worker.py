@@ -1,5 +1,6 @@
 """A worker that asks and tells, and writes down what was acknowledged: python -m benchmarks.reliability.worker …"""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ def measured(task: Task) -> list[float]:
 
 def work(address: str, name: str, acknowledged: Path, seconds: float, most: int) -> None:
     """Ask and tell; a line for every task whose tell has returned."""
-    study = Study(name, address, lease=20.0, patience=120.0)
+    study = Study(name, address, lease=20.0, patience=float(os.environ.get("PATIENCE", "120")))
     end, done = time.monotonic() + seconds, 0
     with acknowledged.open("a") as file:
         while time.monotonic() < end and done < most:

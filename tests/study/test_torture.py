@@ -20,9 +20,9 @@ def test_twenty_processes_killed_at_work(tmp_path):
 
 
 def test_many_processes_at_once(address, tmp_path):
-    found, codes = torture.asked_at_once(address, tmp_path, 8, 8)
+    found, codes = torture.asked_at_once(address, tmp_path, 6, 8)
     assert_nothing_is_lost(found)
-    assert codes == [0] * 8
+    assert codes == [0] * 6
 
 
 def test_a_server_that_restarts(postgres, tmp_path):
@@ -31,20 +31,20 @@ def test_a_server_that_restarts(postgres, tmp_path):
     assert (found.done, codes) == (3, [0] * 4)
 
 
-@pytest.mark.parametrize("fault", torture.FAULTS)
+@pytest.mark.parametrize("fault", ["synchronising fails", "the disk is full"])  # the others: make torture
 def test_disks_that_fail(tmp_path, fault):
     if shutil.which("strace") is None:
         assert not os.environ.get("OSTINATO_REQUIRE_SERVERS"), "strace is missing"
         pytest.skip("strace is not installed: apt-get install strace")
-    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS[fault], 4.0)
+    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS[fault], 3.0)
     assert_nothing_is_lost(found)
     assert failed > 0
 
 
 @pytest.mark.filterwarnings("default")  # Dask's own
 def test_a_dask_cluster_that_loses_workers(tmp_path):
-    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 400, 2)
-    calm, _, _ = torture.on_dask(tmp_path / "calm.db", 400, 0)
+    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 300, 2)
+    calm, _, _ = torture.on_dask(tmp_path / "calm.db", 300, 0)
     assert (left, deaths) == ([], 2)
     assert best == calm
 
