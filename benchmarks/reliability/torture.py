@@ -175,7 +175,7 @@ def faulty(folder: Path, fault: str, seconds: float) -> tuple[Found, int, int]:
     trace = folder / "trace"
     strace = ("strace", "-f", "-q", "-o", str(trace), "-e", f"trace={calls}", "-e", f"inject={fault}")
     workers = [
-        start(address, "torture", files[0], seconds, before=strace),
+        start(address, "torture", files[0], seconds, before=(*strace, "env", f"PATIENCE={seconds}")),
         start(address, "torture", files[1], seconds),
     ]
     for worker in workers:
