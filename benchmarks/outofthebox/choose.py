@@ -1,12 +1,12 @@
 """How the goals' policies were chosen: by recommended and measured regret, and switches, on problems of their own."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.outofthebox.problems import TABLES, training
+from benchmarks.outofthebox.report import save
 from benchmarks.outofthebox.trial import SHIFT, STRETCH
 from ostinato import MiniEI, MiniUCB, Optimizer
 from ostinato.experiments.trial import Measurements
@@ -40,10 +40,7 @@ def choose(seeds: int, path: Path) -> Iterator[str]:
             row[f"{kind}_error"] = f"{runs[:, 0].std(ddof=1) / np.sqrt(len(runs)):.3g}"
         rows.append(row)
         yield ", ".join(f"{name} {value}" for name, value in row.items())
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    save(path, rows)
 
 
 def run(problem: Problem, policy: Policy, seed: int) -> tuple[float, float, int]:

@@ -1,6 +1,5 @@
 """How often 90% intervals hold what is true, on the problems of the comparison, with everything learned."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from benchmarks.outofthebox.ours import told
 from benchmarks.outofthebox.problems import PROBLEMS
+from benchmarks.outofthebox.report import save
 from benchmarks.outofthebox.trial import SHIFT, STRETCH
 from ostinato import Optimizer
 from ostinato.experiments.trial import Measurements
@@ -26,10 +26,7 @@ def coverage(seeds: int, path: Path) -> Iterator[str]:
         row |= {what: f"{share:.3f}" for what, share in zip(("all", "measured", "best"), shares, strict=True)}
         rows.append(row)
         yield ", ".join(f"{key} {value}" for key, value in row.items())
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    save(path, rows)
 
 
 def covered(problem: Problem, name: str, seed: int) -> tuple[float, float, float]:

@@ -28,8 +28,8 @@ def write(outcomes: list[Outcome], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for at in (SHORT, LONG):
         table = standing(outcomes, at)
-        _save(folder / f"by_problem_{at}.csv", by_problem(table))
-        _save(folder / f"overall_{at}.csv", overall(table))
+        save(folder / f"by_problem_{at}.csv", by_problem(table))
+        save(folder / f"overall_{at}.csv", overall(table))
     figure(standing(outcomes, SHORT), folder / "switches.png")
 
 
@@ -100,7 +100,7 @@ def _half(values: Iterable[float]) -> float:
     return float(student.ppf(0.975, len(array) - 1) * np.std(array, ddof=1) / np.sqrt(len(array)))
 
 
-def _save(path: Path, rows: list[Row]) -> None:
+def save(path: Path, rows: list[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

@@ -23,6 +23,7 @@ class Found(msgspec.Struct, frozen=True):
     """What a torture came to."""
 
     acknowledged: int  # repeats whose tell had returned
+    twice: int  # acknowledged to two workers: handed out twice
     stored: int
     lost: int  # acknowledged, and not there
     changed: int  # there with another value
@@ -93,16 +94,19 @@ def restarted(server: Any, address: str, folder: Path, restarts: int, processes:
 def found(address: str, files: list[Path], done: int) -> Found:
     """What was acknowledged against what is stored."""
     acknowledged: dict[tuple[int, int], str] = {}
+    lines = 0
     for file in files:
         text = file.read_text() if file.exists() else ""
         for line in text.split("\n")[:-1]:  # the last line may have been cut
             batch, repeat, value = line.split()
             acknowledged[int(batch), int(repeat)] = value
+            lines += 1
     study = Study("torture", address, patience=120.0)
     stored = {(each.batch, each.repeat): float(each.value).hex() for each in study.measurements()}
     asks = [Study("torture", address).optimizer.ask(limit=50) for _ in range(2)]
     return Found(
         acknowledged=len(acknowledged),
+        twice=lines - len(acknowledged),
         stored=len(stored),
         lost=sum(key not in stored for key in acknowledged),
         changed=sum(stored.get(key, value) != value for key, value in acknowledged.items()),
@@ -163,10 +167,10 @@ FAULTS = {
 }
 
 
-def faulty(folder: Path, fault: str, seconds: float) -> tuple[Found, int, int]:
+def faulty(folder: Path, fault: str, seconds: float, patience: float = 120.0) -> tuple[Found, int, int]:
     """System calls of one worker fail again and again (strace's fault injection), while another works as ever.
 
-    With how many calls failed, and the worker's exit code.
+    With how many calls failed, and the worker's exit code: it may give up, when its patience ends, and loses nothing.
     """
     address = f"sqlite:///{folder}/lab.db"
     Study("torture", address, X, seed=0, **SETTINGS)
@@ -175,7 +179,7 @@ def faulty(folder: Path, fault: str, seconds: float) -> tuple[Found, int, int]:
     trace = folder / "trace"
     strace = ("strace", "-f", "-q", "-o", str(trace), "-e", f"trace={calls}", "-e", f"inject={fault}")
     workers = [
-        start(address, "torture", files[0], seconds, before=(*strace, "env", f"PATIENCE={seconds}")),
+        start(address, "torture", files[0], seconds, before=(*strace, "env", f"PATIENCE={patience}")),
         start(address, "torture", files[1], seconds),
     ]
     for worker in workers:

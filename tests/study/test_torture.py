@@ -23,6 +23,7 @@ def test_many_processes_at_once(address, tmp_path):
     found, codes = torture.asked_at_once(address, tmp_path, 6, 8)
     assert_nothing_is_lost(found)
     assert codes == [0] * 6
+    assert found.twice == 0
 
 
 def test_a_server_that_restarts(postgres, tmp_path):
@@ -36,7 +37,7 @@ def test_disks_that_fail(tmp_path, fault):
     if shutil.which("strace") is None:
         assert not os.environ.get("OSTINATO_REQUIRE_SERVERS"), "strace is missing"
         pytest.skip("strace is not installed: apt-get install strace")
-    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS[fault], 3.0)
+    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS[fault], 3.0, patience=3.0)
     assert_nothing_is_lost(found)
     assert failed > 0
 

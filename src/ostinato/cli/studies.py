@@ -76,9 +76,9 @@ def optimize(
 ) -> None:
     """Optimise any program, function or experiment over a table of candidates.
 
-    It runs the program for one candidate after another, some of them many times, and keeps every value at once in a
-    study: Ctrl-C, a crash or a power cut lose nothing, and the same command goes on. Several of these commands, also on
-    several machines (with PostgreSQL), can work on one study.
+    It runs the program for one candidate after another, some of them many times, and keeps the values in a study as
+    they come: Ctrl-C, a crash or a power cut lose only what is under way, and the same command goes on. Several of
+    these commands, also on several machines (with PostgreSQL), can work on one study.
 
     The program's last line is the value: a number, or JSON such as {"value": 1.5}. A program that fails, takes too long
     or prints no number is a failed measurement, and the study goes on.

@@ -77,7 +77,12 @@ class Run:
 
     def _fill(self) -> None:
         while len(self._running) < self._pool.workers:
-            task = self._study.ask(share=self._pool.workers)
+            try:
+                task = self._study.ask(share=self._pool.workers)
+            except NothingToAsk:
+                if self._running:  # what is under way still counts
+                    return
+                raise
             if task is None:
                 return
             self._running[self._pool.submit(self._measure, task.candidate, task.repeats)] = task

@@ -289,9 +289,10 @@ class Study:
         f: called as f(candidate), and returns one measurement; with `vectorized=True` as f(candidate, repeats).
         executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
         workers: how many measurements, or tasks of several repeats, go on at once.
-        stop, catch, progress: as for `optimize`.
+        stop, catch, progress: as for `optimize`; rules are looked at whenever a task has ended.
 
-        Ctrl-C ends it with the result so far. Whatever ends it, what was measured is stored, and the same call goes on.
+        Values are stored when their task, some repeats of one batch, has ended. Ctrl-C ends the run with the result so
+        far; tasks that had not ended are measured again when the same call goes on.
         """
         if budget is not None and budget != self._read(lambda reader: reader.record.budget):
             self.allow(budget)
@@ -407,9 +408,11 @@ class Study:
         return batch.facts.index
 
     def _synced(self, reader: Reader) -> Live:
-        if self._live is None or not self._live.follows(reader):
-            self._live = Live(reader, self._table, self._settings)
-        return self._live
+        live, self._live = self._live, None  # whatever stops it half-way, it is made anew
+        if live is None or not live.follows(reader):
+            live = Live(reader, self._table, self._settings)
+        self._live = live
+        return live
 
     def _read(self, action: Callable[[Reader], T]) -> T:
         def once() -> T:
