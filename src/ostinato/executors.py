@@ -6,11 +6,14 @@ Workers keep no state. One that vanishes loses nothing but time: its repeats are
 import os
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from typing import Any
+from time import perf_counter
+from typing import Any, TypeAlias
 
 from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
 from ostinato.measure import Measure
+
+Measured: TypeAlias = tuple[list[float], Exception | None, float]
 
 
 class Pool:
@@ -21,7 +24,7 @@ class Pool:
         self.workers = _workers(given) if workers is None else whole("workers", workers)
         self._executor = self._made()
 
-    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[tuple[list[float], Exception | None]]":
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
         """Measure a candidate so often, somewhere."""
         try:
             return self._executor.submit(measured, measure, candidate, repeats)
@@ -56,14 +59,15 @@ class Pool:
         )
 
 
-def measured(measure: Measure, candidate: Any, repeats: int) -> tuple[list[float], Exception | None]:
-    """What was measured, and the error that ended it, if one did. It runs where the workers are."""
+def measured(measure: Measure, candidate: Any, repeats: int) -> Measured:
+    """What was measured, the error that ended it, if one did, and the seconds it took. It runs where workers are."""
     values: list[float] = []
+    error, start = None, perf_counter()
     try:
         measure(candidate, repeats, values)
-    except Exception as error:
-        return values, error
-    return values, None
+    except Exception as raised:
+        error = raised
+    return values, error, perf_counter() - start
 
 
 def is_lost(error: BaseException) -> bool:

@@ -65,7 +65,7 @@ def _run(
     try:
         while (done := optimizer.steps + optimizer.failures) < budget:
             batch = optimizer.ask(limit=budget - done)
-            left = [limit.affordable(optimizer, batch) for limit in limits]
+            left = [limit.affordable(optimizer, {batch.id: 0}) for limit in limits]
             if min(left, default=1) < 1:
                 optimizer.close(batch)
                 return repr(limits[left.index(min(left))])

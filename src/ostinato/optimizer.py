@@ -25,7 +25,7 @@ from ostinato.feedback import Early, Feedback, read_feedback, read_many
 from ostinato.kernels import Kernel
 from ostinato.knowledge import Knowledge
 from ostinato.learning import Prior
-from ostinato.ledger import Ledger
+from ostinato.ledger import Lease, Ledger
 from ostinato.policies import Policy
 from ostinato.posterior import Model, Posterior
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
@@ -296,15 +296,20 @@ class Optimizer:
                 f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        cost = self.cost_of_switch_to(batch)
+        cost = self._cost_of_way_to(lease)
         told = self._take_in({lease.candidate: feedback}, lease.batch.id)
         self._ledger.told(lease, feedback.n, feedback.failed, cost)
         self._fail({lease.candidate: feedback})
         self._remark(told)
 
-    def cost_of_switch_to(self, batch: Batch) -> float:
+    def cost_of(self, repeats: Mapping[int, int]) -> float:
+        """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""
+        leases = [lease for lease in map(self._ledger.lease_of, repeats) if lease is not None]
+        return sum(map(self._cost_of_way_to, leases)) + sum(repeats.values()) * self.measurement_cost
+
+    def _cost_of_way_to(self, lease: Lease) -> float:
         """What going to a batch's candidate costs, from the one that was measured last."""
-        way = self._ledger.way(self._ledger.find(batch))
+        way = self._ledger.way(lease)
         return 0.0 if way is None else self._cost(*way)
 
     def _cost(self, start: int, end: int) -> float:
@@ -391,7 +396,7 @@ class Optimizer:
         number = self._table.number_of(index)
         lease = self._ledger.lease_of(batch)
         if lease is not None:
-            self._ledger.told(lease, feedback.n, feedback.failed, self.cost_of_switch_to(lease.batch))
+            self._ledger.told(lease, feedback.n, feedback.failed, self._cost_of_way_to(lease))
         self._take_in({number: feedback}, batch)
         self._observed = max(self._observed, -batch)
         self._fail({number: feedback})

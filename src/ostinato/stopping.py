@@ -10,7 +10,7 @@ Where scales are learned, a rule that asks the model does not hold before ten di
 say nothing. What is to be spent never waits, and cuts the last batch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any, TypeAlias, cast
@@ -20,7 +20,6 @@ from scipy.special import ndtri
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
-from ostinato.records import Batch
 
 Rule: TypeAlias = Callable[[Optimizer], bool]
 ENOUGH = 10  # different candidates, where anything is learned, before any rule can hold
@@ -106,10 +105,10 @@ class Spent:
     def watch(self) -> Rule:
         return lambda optimizer: self.affordable(optimizer) < 1
 
-    def affordable(self, optimizer: Optimizer, batch: Batch | None = None) -> int:
-        """Measurements that what is left still pays for: of a batch, after the switch to it."""
-        switch = 0.0 if batch is None else optimizer.cost_of_switch_to(batch)
-        return floor((self.cost - optimizer.costs.total - switch) / optimizer.measurement_cost + ROUNDING)
+    def affordable(self, optimizer: Optimizer, in_hand: Mapping[int, int] | None = None) -> int:
+        """Measurements that what is left still pays for, after those in hand: repeats of batches, by their numbers."""
+        left = self.cost - optimizer.costs.total - optimizer.cost_of(in_hand or {})
+        return floor(left / optimizer.measurement_cost + ROUNDING)
 
 
 def watched(stop: Any) -> list[tuple[str, Rule]]:

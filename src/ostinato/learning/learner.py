@@ -5,7 +5,7 @@ fixed, and the posterior goes on incrementally.
 """
 
 from dataclasses import dataclass, replace
-from math import exp, inf, log, sqrt
+from math import exp, inf, isnan, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,9 +187,9 @@ class Learner:
         centre = float(np.mean(means)) if self._wanted.mean is None else self._wanted.mean
         spread = float(np.std(means))
         given = self._wanted.noise
-        freedom, noise = sample.pooled() if given is None else (1.0, float(np.median(given[candidates])))
-        if spread < 1e-6 * sqrt(noise) if freedom else spread == 0:
-            spread = sqrt(noise) if freedom and noise > 0 else 0.0
+        noise = sample.pooled if given is None else float(np.median(given[candidates]))
+        if spread == 0 if isnan(noise) else spread < 1e-6 * sqrt(noise):
+            spread = 0.0 if isnan(noise) else sqrt(noise)
         return centre, spread or abs(centre) or 1.0
 
     def _relative(self, tally: Tally) -> Vector:

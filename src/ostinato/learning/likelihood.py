@@ -77,7 +77,7 @@ class LearnedKernel:
         self._rho = self._slope + a * a * decay / 3  # s² ρ, off the diagonal
         K = squareform(self._rho, checks=False)
         K += self._constant
-        K[np.diag_indices_from(K)] = s2 + self._constant
+        np.fill_diagonal(K, s2 + self._constant)
         return K
 
     def gradient(self, point: Point, G: Matrix) -> Vector:
@@ -117,16 +117,13 @@ def log_likelihood(kernel: LearnedKernel | GivenKernel, sample: Sample, point: P
 
     off = sample.mean - m[sample.slot]
     value += 0.5 * float(np.sum(np.log(2 * pi / w))) - 0.5 * float(np.sum(np.log(2 * pi * v) + off**2 / v))
-    by_v = (
-        (np.diagonal(G) / w**2 + 0.5 / w)[sample.slot] / v**2  # through 1/w
-        + (alpha / w)[sample.slot] * off / v**2  # through m
-        + 0.5 * (off**2 / v**2 - 1 / v)
-    )
-    free = sample.relative > 0
-    n, lam = sample.n[free], noise * sample.relative[free]
-    value -= float(np.sum((n - 1) / 2 * np.log(2 * pi * lam) + 0.5 * np.log(n) + sample.squares[free] / (2 * lam)))
-    by_noise = float(by_v @ (noise * sample.per_measurement))
-    by_noise += float(np.sum(sample.squares[free] / (2 * lam) - (n - 1) / 2))
+    by_v = (np.diagonal(G) / w**2 + 0.5 / w)[sample.slot]  # through 1/w
+    by_v += (alpha / w)[sample.slot] * off  # through m
+    by_v += 0.5 * (off**2 - v)
+    by_v /= v**2
+    freedom, squares, rest = sample.repeats
+    value -= freedom / 2 * log(2 * pi * noise) + squares / (2 * noise) + rest
+    by_noise = noise * float(by_v @ sample.per_measurement) + squares / (2 * noise) - freedom / 2
     return value, np.append(by_kernel, [by_noise, setup * float(np.sum(by_v))])
 
 
@@ -135,7 +132,7 @@ def _of_means(K: Matrix, w: Vector, m: Vector) -> tuple[float, Vector, Matrix]:
     S = np.sqrt(w)
     B = K * S[:, None]
     B *= S
-    B[np.diag_indices_from(B)] += 1
+    _diagonal(B)[:] += 1
     L, failed = cast("Any", dpotrf)(B, lower=1, clean=1, overwrite_a=1)
     if failed:
         raise ArithmeticError("K is not positive")
@@ -152,5 +149,10 @@ def _of_means(K: Matrix, w: Vector, m: Vector) -> tuple[float, Vector, Matrix]:
 def _symmetric(lower: Matrix) -> Matrix:
     """Both triangles, from the lower one."""
     full = lower + lower.T
-    full[np.diag_indices_from(full)] *= 0.5
+    _diagonal(full)[:] *= 0.5
     return full
+
+
+def _diagonal(matrix: Matrix) -> Vector:
+    """A view of it that can be written to."""
+    return cast("Vector", np.einsum("ii->i", matrix))

@@ -11,7 +11,8 @@ group. Together the groups of a candidate are one measurement of weight w_i = Σ
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,12 @@ class Sample:
     relative: Vector  # r_b: noise in units of λ; 0 for groups of known variance
     known: Vector  # c_b
 
-    @property
+    @cached_property
     def size(self) -> int:
         """q, the number of unique candidates."""
         return int(np.max(self.slot)) + 1
 
-    @property
+    @cached_property
     def per_measurement(self) -> Vector:
         """a_b."""
         return self.relative / self.n
@@ -58,9 +59,16 @@ class Sample:
         mean, squares, known = (self.mean - centre) / spread, self.squares / spread**2, self.known / spread**2
         return replace(self, mean=mean, squares=squares, known=known)
 
-    def pooled(self) -> tuple[float, float]:
-        """Degrees of freedom of the repeats within groups, and the noise λ that their scatter shows (NaN for none)."""
+    @cached_property
+    def repeats(self) -> tuple[float, float, float]:
+        """What repeats within groups say of λ: Σ (n_b − 1), Σ Q_b/r_b, and Σ ½(n_b − 1) log r_b + ½ log n_b."""
         free = self.relative > 0
-        freedom = float(np.sum(self.n[free] - 1))
-        squares: Any = np.sum(self.squares[free] / self.relative[free])
-        return freedom, float(squares) / freedom if freedom else np.nan
+        n, r = self.n[free], self.relative[free]
+        rest = 0.5 * float(np.sum((n - 1) * np.log(r) + np.log(n)))
+        return float(np.sum(n - 1)), float(np.sum(self.squares[free] / r)), rest
+
+    @property
+    def pooled(self) -> float:
+        """The noise λ that repeats within groups show; NaN for none."""
+        freedom, squares, _ = self.repeats
+        return squares / freedom if freedom else np.nan

@@ -64,6 +64,14 @@ def waiting(
     return None
 
 
+def give_back(desk: Writer, lease: Lease, keep: int) -> None:
+    """The repeats of a lease but the first few are for others, at once."""
+    desk.release(lease)
+    if keep:
+        desk.lease(replace(lease, count=keep))
+    desk.lease(replace(lease, start=lease.start + keep, count=lease.count - keep, until=0.0))
+
+
 def unanswered(desk: Writer, lease: Lease) -> list[Range]:
     """Those repeats of a lease that have no value yet."""
     taken = [Range(e.start, e.start + e.told.count) for e in desk.overlapping(lease.batch, lease.start, lease.count)]

@@ -24,7 +24,7 @@ from ostinato.posterior import Posterior
 from ostinato.progress import reporter
 from ostinato.records import Batch, Best, Reason
 from ostinato.result import Result, result_of
-from ostinato.stopping import watched
+from ostinato.stopping import spending, watched
 from ostinato.storage import BatchRecord, Entry, Reader, Storage, StudyRecord, Writer, open_storage
 from ostinato.storage.values import Kind, Told, told_summary, told_values
 from ostinato.study import desk as at
@@ -249,15 +249,15 @@ class Study:
         number = batch.batch if isinstance(batch, Task) else batch
         self._write(lambda desk: at.close(desk, number))
 
-    def release(self, task: Task) -> None:
-        """Hand a task back: its repeats that have no value are handed out again at once."""
+    def release(self, task: Task, *, keep: int = 0) -> None:
+        """Hand a task back, or all but the first `keep` of its repeats; those without a value are handed out again."""
 
-        def expire(desk: Writer) -> None:
+        def give_back(desk: Writer) -> None:
             for lease in desk.leases(task.batch):
                 if (lease.start, lease.until) == (task.start, task.until):
-                    desk.lease(replace(lease, until=0.0))
+                    at.give_back(desk, lease, keep)
 
-        self._write(expire)
+        self._write(give_back)
 
     def allow(self, budget: int) -> None:
         """Another budget; not less than was measured already."""
@@ -288,11 +288,11 @@ class Study:
 
         f: called as f(candidate), and returns one measurement; with `vectorized=True` as f(candidate, repeats).
         executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
-        workers: how many measurements, or tasks of several repeats, go on at once.
-        stop, catch, progress: as for `optimize`; rules are looked at whenever a task has ended.
+        workers: how many measurements go on at once.
+        stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
 
-        Values are stored when their task, some repeats of one batch, has ended. Ctrl-C ends the run with the result so
-        far; tasks that had not ended are measured again when the same call goes on.
+        Every value is stored as it comes; quick ones together, about once a second. Ctrl-C ends the run with the result
+        so far, and the same call goes on from there: what was being measured then is measured again.
         """
         if budget is not None and budget != self._read(lambda reader: reader.record.budget):
             self.allow(budget)
@@ -302,7 +302,7 @@ class Study:
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
         with Interrupts() as interrupts:
             with reporter(_Watched(self), most or 0, progress) as report:  # type: ignore[arg-type]
-                run = Run(self, measure, Pool(executor, workers), watched(stop), report)
+                run = Run(self, measure, Pool(executor, workers), watched(stop), spending(stop), report)
                 ended = run.until_the_end(interrupts)
             return self.looked(lambda optimizer: result_of(optimizer, ended))
 
