@@ -18,7 +18,8 @@ OstinatoError
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
-Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements.
+Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
+LongMeasurements.
 """
 
 import sys
@@ -111,6 +112,10 @@ class ApproximateDraws(OstinatoWarning):
 
 class SurprisingMeasurements(OstinatoWarning):
     """Measurements are far from anything that the prior mean and the kernel allow for."""
+
+
+class LongMeasurements(OstinatoWarning):
+    """A measurement takes longer than it is handed out for."""
 
 
 def notify(message: str, category: type[OstinatoWarning]) -> None:

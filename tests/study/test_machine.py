@@ -1,14 +1,13 @@
 """Ask, tell, tell again, in any order and in parts, expire, close, crash, reopen: against a small model in memory."""
 
 import os
-import tempfile
-from pathlib import Path
+from itertools import count
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from msgspec.structs import replace
 
 from ostinato import MiniUCB
@@ -28,16 +27,16 @@ def value(batch, repeat):
 
 
 class Studies(RuleBasedStateMachine):
-    def __init__(self):
+    def __init__(self, name, address):
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = Path(self.folder.name) / "lab.db"
-        self.studies = [Study("lab", self.path, X, budget=BUDGET, **SETTINGS), Study("lab", self.path)]
+        self.name, self.address = name, address
+        self.studies = [Study(name, address, X, budget=BUDGET, **SETTINGS), Study(name, address)]
         self.tasks, self.kept, self.held, self.closed = [], {}, set(), set()
 
     def teardown(self):
-        assert verify(self.studies[0].storage, "lab") == []
-        self.folder.cleanup()
+        assert verify(self.studies[0].storage, self.name) == []
+        for study in self.studies:
+            study.storage.close()
 
     @rule(which=st.integers(0, 1), limit=st.integers(1, 5), share=st.integers(1, 3))
     def ask(self, which, limit, share):
@@ -79,7 +78,7 @@ class Studies(RuleBasedStateMachine):
     def expire(self, data, which):
         """The time of a lease is over."""
         task = data.draw(st.sampled_from(self.tasks))
-        with self.studies[which].storage.write("lab") as desk:
+        with self.studies[which].storage.write(self.name) as desk:
             for lease in desk.leases(task.batch):
                 desk.lease(replace(lease, until=0.0))
                 self.held -= {(lease.batch, lease.start + i) for i in range(lease.count)}
@@ -96,14 +95,15 @@ class Studies(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def reopen(self, which):
-        self.studies[which] = Study("lab", self.path)
+        self.studies[which].storage.close()
+        self.studies[which] = Study(self.name, self.address)
 
     @rule(which=st.integers(0, 1))
     def crash_while_telling(self, which):
         """Whatever a transaction had done when its process died did not happen."""
 
         def die():
-            with self.studies[which].storage.write("lab") as desk:
+            with self.studies[which].storage.write(self.name) as desk:
                 desk.change(replace(desk.record, answered=desk.record.answered + 5))
                 raise KeyboardInterrupt
 
@@ -126,11 +126,15 @@ class Studies(RuleBasedStateMachine):
         assert (first.epochs, first.switches) == (second.epochs, second.switches)
 
 
-Studies.TestCase.settings = settings(
-    max_examples=int(os.environ.get("OSTINATO_EXAMPLES", "8")),
-    stateful_step_count=20,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],  # a failure is shown as it came: shrinking it would take minutes
-)
-test_a_study_and_a_model_of_it = Studies.TestCase
+def test_a_study_and_a_model_of_it(address):
+    names = (f"lab {number}" for number in count())
+    run_state_machine_as_test(
+        lambda: Studies(next(names), address),
+        settings=settings(
+            max_examples=int(os.environ.get("OSTINATO_EXAMPLES", "8")),
+            stateful_step_count=20,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.explicit, Phase.generate],  # a failure is shown as it came: shrinking it would take minutes
+        ),
+    )

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ostinato import MiniUCB
-from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, MissingSetting
+from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, LongMeasurements, MissingSetting
 from ostinato.kernels import RBF
-from ostinato.stopping import NoImprovement
+from ostinato.stopping import NoImprovement, Spent
 from ostinato.study import Study
 
 X = np.linspace(0, 1, 40)[:, None]
@@ -116,6 +116,55 @@ def test_ctrl_c_ends_a_run_with_the_result_so_far(tmp_path):
     assert 10 <= result.steps < 100_000
     study.allow(result.steps + 20)
     assert study.run(measure).ended == "budget"
+
+
+def test_slow_values_are_stored_one_by_one(tmp_path):
+    study, seen = Study("lab", tmp_path / "lab.db", X, seed=0, **{**GIVEN, "noise_std": 10.0}), []
+
+    def slow(candidate):
+        seen.append(study.status().measurements)
+        time.sleep(1.0)
+        return measure(candidate)
+
+    study.run(slow, 4, workers=1)
+    assert seen == [0, 1, 2, 3]
+    assert [batch.facts.repeats for batch in study.history()] == [4]
+
+
+def test_a_lease_that_is_too_short_is_remarked_on(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.01, **GIVEN)
+
+    def slow(candidate):
+        time.sleep(0.05)
+        return measure(candidate)
+
+    with pytest.warns(LongMeasurements, match="longer lease") as remarks:
+        assert study.run(slow, 5, workers=1).steps == 5
+    assert len(remarks) == 1
+
+
+def test_quick_values_are_stored_together(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN)
+    assert study.run(measure, 3_000, workers=2).steps == 3_000
+    told = study.storage.patiently(lambda: _rows(study))
+    assert told < 1_000
+    assert sum(batch.facts.answered for batch in study.history()) == 3_000
+
+
+def _rows(study):
+    with study.storage.read(study.name) as reader:
+        return reader.record.told
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_is_to_be_spent_is_not_overspent(tmp_path, workers):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, switch_cost=7.0, measurement_cost=2.0, **GIVEN)
+    result = study.run(measure, stop=Spent(200.0), workers=workers)
+    assert result.ended == "Spent(cost=200.0)"
+    assert 200 - 7 - 2 <= result.costs.total <= 200 + (workers - 1) * 7  # side by side, who answers first is not known
+    assert study.run(measure, stop=Spent(200.0), workers=workers).steps == result.steps
+    more = study.run(measure, stop=Spent(300.0), workers=workers)
+    assert result.steps < more.steps
 
 
 def test_rules_and_bad_settings(tmp_path):

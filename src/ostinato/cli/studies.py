@@ -70,7 +70,7 @@ def optimize(
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
     lease: Annotated[
-        float, typer.Option(min=0.001, help="Seconds after which a lost measurement is made again.")
+        float, typer.Option(min=0.001, help="Seconds after which a measurement counts as lost, and is made again.")
     ] = 600.0,
     json: Json = False,
 ) -> None:

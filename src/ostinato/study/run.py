@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from ostinato.errors import Conflict, InvalidFeedback, NothingToAsk
+from ostinato.errors import Conflict, InvalidFeedback, LongMeasurements, NothingToAsk, notify
 from ostinato.executors import Pool, is_lost
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure
@@ -33,6 +33,8 @@ HOPELESS = 20  # failures, with no success before them, at which a run ends
 
 class Desk(Protocol):
     """What a run needs of a study."""
+
+    lease: float
 
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
 
@@ -64,7 +66,7 @@ class Run:
         self._seconds: float | None = None  # that a measurement took lately
         self._lost: Counter[tuple[int, int]] = Counter()
         self._unpaid: str | None = None  # the limit that does not pay for the task that was asked for last
-        self._told = False
+        self._told = self._remarked = False
 
     def until_the_end(self, interrupts: Interrupts) -> str:
         """Returns why it ended. Ctrl-C comes through only while there is nothing to do but wait."""
@@ -146,11 +148,21 @@ class Run:
         if values:
             self._seconds = seconds / len(values)
             self._tell(task, values)
+            self._remark(seconds)
         if raised is not None:
             self._study.release(task)
             raised.add_note(f"Raised while {task.candidate} was measured; everything before it is stored.")
             raise raised
         self._check_hopeless()
+
+    def _remark(self, seconds: float) -> None:
+        if seconds > self._study.lease and not self._remarked:
+            self._remarked = True
+            notify(
+                f"A task took {seconds:,.3g} s, and tasks are handed out for {self._study.lease:,.3g} s: then others "
+                "are given the same repeats, and one of the two measures in vain. Give a longer lease.",
+                LongMeasurements,
+            )
 
     def _lose(self, task: Task, error: BaseException) -> None:
         if not is_lost(error):

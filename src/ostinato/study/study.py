@@ -89,7 +89,8 @@ class Study:
     candidates, settings: as for `Optimizer`, when the study is made. When it exists they can be left out; what is given
         must be the same.
     budget: how many measurements there will be in all; it can be raised later.
-    lease: for how many seconds repeats are handed out; when that is over they are handed out again.
+    lease: for how many seconds repeats are handed out; when that is over they are handed out again. It should be longer
+        than a measurement takes.
 
     Whatever `tell` has returned from is on disk.
     """
@@ -111,7 +112,7 @@ class Study:
         self.storage: Storage = open_storage(
             storage, create=candidates is not None, patience=positive("patience", patience)
         )
-        self._worker, self._lock = at.this_worker(), RLock()
+        self._lock = RLock()
         self._live: Live | None = None
         if candidates is not None:
             self._create(candidates, budget, settings)
@@ -163,11 +164,11 @@ class Study:
     def _ask(self, most: int | None, share: int) -> Task | None:
         try:
             with self.storage.write(self.name) as desk:
-                unfinished = desk.unfinished()
-                lease = at.given_up(desk, self.lease, self._worker, most)
-                lease = lease or at.waiting(desk, unfinished, self.lease, self._worker, most, share)
+                unfinished, worker = desk.unfinished(), at.this_worker()
+                lease = at.given_up(desk, self.lease, worker, most)
+                lease = lease or at.waiting(desk, unfinished, self.lease, worker, most, share)
                 if lease is None and self._decide(desk, unfinished):
-                    lease = at.waiting(desk, desk.unfinished()[-1:], self.lease, self._worker, most, share)
+                    lease = at.waiting(desk, desk.unfinished()[-1:], self.lease, worker, most, share)
                 if lease is None:
                     return None
                 index = self._row_of(desk, lease.batch)
