@@ -1,18 +1,17 @@
 """`optimize`: the whole loop in one call, with progress, and Ctrl-C that loses nothing."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
-from inspect import signature
 from typing import Any
 
 from ostinato.checks import counted, flag, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, NothingToAsk
+from ostinato.errors import InvalidFeedback, NothingToAsk
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
 from ostinato.progress import Reporter, reporter
 from ostinato.records import Batch
 from ostinato.result import Result, result_of
+from ostinato.settings import check_names
 from ostinato.stopping import Rule, Spent, spending, watched
 
 HOPELESS = 20  # failures in a row, with no success before them, at which a run ends
@@ -43,11 +42,11 @@ def optimize(
     by f is passed on, with the optimiser so far as its attribute `optimizer`.
     """
     budget, rules = whole("budget", budget), watched(stop)
-    _check_names(settings)
+    check_names(settings, Optimizer)
     measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
     optimizer = Optimizer(candidates, budget=budget, **settings)
     with Interrupts() as interrupts:
-        with reporter(optimizer, budget, progress) as report:
+        with reporter(lambda question: question(optimizer), budget, progress) as report:
             ended = _run(measure, optimizer, budget, rules, spending(stop), report, interrupts)
         return result_of(optimizer, ended)
 
@@ -105,16 +104,6 @@ def _measure(
             optimizer.tell(batch, values)
     if repeats < batch.repeats:
         optimizer.close(batch)
-
-
-def _check_names(settings: dict[str, Any]) -> None:
-    """A misspelt setting, with the name that may have been meant."""
-    known = [name for name in signature(Optimizer).parameters if name not in ("candidates", "budget")]
-    for name in settings:
-        if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"Did you mean {near[0]}? " if near else ""
-            raise InvalidSetting(f"There is no setting {name!r}. {hint}The settings are {', '.join(known)}.")
 
 
 def _check_hopeless(optimizer: Optimizer) -> None:

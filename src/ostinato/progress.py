@@ -1,9 +1,9 @@
-"""The live progress line: steps, epochs, unique candidates, the best so far with its interval, and the time left."""
+"""The live progress line: measurements, the time left, the best so far with its interval, candidates and switches."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 # Imported here and not when first needed: rich draws from Python's global `random` when it is imported, and would
 # change the numbers of a user who has seeded it before calling optimize.
@@ -15,16 +15,17 @@ from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
 
 Reporter: TypeAlias = Callable[[int], None]
+Looked: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]
 EVERY = 0.1  # seconds between two updates, at the least
 SHARE = 20  # times as long as an update took: where the best is costly to tell, it is told less often
 Z95 = 1.96
 
 
 @contextmanager
-def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
+def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
     """A function to call with the number of measurements not yet told; it draws ten times a second at most.
 
-    Where nobody looks it draws nothing.
+    Where nobody looks it draws nothing. looked: answers a question about the optimiser.
     """
     console = Console(stderr=True)
     if not (console.is_terminal if show is None else show):
@@ -43,15 +44,21 @@ def reporter(optimizer: Optimizer, budget: int, show: bool | None = None) -> Gen
         task = bar.add_task("", total=budget)
         last = wait = 0.0
 
+        def draw(measured: int) -> None:
+            done, words = looked(lambda optimizer: (optimizer.steps + optimizer.failures, describe(optimizer)))
+            bar.update(task, completed=done + measured, description=words)
+
         def report(measured: int) -> None:
             nonlocal last, wait
-            done, start = optimizer.steps + measured, monotonic()
-            if start - last >= wait or done >= budget:
-                bar.update(task, completed=done, description=describe(optimizer))
+            start = monotonic()
+            if start - last >= wait:
+                draw(measured)
                 last = monotonic()
                 wait = max(EVERY, SHARE * (last - start))
 
+        report(0)
         yield report
+        draw(0)
 
 
 def describe(optimizer: Optimizer) -> str:
@@ -59,4 +66,7 @@ def describe(optimizer: Optimizer) -> str:
     if optimizer.unique == 0:
         return ""
     _, mean, std = optimizer.leader()
-    return f" · best {mean:.4g} ± {Z95 * std:.2g} · {counted(optimizer.epochs, 'epoch')} · {optimizer.unique:,} unique"
+    candidates = counted(optimizer.unique, "candidate")
+    switches = counted(optimizer.switches, "switch", "switches")
+    failed = f" · {optimizer.failures:,} failed" if optimizer.failures else ""
+    return f" · best {mean:.4g} ± {Z95 * std:.2g} · {candidates} · {switches}{failed}"

@@ -1,6 +1,9 @@
 """What the user sets, checked against the candidates: the kernel, the noise, the direction."""
 
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from functools import partial
+from inspect import signature
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -161,3 +164,13 @@ def _is_positive(K: Any) -> bool:
     scale = float(np.max(np.abs(K)))
     symmetric = bool(np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * scale))
     return symmetric and float(np.linalg.eigvalsh(K)[0]) >= -1e-8 * scale * len(K)
+
+
+def check_names(given: Iterable[str], taker: Callable[..., Any]) -> None:
+    """A misspelt setting is refused, with the name that may have been meant."""
+    known = [name for name in signature(taker).parameters if name not in ("candidates", "budget")]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise InvalidSetting(f"There is no setting {name!r}. {hint}The settings are {', '.join(known)}.")

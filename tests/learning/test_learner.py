@@ -12,7 +12,7 @@ import ostinato
 from ostinato import Category, Float, MiniUCB, Optimizer, Space
 from ostinato.kernels import Column, Matern52
 from ostinato.learning import Learner, Wanted
-from ostinato.learning.learner import GROWTH
+from ostinato.learning.learner import GROWTH, REPEATED
 from ostinato.tally import Statistics, Tally
 
 AXIS = np.linspace(0, 1, 15)
@@ -152,8 +152,9 @@ def test_fits_come_on_a_growing_schedule():
         if learner.due(tally):
             learner.learn(tally)
             fits.append(step)
-    assert len(fits) < 30
+    assert len(fits) < 22
     assert all(later >= GROWTH * sooner for sooner, later in itertools.pairwise(fits))
+    assert all(later >= REPEATED * sooner for sooner, later in itertools.pairwise(fits) if sooner > 50)
     assert learner.evaluations <= 40 * len(fits)
 
 

@@ -19,14 +19,16 @@ from rich.table import Table
 
 from ostinato.candidates import Candidates, read_file
 from ostinato.checks import counted
-from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError, UnknownStudy
+from ostinato.cli.manual import by_hand, in_words
+from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, UnknownStudy
 from ostinato.objectives import Command, function
 from ostinato.storage import open_storage
-from ostinato.study import Study, Task
+from ostinato.study import LEASE, Study
 from ostinato.study import verify as verified
 from ostinato.tables import show
 
 INTERRUPTED = 130
+DAY = 86_400.0  # seconds for which repeats are in a person's hands
 
 Where = Annotated[str, typer.Argument(metavar="STUDY", help="A file (lab.db) or an address (postgresql://…).")]
 Name = Annotated[str | None, typer.Option("--name", help="Which study, where the storage holds several.")]
@@ -70,8 +72,9 @@ def optimize(
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
     lease: Annotated[
-        float, typer.Option(min=0.001, help="Seconds after which a measurement counts as lost, and is made again.")
-    ] = 600.0,
+        float | None,
+        typer.Option(min=0.001, help="Seconds after which a measurement is taken for lost. [600; a day for --manual]"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Optimise any program, function or experiment over a table of candidates.
@@ -97,6 +100,7 @@ def optimize(
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
     table = read_file(candidates)
     where = storage or str(candidates.with_suffix(".db"))
+    lease = lease or (DAY if manual else LEASE)
     study = _study(where, name or candidates.stem, table, budget, resume, lease, {
         "goal": goal.value, "direction": direction.value, "switch_cost": switch_cost, "seed": seed,
     })  # fmt: skip
@@ -104,7 +108,7 @@ def optimize(
     if study.status().budget is None and not manual:
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
     if manual:
-        ended = _by_hand(study, console)
+        ended = by_hand(study, console)
     else:
         objective = Command(command, _columns(table), timeout, retries) if command else function(cast("str", python))
         result = study.run(objective, workers=workers)
@@ -146,7 +150,11 @@ def top(
     for each in found:
         low, high = each.interval
         table.add_row(
-            _shown(each.candidate), f"{each.mean:.5g}", f"{low:.5g} to {high:.5g}", f"{each.n:,}", f"{each.chance:.0%}"
+            in_words(each.candidate),
+            f"{each.mean:.5g}",
+            f"{low:.5g} to {high:.5g}",
+            f"{each.n:,}",
+            f"{each.chance:.0%}",
         )
     show(Console(), table)
 
@@ -165,7 +173,7 @@ def history(where: Where, name: Name = None, json: Json = False) -> None:
         table.add_row(
             str(facts.id) if facts.id >= 0 else "observed",
             f"{datetime.fromtimestamp(row.made):%Y-%m-%d %H:%M:%S}",
-            _shown(study.candidate(facts.index)),
+            in_words(study.candidate(facts.index)),
             f"{facts.repeats:,}",
             f"{int(statistics.n):,}",
             f"{facts.failed:,}" if facts.failed else "",
@@ -268,42 +276,6 @@ def _columns(table: Candidates) -> tuple[str, ...]:
     return tuple(str(column.name) for column in table.columns)
 
 
-def _by_hand(study: Study, console: Console) -> str:
-    """Ask, wait for a person's values, tell."""
-    console.print(
-        "Type the values of each measurement, separated by spaces; nan for one that failed; q to stop.", highlight=False
-    )
-    try:
-        while (task := study.ask()) is not None:
-            times = "once" if task.repeats == 1 else f"{task.repeats} times"
-            console.print(f"\nmeasure [bold]{escape(_shown(task.candidate))}[/bold] {times}", highlight=False)
-            if not _typed(study, task, console):
-                study.release(task)
-                return "interrupted"
-    except (KeyboardInterrupt, EOFError):
-        return "interrupted"
-    return "budget"
-
-
-def _typed(study: Study, task: Task, console: Console) -> bool:
-    """All values of a task, line by line; False where the person stops."""
-    done = 0
-    while done < task.repeats:
-        try:
-            line = input(f"  {done + 1} of {task.repeats}: ").replace(",", " ").split()
-        except (KeyboardInterrupt, EOFError):
-            study.release(task)
-            raise
-        if line == ["q"]:
-            return False
-        try:
-            values = [float(each) for each in line]
-            done += study.tell(task, values, start=task.start + done) if values else 0
-        except (ValueError, OstinatoError) as error:
-            console.print(f"  [red]{escape(str(error))}[/red]: nothing was taken in, type it again", highlight=False)
-    return True
-
-
 def _observation(line: int, row: dict[str, Any], columns: list[str]) -> tuple[Any, dict[str, Any]]:
     """A line of CSV as candidate and what was measured."""
     try:
@@ -333,18 +305,16 @@ def _print_status(study: Study, json: bool) -> None:
 
 
 def _print(what: Any, json: bool) -> None:
-    print(msgspec.json.encode(what).decode() if json else what)
+    if json:
+        print(msgspec.json.encode(what).decode())
+        return
+    console = Console()
+    console.print(escape(str(what)), highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _plain(record: Any) -> Any:
     """For JSON: NumPy's rows as lists."""
     return msgspec.json.decode(msgspec.json.encode(record, enc_hook=lambda each: each.tolist()))
-
-
-def _shown(candidate: Any) -> str:
-    if isinstance(candidate, dict):
-        return ", ".join(f"{name} {value}" for name, value in cast("dict[str, Any]", candidate).items())
-    return str(candidate)
 
 
 def _table(*columns: str) -> Table:

@@ -21,7 +21,8 @@ from ostinato.learning.sample import Sample
 from ostinato.learning.scales import Scales
 from ostinato.tally import Tally
 
-GROWTH = 1.3  # of unique candidates or measurements, from one fit to the next
+GROWTH = 1.3  # of unique candidates, from one fit to the next
+REPEATED = 2.0  # growth of measurements, where they repeat the same candidates: these teach less about the kernel
 CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcomes' spread
 REPEATS = 20  # within set-ups, until which every set-up is used twice where their error is learned
 FEW = 10  # unique candidates up to which a fit also starts from the priors
@@ -64,7 +65,7 @@ class Learner:
 
     def due(self, tally: Tally) -> bool:
         unique, steps = self._at
-        return len(tally) > 0 and (len(tally) >= GROWTH * unique or tally.steps >= GROWTH * steps)
+        return len(tally) > 0 and (len(tally) >= GROWTH * unique or tally.steps >= REPEATED * steps)
 
     def wants_repeats(self, tally: Tally) -> bool:
         """Whether set-ups are to be learned, and repeats within them are still few."""

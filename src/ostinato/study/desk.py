@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch
 from ostinato.facts import BatchFacts
-from ostinato.storage import BatchRecord, Entry, Lease, Writer
+from ostinato.storage import BatchRecord, Entry, Lease, Reader, Writer
 from ostinato.storage.values import Kind, Told
 
 
@@ -72,10 +72,17 @@ def give_back(desk: Writer, lease: Lease, keep: int) -> None:
     desk.lease(replace(lease, start=lease.start + keep, count=lease.count - keep, until=0.0))
 
 
-def unanswered(desk: Writer, lease: Lease) -> list[Range]:
+def unanswered(desk: Reader, lease: Lease) -> list[Range]:
     """Those repeats of a lease that have no value yet."""
     taken = [Range(e.start, e.start + e.told.count) for e in desk.overlapping(lease.batch, lease.start, lease.count)]
     return Range(lease.start, lease.start + lease.count).without(taken)
+
+
+def in_flight(reader: Reader) -> int:
+    """How many repeats are in the hands of workers whose time is not over."""
+    now = reader.now()
+    held = [lease for lease in reader.leases() if lease.until > now and not is_gone(lease.worker)]
+    return sum(each.stop - each.start for lease in held for each in unanswered(reader, lease))
 
 
 def take(desk: Writer, number: int, start: int, told: Told) -> int:

@@ -1,85 +1,38 @@
 """A study: an optimiser whose facts are stored, so that it outlives crashes and is shared between processes."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import RLock
-from time import time
 from typing import Any, TypeVar, cast
-from zlib import compress, decompress
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
-from ostinato.candidates import Candidates, read_candidates, unpacked
 from ostinato.checks import counted, flag, positive, shown, whole
-from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
+from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, UnknownBatch
 from ostinato.executors import Pool
 from ostinato.explain import Explanation, explanation
 from ostinato.facts import BatchFacts
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
-from ostinato.posterior import Posterior
 from ostinato.progress import reporter
 from ostinato.records import Batch, Best, Reason
 from ostinato.result import Result, result_of
 from ostinato.stopping import spending, watched
-from ostinato.storage import BatchRecord, Entry, Reader, Storage, StudyRecord, Writer, open_storage
-from ostinato.storage.values import Kind, Told, told_summary, told_values
+from ostinato.storage import BatchRecord, Reader, Storage, Writer, open_storage
+from ostinato.storage.values import told_summary
 from ostinato.study import desk as at
-from ostinato.study.described import described, restored
+from ostinato.study.create import create, table_of
+from ostinato.study.described import restored
 from ostinato.study.live import Live
+from ostinato.study.reading import read_one, read_values
+from ostinato.study.records import Measurement, Status, measurements_of
 from ostinato.study.run import Run
 from ostinato.study.task import Task
-from ostinato.tally import Statistics, as_values
+from ostinato.tally import Statistics
 
 T = TypeVar("T")
 LEASE = 600.0  # seconds for which repeats are handed out, by default
-
-
-class Measurement(msgspec.Struct, frozen=True):
-    """One measurement (NaN for one that failed), or the average of `count` that were told together."""
-
-    batch: int
-    repeat: int
-    index: int
-    value: float
-    stderr: float | None = None
-    count: int = 1
-    std: float | None = None
-
-
-class Status(msgspec.Struct, frozen=True):
-    """Where a study stands."""
-
-    name: str
-    created: float
-    candidates: int
-    budget: int | None
-    measurements: int
-    failures: int
-    in_flight: int
-    unique: int
-    batches: int
-    switches: int
-    best: Best | None
-
-    @property
-    def finished(self) -> bool:
-        return self.budget is not None and self.measurements + self.failures >= self.budget
-
-    def __str__(self) -> str:
-        of = "" if self.budget is None else f" of {self.budget:,}"
-        failed = f", {self.failures:,} more failed" if self.failures else ""
-        lines = [
-            f"study       {self.name}: {counted(self.candidates, 'candidate')} to choose from",
-            f"so far      {self.measurements:,}{of} measurements of {counted(self.unique, 'candidate')}, "
-            f"{counted(self.switches, 'switch', 'switches')}{failed}",
-        ]
-        if self.in_flight:
-            lines.append(f"in flight   {counted(self.in_flight, 'measurement')}")
-        return "\n".join([*lines, *([f"best        {self.best}"] if self.best else [])])
 
 
 class Study:
@@ -115,37 +68,20 @@ class Study:
         self._lock = RLock()
         self._live: Live | None = None
         if candidates is not None:
-            self._create(candidates, budget, settings)
+            create(self.storage, name, candidates, budget, settings)
         problems = self.storage.patiently(self.storage.check)
         if problems:
             raise Damaged(
                 f"{self.storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says."
             )
         record, table = self._read(lambda reader: (reader.record, reader.table()))
-        self._table = unpacked(decompress(table))
+        self._table = table_of(table)
         self._settings = restored(record.settings, settings, name)
         if budget is not None and budget != record.budget:
             self.allow(budget)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.storage!r})"
-
-    def _create(self, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:
-        """Make the study, unless it exists: then it must have the same candidates."""
-        table = read_candidates(candidates)
-        packed = table.packed()
-        digest = hashlib.sha256(packed).hexdigest()
-        if self.name not in self.storage.patiently(self.storage.names):
-            seed = settings.get("seed")
-            seed = np.random.SeedSequence().entropy if seed is None else whole("seed", seed, 0)
-            settings = {**settings, "seed": seed}
-            _check_settings(Optimizer(read_candidates(candidates), budget=budget, **settings), settings)
-            record = StudyRecord(0, self.name, time(), described(settings), digest, budget, b"")
-            if self.storage.patiently(lambda: self.storage.create(record, compress(packed))):
-                return
-        kept = self._read(lambda reader: (reader.record.digest, reader.table()))
-        if kept[0] != digest:
-            raise StudyDiffers(_difference(self.name, unpacked(decompress(kept[1])), table))
 
     # The loop
 
@@ -207,7 +143,7 @@ class Study:
         if not isinstance(cast("Any", task), Task) or task.study != self.name:
             raise UnknownBatch(f"{shown(task)} is no task of the study {self.name!r}: give what ask() returned.")
         first = task.start if start is None else whole("start", start, 0)
-        told = _read_values(values, stderr)
+        told = read_values(values, stderr)
         if first + told.count > task.start + task.repeats:
             raise InvalidFeedback(
                 f"The task has {counted(task.repeats, 'repeat')} and was told {told.count}: tell at most those, and "
@@ -221,7 +157,7 @@ class Study:
         That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
         what it averages. Returns how many measurements that is.
         """
-        told = [(self._index(candidate), _read_one(**what)) for candidate, what in given]
+        told = [(self._index(candidate), read_one(**what)) for candidate, what in given]
 
         def take(desk: Writer) -> int:
             for index, each in told:
@@ -242,7 +178,7 @@ class Study:
     ) -> None:
         """Measurements that were not asked for, of one candidate: values, or their count, mean and sample std."""
         index = self._index(candidate)
-        told = told_summary(Statistics.of_summary(n, mean, std)) if values is None else _read_values(values, stderr)
+        told = told_summary(Statistics.of_summary(n, mean, std)) if values is None else read_values(values, stderr)
         self._write(lambda desk: at.observe(desk, index, told))
 
     def close(self, batch: Task | int) -> None:
@@ -302,7 +238,7 @@ class Study:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
         with Interrupts() as interrupts:
-            with reporter(_Watched(self), most or 0, progress) as report:  # type: ignore[arg-type]
+            with reporter(self.looked, most or 0, progress) as report:
                 run = Run(self, measure, Pool(executor, workers), watched(stop), spending(stop), report)
                 ended = run.until_the_end(interrupts)
             return self.looked(lambda optimizer: result_of(optimizer, ended))
@@ -343,7 +279,9 @@ class Study:
             return self._status(self.optimizer)
 
     def _status(self, optimizer: Optimizer) -> Status:
-        record, unfinished = self._read(lambda reader: (reader.record, reader.unfinished()))
+        record, unfinished, in_flight = self._read(
+            lambda reader: (reader.record, reader.unfinished(), at.in_flight(reader))
+        )
         return Status(
             name=self.name,
             created=record.created,
@@ -351,7 +289,8 @@ class Study:
             budget=record.budget,
             measurements=record.answered - record.failed,
             failures=record.failed,
-            in_flight=sum(batch.facts.repeats - batch.facts.answered for batch in unfinished),
+            in_flight=in_flight,
+            waiting=sum(batch.facts.repeats - batch.facts.answered for batch in unfinished) - in_flight,
             unique=optimizer.unique,
             batches=record.asked,
             switches=optimizer.switches,
@@ -389,7 +328,7 @@ class Study:
         after = 0
         while entries := self._read(lambda reader, start=after: reader.log(after=start)):
             for entry in entries:
-                yield from _measurements(entry, rows[entry.batch])
+                yield from measurements_of(entry, rows[entry.batch])
             after = entries[-1].number
 
     # Inside
@@ -430,71 +369,5 @@ class Study:
         return self.storage.patiently(once)
 
 
-def _read_one(value: float, stderr: float | None = None, count: float | None = None, std: float | None = None) -> Told:
-    if count is None or count == 1:
-        return _read_values([value], stderr)
-    if count != int(count):
-        raise InvalidFeedback(f"count={count} is no count of measurements: give a whole number.")
-    return told_summary(Statistics.of_summary(int(count), value, std))
-
-
-def _measurements(entry: Entry, index: int) -> Iterator[Measurement]:
-    numbers = entry.told.numbers()
-    if entry.told.kind == Kind.SUMMARY:
-        n = entry.told.count
-        std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None
-        yield Measurement(entry.batch, 0, index, float(numbers[0]), count=n, std=std)
-        return
-    errors = numbers[entry.told.count :] if entry.told.kind == Kind.WEIGHTED else None
-    for i in range(entry.told.count):
-        stderr = None if errors is None else float(errors[i])
-        yield Measurement(entry.batch, entry.start + i, index, float(numbers[i]), stderr)
-
-
-class _Watched:
-    """The study's optimiser as it is, whenever the progress line looks."""
-
-    def __init__(self, study: Study) -> None:
-        self._study = study
-
-    def __getattr__(self, name: str) -> Any:
-        return self._study.looked(lambda optimizer: getattr(optimizer, name))
-
-    def leader(self) -> tuple[int, float, float]:
-        return self._study.looked(Optimizer.leader)
-
-
-def _read_values(values: Any, stderr: Any) -> Told:
-    y = as_values(values)
-    errors = None if stderr is None else np.broadcast_to(np.asarray(stderr, dtype=np.float64), y.shape)
-    return told_values(y, errors)
-
-
 def _words(reason: Reason | None) -> str:
     return msgspec.json.encode(reason, enc_hook=lambda array: array.tolist()).decode()
-
-
-def _check_settings(optimizer: Optimizer, settings: dict[str, Any]) -> None:
-    """Not everything can be made again from aggregates."""
-    policy = optimizer.policy
-    if getattr(policy, "model", Posterior) is not Posterior:
-        raise InvalidSetting(
-            f"{policy!r} cannot be stored: what it has drawn depends on all that happened. Use another."
-        )
-    if settings.get("robust"):
-        raise InvalidSetting(
-            "robust=True looks at single values again and again, and a study keeps aggregates: leave it out."
-        )
-
-
-def _difference(name: str, kept: Candidates, given: Candidates) -> str:
-    """In words, where two sets of candidates differ first."""
-    start = f"The study {name!r} exists with other candidates: "
-    end = " Give the same ones, or begin a study of another name."
-    names = [[column.name for column in table.columns] for table in (kept, given)]
-    if names[0] != names[1]:
-        return start + f"its columns are {names[0]}, and {names[1]} were given." + end
-    if kept.rows != given.rows:
-        return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
-    row = next((i for i in range(kept.rows) if repr(kept[i]) != repr(given[i])), 0)
-    return start + f"row {row} is {shown(kept[row])}, and {shown(given[row])} was given." + end

@@ -1,0 +1,72 @@
+"""How a study begins: candidates and settings are stored once, and are the same ever after."""
+
+import hashlib
+from time import time
+from typing import Any
+from zlib import compress, decompress
+
+import numpy as np
+
+from ostinato.candidates import Candidates, read_candidates, unpacked
+from ostinato.checks import shown, whole
+from ostinato.errors import InvalidSetting, StudyDiffers
+from ostinato.optimizer import Optimizer
+from ostinato.posterior import Posterior
+from ostinato.settings import check_names
+from ostinato.storage import Storage, StudyRecord
+from ostinato.study.described import described
+
+
+def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:
+    """Make a study, unless it exists: then it must have the same candidates."""
+    table = read_candidates(candidates)
+    packed = table.packed()
+    digest = hashlib.sha256(packed).hexdigest()
+    if name not in storage.patiently(storage.names):
+        seed = settings.get("seed")
+        seed = np.random.SeedSequence().entropy if seed is None else whole("seed", seed, 0)
+        settings = {**settings, "seed": seed}
+        check_names(settings, Optimizer)
+        _check_settings(Optimizer(read_candidates(candidates), budget=budget, **settings), settings)
+        record = StudyRecord(0, name, time(), described(settings), digest, budget, b"")
+        if storage.patiently(lambda: storage.create(record, compress(packed))):
+            return
+    kept_digest, kept = storage.patiently(lambda: _stored(storage, name))
+    if kept_digest != digest:
+        raise StudyDiffers(_difference(name, table_of(kept), table))
+
+
+def table_of(stored: bytes) -> Candidates:
+    """Candidates as they were stored."""
+    return unpacked(decompress(stored))
+
+
+def _stored(storage: Storage, name: str) -> tuple[str, bytes]:
+    with storage.read(name) as reader:
+        return reader.record.digest, reader.table()
+
+
+def _check_settings(optimizer: Optimizer, settings: dict[str, Any]) -> None:
+    """Not everything can be made again from aggregates."""
+    policy = optimizer.policy
+    if getattr(policy, "model", Posterior) is not Posterior:
+        raise InvalidSetting(
+            f"{policy!r} cannot be stored: what it has drawn depends on all that happened. Use another."
+        )
+    if settings.get("robust"):
+        raise InvalidSetting(
+            "robust=True looks at single values again and again, and a study keeps aggregates: leave it out."
+        )
+
+
+def _difference(name: str, kept: Candidates, given: Candidates) -> str:
+    """In words, where two sets of candidates differ first."""
+    start = f"The study {name!r} exists with other candidates: "
+    end = " Give the same ones, or begin a study of another name."
+    names = [[column.name for column in table.columns] for table in (kept, given)]
+    if names[0] != names[1]:
+        return start + f"its columns are {names[0]}, and {names[1]} were given." + end
+    if kept.rows != given.rows:
+        return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
+    row = next((i for i in range(kept.rows) if repr(kept[i]) != repr(given[i])), 0)
+    return start + f"row {row} is {shown(kept[row])}, and {shown(given[row])} was given." + end
