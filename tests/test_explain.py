@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostinato import MiniUCB, Optimizer
+from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.policies import GPUCB, EpsilonGreedy
@@ -53,6 +53,20 @@ def test_repeats_are_explained_by_what_decided_them(settings, limit, words):
     _, batch, why = after(40 if "even" not in words else 5, limit, kernel=RBF(1.0), noise_std=0.5, **settings)
     assert words in why.why_this_many
     assert ("once" if batch.repeats == 1 else f"{batch.repeats} times") in why.why_this_many
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (MiniUCB(beta=2.5), "would be the best of all if it were 2.5 standard deviations better"),
+        (MiniEI(beta=1.5), "promises most improvement on the leader, with what is unknown counted 1.5 times"),
+        (MiniTS(), "was the best in a draw"),
+        (EpsilonGreedy(), "; the leader"),
+    ],
+)
+def test_candidates_are_explained_by_what_the_policy_seeks(policy, words):
+    explained = (after(steps, kernel=RBF(1.0), noise_std=0.5, policy=policy)[2] for steps in range(3, 60))
+    assert any(words in why.why_this_candidate for why in explained if not why.numbers.leads)
 
 
 def test_minimising_speaks_of_the_users_own_values():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from math import sqrt
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -94,10 +94,11 @@ class Decisions:
         first = False
         belief: Belief | None = None
         if not self.round:
-            self._known.learn()
+            proposals = self._first_candidates(extra)
+            first = bool(proposals)
+            if not first:
+                self._known.learn()
             with self._known.whole():
-                proposals = self._first_candidates(extra)
-                first = bool(proposals)
                 belief = self.belief(extra)
                 proposals = proposals or self._policy.propose(belief, most)
                 proposals = self._at_least_twice(proposals)
@@ -121,6 +122,7 @@ class Decisions:
         mean, variance = belief.at(candidate)
         stake = belief.stake(candidate)
         leader = self._leading()
+        width = cast("Any", policy).width(belief) if hasattr(policy, "width") else None
         return Reason(
             mean=self._sign * mean,
             std=sqrt(max(variance, 0.0)),
@@ -132,10 +134,11 @@ class Decisions:
             leader=None if leader is None else self._table[self._table.index_of(leader[0])],
             leader_mean=None if leader is None else self._sign * leader[1],
             first=first,
-            beta=policy.width(belief) if hasattr(policy, "width") else None,  # type: ignore[attr-defined]
+            beta=width,
             C=getattr(policy, "C", None),
             switch_cost=stake.switch if belief.costs is not None else None,
             policy=repr(policy),
+            seeks=getattr(policy, "seeks", "").format(width=width),
         )
 
     def _leading(self) -> tuple[int, float] | None:

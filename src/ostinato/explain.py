@@ -41,10 +41,7 @@ def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.leads:
         return text + ", the best measured so far, and it is worth knowing better."
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
-    if reason.beta is not None:
-        far = "1 standard deviation" if reason.beta == 1 else f"{reason.beta:.3g} standard deviations"
-        return text + f", and may plausibly be as good as any ({far} better than that); {other}."
-    return text + f"; {other}."
+    return text + (f", and {reason.seeks}" if reason.seeks else "") + f"; {other}."
 
 
 def _repeats(batch: Batch, reason: Reason) -> str:

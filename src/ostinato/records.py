@@ -17,7 +17,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     Values and standard deviations speak of the candidate's true value; noise_std of one measurement; setup_std of
     the error that repeats share. `staleness` is by how much the batch can shrink any standard deviation, where C is
-    the most that the rule allows. `leads` says whether no measured candidate has a higher mean.
+    the most that the rule allows. `leads` says whether no measured candidate has a higher mean. `seeks` is what the
+    candidate has more of than any other.
     """
 
     mean: float
@@ -34,6 +35,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     C: float | None = None
     switch_cost: float | None = None
     policy: str = ""
+    seeks: str = ""
 
 
 class Batch(msgspec.Struct, frozen=True, eq=False):

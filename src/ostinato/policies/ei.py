@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log1p, sqrt
+from typing import ClassVar
 
 from ostinato.acquisition import improvement_slope, log_expected_improvement, smallest_width
 from ostinato.confidence import Schedule
@@ -12,6 +13,7 @@ from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 class EI(WithWidth):
     """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm."""
 
+    seeks: ClassVar[str] = "promises most improvement on the leader, with what is unknown counted {width:.3g} times"
     beta: float | Schedule = 1.0
 
     def score(self, belief: Belief) -> Scores:

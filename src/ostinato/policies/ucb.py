@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 from ostinato.acquisition import upper_confidence
 from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
@@ -10,6 +11,8 @@ from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 @dataclass(frozen=True)
 class UCB(WithWidth):
     """u = μ + β σ."""
+
+    seeks: ClassVar[str] = "would be the best of all if it were {width:.3g} standard deviations better than that"
 
     def score(self, belief: Belief) -> Scores:
         beta = self.width(belief)
