@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
@@ -22,8 +22,8 @@ from ostinato.checks import counted
 from ostinato.cli.manual import by_hand, in_words
 from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, UnknownStudy
 from ostinato.objectives import Command, function
-from ostinato.storage import open_storage
-from ostinato.study import LEASE, Study
+from ostinato.storage import Storage, open_storage
+from ostinato.study import LEASE, Measurement, Rescued, Study
 from ostinato.study import verify as verified
 from ostinato.tables import show
 
@@ -197,17 +197,30 @@ def explain(
 def export(
     where: Where,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The CSV file. [standard output]")] = None,
+    damaged: Annotated[bool, typer.Option("--damaged", help="Rescue what can be read of a damaged study.")] = False,
     name: Name = None,
 ) -> None:
-    """All measurements as CSV: one line each, with the candidate's columns and its row number."""
+    """All measurements as CSV: one line each, with the candidate's columns and its row number.
+
+    With --damaged it leaves out what does not fit its checksum, says how much that is, and ends with 1 if it is
+    anything. What it wrote can be taken into a new study with [bold]ostinato import[/bold].
+    """
+    if damaged:
+        storage = open_storage(where, create=False)
+        rescued = Rescued(storage, _named(storage, where, name))
+        _write_csv(out, rescued.table, rescued)
+        Console(stderr=True).print(f"{counted(rescued.lost, 'row')} of the log could not be read", highlight=False)
+        raise typer.Exit(1 if rescued.lost else 0)
     study = _opened(where, name)
+    _write_csv(out, study.table, study.measurements())
+
+
+def _write_csv(out: Path | None, table: Candidates, measurements: Iterable[Measurement]) -> None:
     file = out.open("w", newline="", encoding="utf-8") if out else sys.stdout
     writer = csv.writer(file)
-    rows = study.measurements()
-    columns = study.columns
-    writer.writerow(["batch", "repeat", "row", *columns, "value", "stderr", "count", "std"])
-    for each in rows:
-        candidate = study.candidate(each.index)
+    writer.writerow(["batch", "repeat", "row", *_columns(table), "value", "stderr", "count", "std"])
+    for each in measurements:
+        candidate = table[each.index]
         values = list(cast("Any", candidate).values()) if isinstance(candidate, dict) else list(candidate)
         writer.writerow([each.batch, each.repeat, each.index, *values, each.value, each.stderr, each.count, each.std])
     if out:
@@ -226,7 +239,7 @@ def import_(
     study = _opened(where, name)
     with source.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
-    told = study.observe_all([_observation(line, row, study.columns) for line, row in enumerate(rows, start=2)])
+    told = study.observe_all([_observation(line, row, _columns(study.table)) for line, row in enumerate(rows, start=2)])
     Console(stderr=True).print(f"took in {counted(told, 'measurement')} of {source}", highlight=False)
 
 
@@ -263,20 +276,25 @@ def _study(
 
 
 def _opened(where: str, name: str | None) -> Study:
-    """The study that was meant: the only one, or that of the name."""
+    """The study that was meant."""
     storage = open_storage(where, create=False)
-    names = storage.names()
-    if name is None and len(names) != 1:
+    return Study(_named(storage, where, name), storage)
+
+
+def _named(storage: Storage, where: str, name: str | None) -> str:
+    """The only study there is, or that of the name."""
+    names = [name] if name else storage.names()
+    if len(names) != 1:
         listed = f"it holds {', '.join(names)}: say which with --name" if names else "it holds none"
         raise UnknownStudy(f"{where} does not hold one study, {listed}.")
-    return Study(name or names[0], storage)
+    return names[0]
 
 
 def _columns(table: Candidates) -> tuple[str, ...]:
     return tuple(str(column.name) for column in table.columns)
 
 
-def _observation(line: int, row: dict[str, Any], columns: list[str]) -> tuple[Any, dict[str, Any]]:
+def _observation(line: int, row: dict[str, Any], columns: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """A line of CSV as candidate and what was measured."""
     try:
         candidate: Any = int(row["row"]) if row.get("row") else {name: _cell(row[name]) for name in columns}

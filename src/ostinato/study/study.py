@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from ostinato.candidates import Candidates
 from ostinato.checks import counted, flag, positive, shown, whole
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, UnknownBatch
 from ostinato.executors import Pool
@@ -318,9 +319,9 @@ class Study:
         return self._table[index]
 
     @property
-    def columns(self) -> list[str]:
-        """The names of the candidates' columns."""
-        return [str(column.name) for column in self._table.columns]
+    def table(self) -> Candidates:
+        """The candidates."""
+        return self._table
 
     def measurements(self) -> Iterator[Measurement]:
         """All that was told, in the order it came."""

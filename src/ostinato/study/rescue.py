@@ -1,0 +1,65 @@
+"""What can still be read of a damaged study: every measurement whose own checksum, and that of its batch, is right."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from ostinato.errors import Damaged
+from ostinato.storage import Entry, Reader, Storage
+from ostinato.study.create import table_of
+from ostinato.study.records import Measurement, measurements_of
+
+T = TypeVar("T")
+MANY = 1_000  # rows read at once, where none of them is damaged
+
+
+class Rescued:
+    """The measurements of a damaged study; `lost` counts the rows of its log that could not be read, as it goes.
+
+    The study's own row and its candidates must be whole: without them nothing can be told.
+    """
+
+    def __init__(self, storage: Storage, name: str) -> None:
+        self._storage, self._name = storage, name
+        self._told, table = self._read(lambda reader: (reader.record.told, reader.table()))
+        self.table = table_of(table)
+        self.lost = 0
+
+    def __iter__(self) -> Iterator[Measurement]:
+        self.lost = 0
+        rows: dict[int, int | None] = {}
+        for number, entry in self._entries():
+            if entry is not None and entry.batch not in rows:
+                rows[entry.batch] = self._row(entry.batch)
+            index = None if entry is None else rows[entry.batch]
+            if entry is None or index is None or entry.number != number:
+                self.lost += 1
+            else:
+                yield from measurements_of(entry, index)
+
+    def _entries(self) -> Iterator[tuple[int, Entry | None]]:
+        """Every row of the log with its number: many at a time, and one by one around those that are damaged."""
+        for start in range(0, self._told, MANY):
+            numbers = range(start + 1, min(start + MANY, self._told) + 1)
+            found = self._whole(lambda reader, start=start: reader.log(after=start, most=MANY))
+            if found is not None and len(found) == len(numbers):
+                yield from zip(numbers, found, strict=True)
+                continue
+            for number in numbers:
+                one = self._whole(lambda reader, number=number: reader.log(after=number - 1, most=1))
+                yield number, one[0] if one else None
+
+    def _row(self, batch: int) -> int | None:
+        """The candidate of a batch."""
+        record = self._whole(lambda reader: reader.batch(batch))
+        return None if record is None else record.facts.index
+
+    def _whole(self, action: Callable[[Reader], T]) -> T | None:
+        """What is read, or None where it is damaged."""
+        try:
+            return self._read(action)
+        except Damaged:
+            return None
+
+    def _read(self, action: Callable[[Reader], T]) -> T:
+        with self._storage.read(self._name) as reader:
+            return action(reader)
