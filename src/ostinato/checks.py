@@ -24,7 +24,7 @@ def whole(name: str, value: Any, least: int = 1) -> int:
 
 def number(value: Any) -> float:
     """`value` as a float; NaN where it is no number (text and booleans are none)."""
-    if isinstance(value, (str, bytes, bool, np.bool_)) or np.ndim(value) != 0:
+    if isinstance(value, (str, bytes, bool, np.bool_, complex, np.complexfloating)) or np.ndim(value) != 0:
         return nan
     try:
         return float(cast("SupportsFloat | SupportsIndex", value))

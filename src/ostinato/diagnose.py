@@ -60,23 +60,29 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
 
 
 class Returns(msgspec.Struct, frozen=True):
-    """How far averages of one candidate lie apart when it is measured again later: by candidate, degrees of freedom
-    and squares."""
+    """What was measured of each candidate, batch by batch: how far do averages lie apart on returning to it?
 
-    each: dict[int, tuple[int, float]] = {}
+    Measurements that came with standard errors are left out.
+    """
 
-    def after(self, candidate: int, before: Statistics, more: Statistics) -> "Returns":
-        """One more degree of freedom where a candidate was measured before: n₁n₂/(n₁ + n₂) times the squared gap."""
-        if before.n == 0 or more.known:
+    each: dict[int, dict[int, Statistics]] = {}
+
+    def after(self, candidate: int, batch: int, more: Statistics) -> "Returns":
+        """With more measurements of a batch."""
+        if more.known or not more.n:
             return self
-        gap2 = (before.mean - more.mean) ** 2 * before.n * more.n / (before.n + more.n)
-        freedom, squares = self.each.get(candidate, (0, 0.0))
-        return Returns(self.each | {candidate: (freedom + 1, squares + gap2)})
+        batches = self.each.get(candidate, {})
+        return Returns(self.each | {candidate: batches | {batch: batches.get(batch, Statistics()) + more}})
 
     def in_units(self, noise: Vector) -> tuple[float, float]:
-        """Degrees of freedom and squares, each in units of the candidate's noise."""
-        squares = sum(squares / float(noise[candidate]) for candidate, (_, squares) in self.each.items())
-        return sum(freedom for freedom, _ in self.each.values()), squares
+        """Degrees of freedom between batches and their squares, each in units of the candidate's noise."""
+        freedom, squares = 0, 0.0
+        for candidate, batches in self.each.items():
+            n = np.array([batch.n for batch in batches.values()], dtype=np.float64)
+            means = np.array([batch.mean for batch in batches.values()])
+            freedom += len(n) - 1
+            squares += float(n @ (means - n @ means / n.sum()) ** 2) / float(noise[candidate])
+        return freedom, squares
 
 
 def diagnosis(

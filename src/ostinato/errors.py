@@ -19,7 +19,7 @@ OstinatoError
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-LongMeasurements.
+LongMeasurements, StorageAway.
 """
 
 import sys
@@ -116,6 +116,10 @@ class SurprisingMeasurements(OstinatoWarning):
 
 class LongMeasurements(OstinatoWarning):
     """A measurement takes longer than it is handed out for."""
+
+
+class StorageAway(OstinatoWarning):
+    """A storage does not answer, and is tried again."""
 
 
 def notify(message: str, category: type[OstinatoWarning]) -> None:

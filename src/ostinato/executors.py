@@ -4,6 +4,8 @@ Workers keep no state. One that vanishes loses nothing but time: its repeats are
 """
 
 import os
+import pickle
+import traceback
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from time import perf_counter
@@ -13,6 +15,7 @@ from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
 from ostinato.measure import Measure
 
+THREADS = "ostinato-worker"
 Measured: TypeAlias = tuple[list[float], Exception | None, float]
 
 
@@ -24,16 +27,16 @@ class Pool:
         self.workers = _workers(given) if workers is None else whole("workers", workers)
         self._executor = self._made()
 
-    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
-        """Measure a candidate so often, somewhere."""
+    def submit(self, measure: Measure, candidate: Any, repeats: int, patience: float) -> "Future[Measured]":
+        """Measure a candidate so often, somewhere; or less often, where that would take longer."""
         try:
-            return self._executor.submit(measured, measure, candidate, repeats)
+            return self._executor.submit(measured, measure, candidate, repeats, patience)
         except (BrokenExecutor, RuntimeError):
             if not self._ours:
                 raise
             self.shutdown()
             self._executor = self._made()
-            return self._executor.submit(measured, measure, candidate, repeats)
+            return self._executor.submit(measured, measure, candidate, repeats, patience)
 
     def shutdown(self) -> None:
         """Let go of the executor; one that the user gave is the user's to end."""
@@ -50,7 +53,7 @@ class Pool:
         if hasattr(self._given, "get_executor"):  # a client of Dask
             return self._given.get_executor(pure=False)
         if self._given in (None, "threads"):
-            return ThreadPoolExecutor(self.workers, thread_name_prefix="ostinato")
+            return ThreadPoolExecutor(self.workers, thread_name_prefix=THREADS)
         if self._given == "processes":
             return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
         raise InvalidSetting(
@@ -59,15 +62,24 @@ class Pool:
         )
 
 
-def measured(measure: Measure, candidate: Any, repeats: int) -> Measured:
+def measured(measure: Measure, candidate: Any, repeats: int, patience: float) -> Measured:
     """What was measured, the error that ended it, if one did, and the seconds it took. It runs where workers are."""
     values: list[float] = []
     error, start = None, perf_counter()
     try:
-        measure(candidate, repeats, values)
+        measure(candidate, repeats, values, patience=patience)
     except Exception as raised:
-        error = raised
+        error = _that_travels(raised)
     return values, error, perf_counter() - start
+
+
+def _that_travels(error: Exception) -> Exception:
+    """The same error, or its words where it cannot be sent from one process to another."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError("".join(traceback.format_exception(error)))
+    return error
 
 
 def is_lost(error: BaseException) -> bool:

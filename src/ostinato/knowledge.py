@@ -63,7 +63,7 @@ class Knowledge:
         """Feedback → model and tally: all of it, or, if anything stops that, none."""
         tally, returns = self.tally.plus(feedback, setup), self.returns
         for candidate, statistics in feedback.items():
-            returns = returns.after(candidate, self.tally.without_errors(candidate), statistics)
+            returns = returns.after(candidate, setup, statistics)
         with self.whole():
             self._condition(feedback, tally, setup)
             self._exact, self._peek, self.returns, self.tally = None, None, returns, tally
@@ -74,7 +74,7 @@ class Knowledge:
         """What is known, from facts: candidate, set-up and statistics of every batch, in the order they came."""
         tally, returns = Tally(by_setup=self.tally.by_setup), Returns()
         for candidate, setup, statistics in told:
-            returns = returns.after(candidate, tally.without_errors(candidate), statistics)
+            returns = returns.after(candidate, setup, statistics)
             tally.add(candidate, statistics, setup)
         self.failures = Counter(failures)
         if self.learner is not None and learnt is not None:
@@ -99,6 +99,7 @@ class Knowledge:
                 model = self._make(prior, self.model.xp)
                 model.rebuild(self.evidence(prior))
                 self.prior, self.model = prior, model
+        self._exact = self._peek = None
 
     @contextmanager
     def whole(self) -> Generator[None, None, None]:

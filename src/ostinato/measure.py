@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import inf, isfinite, nan
+from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
 
 from ostinato.checks import number
 from ostinato.errors import Failed, InvalidFeedback, InvalidSetting
+from ostinato.tally import LARGEST, as_values
 
 
 @dataclass(frozen=True)
@@ -19,14 +21,31 @@ class Measure:
     vectorized: bool
     catch: tuple[type[Exception], ...]
 
-    def __call__(self, candidate: Any, repeats: int, values: list[Any], report: Callable[[int], object] = int) -> None:
-        """Append what comes to `values`, one by one, so that what came before an error is not lost."""
+    def __call__(
+        self,
+        candidate: Any,
+        repeats: int,
+        values: list[Any],
+        report: Callable[[int], object] = int,
+        patience: float = inf,
+    ) -> None:
+        """Append what comes to `values`, one by one, so that what came before an error is not lost.
+
+        patience: seconds after which no more repeats are begun; single calls for all repeats know no such limit.
+        """
         if self.vectorized:
             values.extend(self._all(candidate, repeats))
             return
+        start = perf_counter()
         for _ in range(repeats):
             values.append(self._one(candidate))
             report(len(values))
+            if perf_counter() - start > patience:
+                return
+
+    def stop(self) -> None:
+        """Whatever it is doing is wanted no more; where the function can be told so (`stop`), it is."""
+        getattr(self.f, "stop", int)()
 
     def _one(self, candidate: Any) -> float:
         try:
@@ -34,10 +53,10 @@ class Measure:
         except (Failed, *self.catch):
             return nan
         result = nan if value is None else number(value)
-        if not isfinite(result) and not _is_nan(value):
+        if not (isfinite(result) or _is_nan(value)) or abs(result) > LARGEST:
             raise InvalidFeedback(
-                f"f returned {value!r} for {candidate}: it must return one finite number a call, or NaN or None where "
-                "the measurement failed."
+                f"f returned {value!r} for {candidate}: it must return one finite number a call, below {LARGEST:g}, or "
+                "NaN or None where the measurement failed."
             )
         return result
 
@@ -51,7 +70,14 @@ class Measure:
                 f"f returned shape {answer.shape} for {repeats} repeats of {candidate}: with vectorized=True it must "
                 f"return {repeats} numbers."
             )
-        return answer.tolist()
+        values = as_values(answer)
+        wrong = np.flatnonzero(~(np.abs(values) <= LARGEST) & ~np.isnan(values))
+        if len(wrong):
+            raise InvalidFeedback(
+                f"f returned {values[wrong[0]]!r} for {candidate}: it must return numbers below {LARGEST:g}, or NaN "
+                "where a measurement failed."
+            )
+        return values.tolist()
 
 
 def _is_nan(value: Any) -> bool:

@@ -6,11 +6,10 @@ import re
 import shlex
 import shutil
 import signal
-import string
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
@@ -21,9 +20,15 @@ import msgspec
 
 from ostinato.checks import number
 from ostinato.errors import Failed, InvalidSetting
+from ostinato.tally import LARGEST
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 LAST = 300  # characters of an error that are shown
+PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")  # {column}, and {{ or }} for braces
+
+
+class Stopped(Exception):
+    """A program was stopped because nobody waits for it any more: that is no failed measurement."""
 
 
 @dataclass
@@ -53,16 +58,17 @@ class Command:
     timeout: float | None = None
     retries: int = 0
     failures: Failures = field(default_factory=Failures)
+    running: "Running" = field(default_factory=lambda: Running(), repr=False)
 
     def __post_init__(self) -> None:
         words = self.words
-        unknown = [name for name in _fields(words) if name not in self.columns]
+        unknown = [name for word in words for name in _named(word) if name not in self.columns]
         if unknown:
             raise InvalidSetting(
                 f"--command names {{{unknown[0]}}}, and the candidates' columns are {', '.join(self.columns)}. Write "
-                "{{ for a brace that is meant as one."
+                "{{ and }} for braces that are meant as such."
             )
-        program = words[0].format(**dict.fromkeys(self.columns, ""))
+        program = _filled(words[0], dict.fromkeys(self.columns, ""))
         if shutil.which(program) is None:
             raise InvalidSetting(
                 f"--command: there is no program {program!r} that can be run from here. Give its path, and see that it "
@@ -96,12 +102,63 @@ class Command:
         quoted = {name: shlex.quote(value) for name, value in plain.items()}
         shell = Path(words[0]).name in SHELLS
         script = next((i + 1 for i, word in enumerate(words) if re.fullmatch(r"-\w*c", word)), -1) if shell else -1
-        return [word.format(**(quoted if i == script else plain)) for i, word in enumerate(words)]
+        return [_filled(word, quoted if i == script else plain) for i, word in enumerate(words)]
+
+    def stop(self) -> None:
+        """Stop the programs that run, and begin no more."""
+        self.running.stop()
 
     def _once(self, candidate: Mapping[str, Any]) -> float:
         environment = os.environ | {"OSTINATO_CANDIDATE": msgspec.json.encode(dict(candidate)).decode()}
-        process = subprocess.Popen(
-            self.arguments(candidate),
+        with self.running.started(self.arguments(candidate), environment) as process:
+            try:
+                out, errors = process.communicate(timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                raise Failed(f"it took more than {self.timeout:g} seconds, for {dict(candidate)}") from None
+        if process.returncode:
+            raise Failed(
+                f"it ended with code {process.returncode}, for {dict(candidate)}: {errors.strip() or out.strip()}"
+            )
+        return value_of(out)
+
+
+class Running:
+    """The programs that run, so that they can be stopped together."""
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+        self._lock = Lock()
+
+    @contextmanager
+    def started(self, arguments: list[str], environment: dict[str, str]) -> "Generator[subprocess.Popen[str]]":
+        """A program, in a group of its own; when the block is left, neither it nor what it started runs any more."""
+        with self._lock:
+            if self._stopped:
+                raise Stopped
+            process = _begun(arguments, environment)
+            self._processes.add(process)
+        try:
+            yield process
+        finally:
+            with self._lock:
+                self._processes.discard(process)
+            if process.returncode is None:
+                _kill(process)
+        if self._stopped and process.returncode:
+            raise Stopped
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                _signal(process)
+
+
+def _begun(arguments: list[str], environment: dict[str, str]) -> "subprocess.Popen[str]":
+    try:
+        return subprocess.Popen(
+            arguments,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -110,19 +167,8 @@ class Command:
             errors="replace",
             start_new_session=True,
         )
-        try:
-            out, errors = process.communicate(timeout=self.timeout)
-        except subprocess.TimeoutExpired:
-            _kill(process)
-            raise Failed(f"it took more than {self.timeout:g} seconds, for {dict(candidate)}") from None
-        except BaseException:
-            _kill(process)
-            raise
-        if process.returncode:
-            raise Failed(
-                f"it ended with code {process.returncode}, for {dict(candidate)}: {errors.strip() or out.strip()}"
-            )
-        return value_of(out)
+    except (OSError, ValueError) as error:
+        raise Failed(f"it could not be started: {error}") from None
 
 
 def value_of(printed: str) -> float:
@@ -143,8 +189,8 @@ def value_of(printed: str) -> float:
         except ValueError:
             raise Failed(f"its last line is {line!r}, which is no number") from None
     value = number(read)
-    if not isfinite(value):
-        raise Failed(f"its last line is {line!r}, which is no finite number")
+    if not isfinite(value) or abs(value) > LARGEST:
+        raise Failed(f"its last line is {line!r}, which is no finite number below {LARGEST:g}")
     return value
 
 
@@ -166,14 +212,18 @@ def function(named: str) -> Callable[..., Any]:
     return found
 
 
-def _fields(words: Sequence[str]) -> list[str]:
-    try:
-        parsed = [part for word in words for part in string.Formatter().parse(word)]
-    except ValueError as error:
+def _named(word: str) -> list[str]:
+    """The columns that a word names."""
+    if {"{", "}"} & set(PLACE.sub("", word)):
         raise InvalidSetting(
-            f"--command cannot be read ({error}): write {{{{ for a brace that is meant as one."
-        ) from None
-    return [name for _, name, _, _ in parsed if name is not None]
+            f"--command cannot be read: {word!r} has a lone brace. Write {{{{ or }}}} for one that is meant as such."
+        )
+    return [found[1] for found in PLACE.finditer(word) if found[1] is not None]
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    """{column} becomes the column's value, and {{ a brace."""
+    return PLACE.sub(lambda found: found[0][:1] if found[1] is None else values[found[1]], word)
 
 
 def _text(value: Any) -> str:
@@ -182,6 +232,10 @@ def _text(value: Any) -> str:
 
 def _kill(process: "subprocess.Popen[str]") -> None:
     """The program and all that it started."""
+    _signal(process)
+    process.communicate()
+
+
+def _signal(process: "subprocess.Popen[str]") -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import datetime
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -15,7 +16,9 @@ from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
 
 Reporter: TypeAlias = Callable[[int], None]
+Draw: TypeAlias = Callable[[int, str], None]
 Looked: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]
+LINES = 60.0  # seconds between two lines where there is no terminal to draw on
 EVERY = 0.1  # seconds between two updates, at the least
 SHARE = 20  # times as long as an update took: where the best is costly to tell, it is told less often
 Z95 = 1.96
@@ -25,14 +28,34 @@ Z95 = 1.96
 def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
     """A function to call with the number of measurements not yet told; it draws ten times a second at most.
 
-    Where nobody looks it draws nothing. looked: answers a question about the optimiser.
+    Where nobody looks it draws nothing; where it is to draw and there is no terminal, it writes a line a minute.
+    looked: answers a question about the optimiser.
     """
     console = Console(stderr=True)
     if not (console.is_terminal if show is None else show):
         yield lambda _: None
         return
+    with _bar(console, budget) if console.is_terminal else _lines(console, budget) as draw:
+        last, wait = 0.0, 0.0
+
+        def report(measured: int) -> None:
+            nonlocal last, wait
+            start = monotonic()
+            if start - last >= wait:
+                done, words = looked(_where)
+                draw(done + measured, words)
+                last = monotonic()
+                wait = max(EVERY if console.is_terminal else LINES, SHARE * (last - start))
+
+        report(0)
+        yield report
+        draw(*looked(_where))
+
+
+@contextmanager
+def _bar(console: Console, budget: int) -> Generator[Draw, None, None]:
     columns = (
-        BarColumn(bar_width=8),
+        BarColumn(bar_width=16),
         TextColumn(
             "{task.completed:,}/{task.total:,}",
             table_column=Column(no_wrap=True, min_width=2 * len(f"{budget:,}") + 1),
@@ -42,23 +65,19 @@ def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
         task = bar.add_task("", total=budget)
-        last = wait = 0.0
+        yield lambda done, words: bar.update(task, completed=done, description=words)
 
-        def draw(measured: int) -> None:
-            done, words = looked(lambda optimizer: (optimizer.steps + optimizer.failures, describe(optimizer)))
-            bar.update(task, completed=done + measured, description=words)
 
-        def report(measured: int) -> None:
-            nonlocal last, wait
-            start = monotonic()
-            if start - last >= wait:
-                draw(measured)
-                last = monotonic()
-                wait = max(EVERY, SHARE * (last - start))
+@contextmanager
+def _lines(console: Console, budget: int) -> Generator[Draw, None, None]:
+    def draw(done: int, words: str) -> None:
+        console.print(f"{datetime.now():%H:%M:%S}  {done:,}/{budget:,}{words}", highlight=False, soft_wrap=True)
 
-        report(0)
-        yield report
-        draw(0)
+    yield draw
+
+
+def _where(optimizer: Optimizer) -> tuple[int, str]:
+    return optimizer.steps + optimizer.failures, describe(optimizer)
 
 
 def describe(optimizer: Optimizer) -> str:

@@ -7,7 +7,7 @@ Some measurements must not be merged: those of different set-ups, where repeats 
 came with standard errors of their own. A tally keeps them as groups of a candidate.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from math import isfinite, isnan
 from typing import Any, NoReturn
 
@@ -57,7 +57,7 @@ class Statistics(msgspec.Struct, frozen=True):
             mean = float(y.sum()) / n
             deviations = y - mean
             statistics = cls(n, mean, float(deviations @ deviations))
-        if not (isfinite(statistics.squares) and abs(mean) <= LARGEST):
+        if not (isfinite(statistics.squares) and max(float(y.max()), -float(y.min())) <= LARGEST):
             _explain(y)
         return statistics
 
@@ -76,8 +76,10 @@ class Statistics(msgspec.Struct, frozen=True):
                 "above 0 for all, or "
                 "one for each."
             )
-        weights = given**-2.0
-        return cls(y.size, float(weights @ y / weights.sum()), 0.0, float(1 / weights.sum()))
+        least = float(given.min())
+        weights = (least / given) ** 2  # of the most precise one, so that none overflows
+        total = float(weights.sum())
+        return cls(y.size, float(weights @ y) / total, 0.0, least**2 / total)
 
     @classmethod
     def of_summary(cls, n: Any, mean: Any, std: Any) -> "Statistics":
@@ -131,7 +133,9 @@ class Tally:
         if candidate in self._groups:
             groups = self._groups[candidate]
             groups[key] = groups.get(key, Statistics()) + feedback
-        self._rows[candidate] = self[candidate] + feedback
+            self._rows[candidate] = _merged(groups.values())
+        else:
+            self._rows[candidate] = self[candidate] + feedback
         self.steps += feedback.n
 
     def groups(self, candidate: int) -> Collection[Statistics]:
@@ -147,13 +151,6 @@ class Tally:
     def plain(self) -> bool:
         """Whether everything of one candidate is one group."""
         return not self._groups
-
-    def without_errors(self, candidate: int) -> Statistics:
-        """The measurements of a candidate that came without standard errors."""
-        total = Statistics()
-        for group in self.groups(candidate) if candidate in self else ():
-            total += Statistics() if group.known else group
-        return total
 
     @property
     def has_errors(self) -> bool:
@@ -174,15 +171,25 @@ class Tally:
         return len(self._rows)
 
 
+def _merged(groups: Iterable[Statistics]) -> Statistics:
+    """All together, whatever the order they came in: those without standard errors first, then those with."""
+    plain, weighted = Statistics(), Statistics()
+    for group in groups:
+        plain, weighted = (plain, weighted + group) if group.known else (plain + group, weighted)
+    return plain + weighted
+
+
 def as_values(values: Any) -> NDArray[np.float64]:
     """A flat array of numbers, not yet checked to be finite; None, a measurement that failed, as NaN."""
     try:
         y = np.asarray(values)
         if y.dtype.kind == "O":
-            y = np.asarray([np.nan if each is None else each for each in y.ravel().tolist()]).reshape(y.shape)
+            given = [np.nan if each is None else each for each in y.ravel().tolist()]
+            large = [float(each) if type(each) is int else each for each in given]  # beyond NumPy's own integers
+            y = np.asarray(large).reshape(y.shape)
         if y.dtype.kind not in "iuf":
             raise TypeError(f"they hold {y.dtype.name}")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidFeedback(
             f"The measurements {shown(values)} are not numbers ({error}): give one number a measurement."
         ) from None

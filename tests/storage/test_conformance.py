@@ -61,7 +61,7 @@ def test_what_is_written_is_read(storage, address):
         assert reader.batch(1) is None
         assert reader.leases() == [Lease(0, 6, 4, "worker", 123.5)]
         first, second, third = reader.log()
-        assert first.told.numbers().tobytes() == np.array([1.5, np.nan, -0.0, 1e99]).tobytes()
+        assert first.told.numbers().tobytes() == np.array([1.5, np.nan, 0.0, 1e99]).tobytes()  # one NaN, one zero
         assert first.told.feedback().failed == 1
         assert second.told.feedback().statistics == Statistics.of_weighted([1.0, 2.0], [0.1, 0.2])
         assert third.told.feedback().statistics == Statistics(10**12, 3.25, 7.5)

@@ -7,6 +7,7 @@ step = 2.5                                                   integer = true
 """
 
 import csv
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +16,10 @@ import narwhals.stable.v2 as nw
 
 from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
 from ostinato.candidates.table import Candidates, listed, read_candidates
-from ostinato.errors import InvalidCandidates, MissingSetting
+from ostinato.checks import counted
+from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
 
+LEADING_ZERO = re.compile(r"[+-]?0\d")
 KINDS = ".csv, .tsv, .parquet or .toml"
 
 
@@ -37,7 +40,9 @@ def read_file(path: Path) -> Candidates:
 def _read_csv(path: Path, delimiter: str) -> Candidates:
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            rows = [row for row in csv.reader(file, delimiter=delimiter, strict=True) if row]
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            numbered = [(reader.line_num, row) for row in reader if row]
+            rows = [row for _, row in numbered]
         except (csv.Error, UnicodeDecodeError) as error:
             raise InvalidCandidates(f"{path.name} cannot be read ({error}): save it as CSV in UTF-8.") from None
     if len(rows) < 2:
@@ -47,16 +52,23 @@ def _read_csv(path: Path, delimiter: str) -> Candidates:
     names, body = [name.strip() for name in rows[0]], rows[1:]
     if len(set(names)) < len(names) or not all(names):
         raise InvalidCandidates(f"{path.name}: the first line names the columns, {names}: give each a name of its own.")
-    for line, row in enumerate(body, start=2):
-        if len(row) != len(names) or not all(cell.strip() for cell in row):
+    for line, row in numbered[1:]:
+        if len(row) != len(names):
+            hint = " Are the columns separated by commas?" if len(names) == 1 and ";" in names[0] else ""
             raise InvalidCandidates(
-                f"{path.name}, line {line}: {len(names)} values are needed ({', '.join(names)}), and it is {row}."
+                f"{path.name}, line {line}: {counted(len(names), 'value')} needed ({', '.join(names)}), and there are "
+                f"{len(row)}: {row}.{hint}"
             )
+        empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip()]
+        if empty:
+            raise InvalidCandidates(f"{path.name}, line {line}: {empty[0]} is empty. Fill it, or leave the line out.")
     return listed({name: _typed([row[j].strip() for row in body]) for j, name in enumerate(names)})
 
 
 def _typed(cells: list[str]) -> list[Any]:
     """Integers, numbers, true and false, or texts: what all cells of a column are."""
+    if any(LEADING_ZERO.match(cell) for cell in cells):  # a code such as 007, of which the zeros are a part
+        return list(cells)
     for kind in (_whole, float):
         try:
             values = [kind(cell) for cell in cells]
@@ -95,7 +107,18 @@ def read_space(path: Path) -> Space:
         raise InvalidCandidates(
             f"{path.name} describes no columns: give sections such as [temp] with low, high and step."
         )
-    return Space({name: _parameter(path.name, name, given) for name, given in described.items()})
+    return Space({name: _column(path.name, name, given) for name, given in described.items()})
+
+
+def _column(file: str, name: str, described: Any) -> Parameter:
+    try:
+        return _parameter(file, name, described)
+    except InvalidCandidates as error:
+        if file in str(error):
+            raise
+        raise InvalidCandidates(f"{file}, [{name}]: {error}") from None
+    except (TypeError, OstinatoError) as error:
+        raise InvalidCandidates(f"{file}, [{name}] is {described!r}: {error}") from None
 
 
 def _parameter(file: str, name: str, described: Any) -> Parameter:

@@ -1,6 +1,9 @@
 """`ostinato`: the commands."""
 
+import os
 import sys
+import threading
+import warnings
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,8 +13,10 @@ from rich.markup import escape
 
 from ostinato import __version__
 from ostinato.cli import experiments, studies
+from ostinato.cli.optimize import INTERRUPTED
 from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
+from ostinato.executors import THREADS
 
 app = typer.Typer(
     help="Optimise what can only be measured with noise, by repeating the few candidates that matter.",
@@ -74,9 +79,36 @@ app.command()(experiments.compare)
 
 
 def main() -> None:
-    """Run a command; errors made on purpose are printed without a traceback."""
+    """Run a command; errors made on purpose are printed without a traceback, and warnings without a line of code."""
+    warnings.showwarning = _remark
     try:
         app()
     except OstinatoError as error:
-        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False)
+        _say("red", "error", str(error))
         sys.exit(2)
+    except BrokenPipeError:  # whoever read what was printed has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _say("red", "error", str(error))
+        sys.exit(1)
+    except SystemExit as end:
+        _end_at_once(end.code)
+        raise
+
+
+def _end_at_once(code: object) -> None:
+    """After a second Ctrl-C, measurements that nobody waits for any more may still be under way in threads."""
+    if code == INTERRUPTED and any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+
+
+def _remark(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    _say("yellow", "note", str(message))
+
+
+def _say(colour: str, what: str, words: str) -> None:
+    console = Console(stderr=True)
+    console.print(f"[{colour}]{what}:[/{colour}] {escape(words)}", highlight=False, soft_wrap=not console.is_terminal)

@@ -28,7 +28,9 @@ def open_storage(where: Any, *, create: bool = True, patience: float = PATIENCE)
     if url.get_backend_name() == "sqlite":
         if not url.database or url.database == ":memory:":
             raise InvalidSetting(f"storage={where!r} names no file: studies are kept in one, as in sqlite:///lab.db.")
-        return _sqlite(Path(url.database), create, patience)
+        if any(mark in str(where) for mark in "?#"):
+            raise InvalidSetting(f"storage={where!r} has ? or #, which mean something in addresses: give the file.")
+        return _sqlite(Path(str(where).partition("://")[2].removeprefix("/")), create, patience)
     if url.get_backend_name() in ("postgresql", "postgres"):
         from ostinato.storage.postgres import Postgres
 

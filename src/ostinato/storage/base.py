@@ -107,6 +107,10 @@ class Reader(ABC):
         """Rows of the log that hold any of these repeats, by repeat."""
 
     @abstractmethod
+    def told_of(self, batch: int) -> int:
+        """How many repeats of a batch the log holds."""
+
+    @abstractmethod
     def leases(self, batch: int | None = None) -> list[Lease]:
         """What is in workers' hands."""
 

@@ -32,7 +32,10 @@ class Postgres:
             if self._made is not None:
                 self._made[1].dispose(close=False)
             engine = create_engine(
-                self._url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT, "application_name": "ostinato"}
+                self._url,
+                pool_pre_ping=True,
+                max_overflow=-1,  # one a thread, as many as there are
+                connect_args={"connect_timeout": CONNECT, "application_name": "ostinato"},
             )
             event.listen(engine, "connect", _configure)
             self._made = os.getpid(), engine

@@ -1,9 +1,11 @@
 """The tables. Every row carries a checksum of what it says, so that damage is noticed when it is read.
 
+A damaged row of `leases` counts as none: what it held is handed out again. Any other is an error.
+
 studies     one row a study: settings, counters, and the state that the next decision rests on
 tables      the candidates of a study, compressed
-batches     what was asked (or observed: numbers below 0), with the aggregates of what was told
-leases      which repeats of a batch were handed out, to whom, and until when
+batches     what was asked (or observed: numbers below 0) and why, with the aggregates of what was told
+leases      which repeats of a batch are in whose hands, and until when; none that has a value
 log         the values themselves: one row a tell, in the order they came
 """
 
@@ -21,7 +23,7 @@ from sqlalchemy import (
     Text,
 )
 
-HEAD = "0001"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0002"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 metadata = MetaData()
 
 studies = Table(
@@ -64,7 +66,7 @@ batches = Table(
     Column("truncated", Boolean, nullable=False),
     Column("round", BigInteger, nullable=False),
     Column("made", Double, nullable=False),
-    Column("reason", Text, nullable=False),
+    Column("reason", Text, nullable=False),  # as JSON; of observations, the key under which they were told
     Column("leased", BigInteger, nullable=False),  # repeats that were handed out at least once
     Column("failed", BigInteger, nullable=False),
     Column("n", BigInteger, nullable=False),
@@ -86,6 +88,7 @@ leases = Table(
     Column("repeats", BigInteger, nullable=False),
     Column("worker", Text, nullable=False),
     Column("until", Double, nullable=False),
+    Column("check", BigInteger, nullable=False),
 )
 
 log = Table(

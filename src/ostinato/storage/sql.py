@@ -11,10 +11,10 @@ from time import monotonic, sleep
 from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, Row, delete, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, Row, delete, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from ostinato.errors import Damaged, InvalidSetting, Unavailable, UnknownStudy
+from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, UnknownStudy, notify
 from ostinato.facts import BatchFacts
 from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Storage, StudyRecord, Writer
 from ostinato.storage.schema import HEAD, batches, leases, log, studies, tables
@@ -23,6 +23,7 @@ from ostinato.tally import Statistics
 
 T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.02, 1.0  # seconds between two tries
+SOON = 2.0  # seconds of trying after which it is said
 PATIENCE = 60.0  # seconds of trying, by default
 
 
@@ -99,13 +100,16 @@ class SQLStorage(Storage):
             yield SQLWriter(connection, self.backend, name)
 
     def patiently(self, action: Callable[[], T]) -> T:
-        deadline, wait = monotonic() + self._patience, FIRST_WAIT
+        start, wait, said = monotonic(), FIRST_WAIT, False
         while True:
             try:
                 return action()
             except Unavailable as error:
-                if not getattr(error, "passing", False) or monotonic() > deadline:
+                if not getattr(error, "passing", False) or monotonic() - start > self._patience:
                     raise
+                if not said and monotonic() - start > SOON:
+                    said = True
+                    notify(f"{error} It is tried again, for {self._patience:g} s in all.", StorageAway)
             sleep(wait * random.uniform(0.5, 1.5))
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -131,19 +135,21 @@ class SQLStorage(Storage):
             raise
         except DBAPIError as error:
             raise self._translated(error) from error
+        except UnicodeDecodeError as error:
+            raise Damaged(_damaged(self.backend.name, str(error))) from error
 
     def _translated(self, error: DBAPIError) -> Exception:
         cause = str(error.orig).strip().partition("\n")[0]
         if self.backend.damaged(error):
-            return Damaged(
-                f"{self.backend.name} is damaged ({cause}): nothing was changed. Restore a copy, or see what "
-                "`ostinato verify` says of it."
-            )
+            return Damaged(_damaged(self.backend.name, cause))
+        passing = self.backend.passing(error)
         unavailable = Unavailable(
             f"{self.backend.name} does not work at the moment ({cause}): nothing that was acknowledged is lost, and "
             "what was not can be told again."
+            if passing
+            else f"{self.backend.name} cannot be used ({cause}): see that it is there, and that you may write to it."
         )
-        unavailable.passing = self.backend.passing(error)  # type: ignore[attr-defined]
+        unavailable.passing = passing  # type: ignore[attr-defined]
         return unavailable
 
     def _prepare(self, *, create: bool) -> None:
@@ -216,15 +222,25 @@ class SQLReader(Reader):
         rows = [row for row in self._connection.execute(before) if row.start + row.repeats > start]
         return [self._entry(row) for row in [*rows, *self._connection.execute(within)]]
 
+    def told_of(self, batch: int) -> int:
+        query = select(func.sum(log.c.repeats)).where(log.c.study == self._record.id, log.c.batch == batch)
+        return int(self._connection.execute(query).scalar() or 0)
+
     def leases(self, batch: int | None = None) -> list[Lease]:
         query = select(leases).where(leases.c.study == self._record.id).order_by(leases.c.batch, leases.c.start)
         if batch is not None:
             query = query.where(leases.c.batch == batch)
-        rows = self._connection.execute(query)
-        return [Lease(row.batch, row.start, row.repeats, row.worker, row.until) for row in rows]
+        found = [
+            (Lease(row.batch, row.start, row.repeats, row.worker, row.until), row.check)
+            for row in self._connection.execute(query)
+        ]
+        return [lease for lease, check in found if check == self._seal(lease)]
 
     def now(self) -> float:
         return self._backend.now(self._connection)
+
+    def _seal(self, lease: Lease) -> int:
+        return checksum(self._record.id, lease.batch, lease.start, lease.count, lease.worker, lease.until)
 
     def _batch(self, row: Row[Any]) -> BatchRecord:
         statistics = Statistics(row.n, row.mean, row.squares, row.known)
@@ -238,6 +254,8 @@ class SQLReader(Reader):
         return record
 
     def _entry(self, row: Row[Any]) -> Entry:
+        if row.kind not in list(Kind):
+            raise self._damage(f"row {row.number} of the log (batch {row.batch})")
         told = Told(row.repeats, Kind(row.kind), row.data)
         if row.check != checksum_of_log(row.study, row.number, row.batch, row.start, told):
             raise self._damage(f"row {row.number} of the log (batch {row.batch})")
@@ -253,8 +271,8 @@ class SQLReader(Reader):
 
     def _damage(self, what: str) -> Damaged:
         return Damaged(
-            f"{self._backend.name} is damaged: {what} does not fit its checksum. Nothing was changed; restore a copy, "
-            "or see what `ostinato verify` says of it."
+            f"{self._backend.name} is damaged: {what} does not fit its checksum. Nothing was changed; `ostinato export "
+            "--damaged` rescues the rest, or restore a copy."
         )
 
 
@@ -298,6 +316,7 @@ class SQLWriter(SQLReader, Writer):
                 repeats=lease.count,
                 worker=lease.worker,
                 until=lease.until,
+                check=self._seal(lease),
             )
         )
 
@@ -314,6 +333,13 @@ class SQLWriter(SQLReader, Writer):
     def _row(self, batch: BatchRecord) -> dict[str, Any]:
         row = _batch_row(self._record.id, batch)
         return {**row, "check": checksum(*row.values())}
+
+
+def _damaged(name: str, cause: str) -> str:
+    return (
+        f"{name} is damaged, or no storage of studies ({cause}): nothing was changed. `ostinato verify` says what is "
+        "wrong, and `ostinato export --damaged` rescues what can be read; or restore a copy."
+    )
 
 
 def _study_row(record: StudyRecord) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from time import time
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -36,7 +35,8 @@ class SQLite:
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.name = str(path)
         self._check_place(path, create=create)
-        self._engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
+        self._path, self._create = path, create
+        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
         event.listen(self._engine, "connect", _configure)
 
     def engine(self) -> Engine:
@@ -50,14 +50,21 @@ class SQLite:
         return time()
 
     def damaged(self, error: DBAPIError) -> bool:
-        return any(words in str(error.orig) for words in ("malformed", "not a database", "encrypted"))
+        return any(words in str(error.orig) for words in ("malformed", "not a database", "encrypted", "decode to UTF"))
 
     def passing(self, error: DBAPIError) -> bool:
         return not any(words in str(error.orig) for words in ("readonly", "no such", "unable to open", "too big"))
 
     def check(self, connection: Connection) -> list[str]:
-        rows = connection.execute(text("PRAGMA quick_check(3)")).scalars().all()
+        rows = connection.execute(text("PRAGMA integrity_check(3)")).scalars().all()
         return [row for row in rows if row != "ok"]
+
+    def _connect(self) -> sqlite3.Connection:
+        """A file that vanishes is not made again, empty, behind the user's back."""
+        mode = "rwc" if self._create else "rw"
+        connection = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode={mode}", uri=True, check_same_thread=False)
+        self._create = False
+        return connection
 
     def _check_place(self, path: Path, *, create: bool) -> None:
         if path.is_dir():

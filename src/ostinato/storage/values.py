@@ -55,10 +55,11 @@ class Told(msgspec.Struct, frozen=True):
 
 def told_values(values: Vector, errors: Vector | None = None) -> Told:
     """Single values, as float64, with their standard errors where they have some. They are checked."""
+    one_nan_one_zero = np.where(np.isnan(values), np.nan, values + 0.0)  # so that the same answer has the same bytes
     told = Told(
         len(values),
         Kind.VALUES if errors is None else Kind.WEIGHTED,
-        np.concatenate([values] if errors is None else [values, errors]).astype("<f8").tobytes(),
+        np.concatenate([one_nan_one_zero] if errors is None else [one_nan_one_zero, errors]).astype("<f8").tobytes(),
     )
     told.feedback()
     return told

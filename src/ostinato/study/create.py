@@ -15,6 +15,7 @@ from ostinato.posterior import Posterior
 from ostinato.settings import check_names
 from ostinato.storage import Storage, StudyRecord
 from ostinato.study.described import described
+from ostinato.tally import MOST
 
 
 def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:
@@ -27,13 +28,22 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         seed = np.random.SeedSequence().entropy if seed is None else whole("seed", seed, 0)
         settings = {**settings, "seed": seed}
         check_names(settings, Optimizer)
-        _check_settings(Optimizer(read_candidates(candidates), budget=budget, **settings), settings)
-        record = StudyRecord(0, name, time(), described(settings), digest, budget, b"")
+        most = None if budget is None else read_budget(budget)
+        _check_settings(Optimizer(read_candidates(candidates), budget=most, **settings), settings)
+        record = StudyRecord(0, name, time(), described(settings), digest, most, b"")
         if storage.patiently(lambda: storage.create(record, compress(packed))):
             return
     kept_digest, kept = storage.patiently(lambda: _stored(storage, name))
     if kept_digest != digest:
         raise StudyDiffers(_difference(name, table_of(kept), table))
+
+
+def read_budget(budget: Any) -> int:
+    """How many measurements there may be; a number that every database can hold."""
+    most = whole("budget", budget)
+    if most > MOST:
+        raise InvalidSetting(f"budget={most} is too large: give at most {MOST:,}.")
+    return most
 
 
 def table_of(stored: bytes) -> Candidates:

@@ -44,10 +44,10 @@ def restored(text: str, given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _encoded(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
     if isinstance(value, np.generic):
         return cast("Any", value).item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
     if isinstance(value, (list, tuple, np.ndarray)):
         return {"list": [_encoded(each) for each in cast("list[Any]", value)]}
     if isinstance(value, Mapping):

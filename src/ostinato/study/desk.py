@@ -5,17 +5,19 @@ be gone, it is handed out again. Whoever answers first is believed: the same ans
 one is refused.
 """
 
-import os
-import socket
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from math import ceil
 
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch
+from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
 from ostinato.facts import BatchFacts
 from ostinato.storage import BatchRecord, Entry, Lease, Reader, Writer
 from ostinato.storage.values import Kind, Told
+from ostinato.study.workers import Gone
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -34,55 +36,61 @@ class Range(msgspec.Struct, frozen=True):
         return [each for each in [*left, Range(at, self.stop)] if each.start < each.stop]
 
 
-def given_up(desk: Writer, until: float, worker: str, most: int | None) -> Lease | None:
-    """Repeats whose time is over, or whose worker is gone, leased to another."""
-    now = desk.now()
-    for lease in desk.leases():
-        if lease.until > now and not is_gone(lease.worker):
-            continue
-        desk.release(lease)
-        batch = desk.batch(lease.batch)
-        left = [] if batch is None or batch.facts.closed else unanswered(desk, lease)
-        for each in left:
-            desk.lease(replace(lease, start=each.start, count=each.stop - each.start))
-        if left:
-            return _leased(desk, lease.batch, left[0], until, worker, most)
-    return None
+def handed_out(desk: Writer, until: float, worker: str, most: int | None, share: int) -> Lease | None:
+    """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
 
-
-def waiting(
-    desk: Writer, unfinished: list[BatchRecord], until: float, worker: str, most: int | None, share: int
-) -> Lease | None:
-    """The next repeats of a batch that was decided already; about an equal part for each of `share` workers."""
+    They are in the worker's hands for so many seconds. share: among how many workers a batch is shared out.
+    """
+    unfinished, leases = desk.unfinished(), desk.leases()
+    given_up = Gone(desk.now())
+    held = sum(lease.count for lease in leases if not given_up(lease))
+    if desk.record.budget is not None:
+        room = desk.record.budget - desk.record.answered - held
+        most = room if most is None else min(room, most)
+    if most is not None and most < 1:
+        return None
+    for lease in chain(leases, _forgotten(desk, unfinished, leases)):
+        if given_up(lease):
+            return _leased(desk, lease, until, worker, most)
     for batch in unfinished:
-        rest = Range(batch.leased, batch.facts.repeats)
-        if rest.start < rest.stop:
-            part = max(1, ceil(batch.facts.repeats / share))
-            count = min(part, rest.stop - rest.start, most or rest.stop)
+        rest = batch.facts.repeats - batch.leased
+        if rest > 0:
+            count = min(max(1, ceil(batch.facts.repeats / share)), rest, most or rest)
             desk.change_batch(replace(batch, leased=batch.leased + count))
-            return _leased(desk, batch.facts.id, Range(rest.start, rest.start + count), until, worker, None)
+            return _leased(desk, Lease(batch.facts.id, batch.leased, count, "", 0.0), until, worker, None)
     return None
+
+
+def in_hand(reader: Reader) -> dict[int, int]:
+    """How many repeats of each batch are in the hands of workers whose time is not over."""
+    given_up, counts = Gone(reader.now()), Counter[int]()
+    for lease in reader.leases():
+        if not given_up(lease):
+            counts[lease.batch] += lease.count
+    return counts
 
 
 def give_back(desk: Writer, lease: Lease, keep: int) -> None:
-    """The repeats of a lease but the first few are for others, at once."""
+    """The repeats of a lease from number `keep` on are for others, at once."""
+    kept, rest = max(0, min(lease.count, keep - lease.start)), max(lease.start, keep)
     desk.release(lease)
-    if keep:
-        desk.lease(replace(lease, count=keep))
-    desk.lease(replace(lease, start=lease.start + keep, count=lease.count - keep, until=0.0))
+    if kept:
+        desk.lease(replace(lease, count=kept))
+    if kept < lease.count:
+        desk.lease(replace(lease, start=rest, count=lease.count - kept, until=0.0))
 
 
-def unanswered(desk: Reader, lease: Lease) -> list[Range]:
-    """Those repeats of a lease that have no value yet."""
-    taken = [Range(e.start, e.start + e.told.count) for e in desk.overlapping(lease.batch, lease.start, lease.count)]
-    return Range(lease.start, lease.start + lease.count).without(taken)
-
-
-def in_flight(reader: Reader) -> int:
-    """How many repeats are in the hands of workers whose time is not over."""
-    now = reader.now()
-    held = [lease for lease in reader.leases() if lease.until > now and not is_gone(lease.worker)]
-    return sum(each.stop - each.start for lease in held for each in unanswered(reader, lease))
+def _forgotten(desk: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:
+    """Repeats that were handed out, have no value, and are in nobody's hands: their lease was damaged, or left out."""
+    for batch in unfinished:
+        number, held = batch.facts.id, [lease for lease in leases if lease.batch == batch.facts.id]
+        if batch.leased <= batch.facts.answered + sum(lease.count for lease in held):
+            continue
+        entries = desk.overlapping(number, 0, batch.leased)
+        taken = [Range(entry.start, entry.start + entry.told.count) for entry in entries]
+        taken += [Range(lease.start, lease.start + lease.count) for lease in held]
+        for each in Range(0, batch.leased).without(sorted(taken, key=lambda part: part.start)):
+            yield Lease(number, each.start, each.stop - each.start, "", 0.0)
 
 
 def take(desk: Writer, number: int, start: int, told: Told) -> int:
@@ -91,6 +99,11 @@ def take(desk: Writer, number: int, start: int, told: Told) -> int:
     if batch is None or start < 0 or start + told.count > batch.facts.repeats:
         what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.repeats - 1}"
         raise UnknownBatch(f"Repeats {start} to {start + told.count - 1} of batch {number} were told, which {what}.")
+    if desk.told_of(number) != batch.facts.answered:
+        raise Damaged(
+            f"The study {desk.record.name!r} is damaged: batch {number} counts {batch.facts.answered} answers, and "
+            f"{desk.told_of(number)} are found. Nothing was changed; see what `ostinato verify` says."
+        )
     statistics = batch.facts.statistics
     if statistics.n and (statistics.known > 0) != (told.kind == Kind.WEIGHTED):
         raise InvalidFeedback(f"Batch {number} has values with standard errors and without: tell all of one kind.")
@@ -100,16 +113,29 @@ def take(desk: Writer, number: int, start: int, told: Told) -> int:
     new = Range(start, start + told.count).without([Range(e.start, e.start + e.told.count) for e in there])
     for each in new:
         batch = _appended(desk, batch, each.start, told.part(each.start - start, each.stop - start))
-    for lease in desk.leases(number):
-        if not unanswered(desk, lease):
-            desk.release(lease)
+    _answered(desk, number, Range(start, start + told.count))
     return sum(each.stop - each.start for each in new)
 
 
-def observe(desk: Writer, index: int, told: Told) -> int:
+def _answered(desk: Writer, number: int, told: Range) -> None:
+    """Leases hold what has no value yet, and nothing else."""
+    for lease in desk.leases(number):
+        left = Range(lease.start, lease.start + lease.count).without([told])
+        if sum(each.stop - each.start for each in left) < lease.count:
+            desk.release(lease)
+            for each in left:
+                desk.lease(replace(lease, start=each.start, count=each.stop - each.start))
+
+
+def was_observed(reader: Reader, key: str) -> bool:
+    """Whether observations of this key are there."""
+    return any(batch.facts.id < 0 and batch.reason == key for batch in reader.batches())
+
+
+def observe(desk: Writer, index: int, told: Told, key: str) -> int:
     """Measurements that nobody asked for, as a batch with a number below 0."""
     number = -1 - desk.record.observed
-    batch = BatchRecord(BatchFacts(number, index, told.count, told.count), desk.now(), leased=told.count)
+    batch = BatchRecord(BatchFacts(number, index, told.count, told.count), desk.now(), key, leased=told.count)
     desk.add_batch(batch)
     desk.change(replace(desk.record, observed=desk.record.observed + 1))
     _appended(desk, batch, 0, told)
@@ -160,33 +186,12 @@ def _check_same(entry: Entry, start: int, told: Told) -> None:
     )
 
 
-def _leased(desk: Writer, batch: int, part: Range, until: float, worker: str, most: int | None) -> Lease:
-    count = min(part.stop - part.start, most or part.stop)
-    if count < part.stop - part.start:
-        desk.lease(Lease(batch, part.start + count, part.stop - part.start - count, "", 0.0))
-    lease = Lease(batch, part.start, count, worker, desk.now() + until)
+def _leased(desk: Writer, given: Lease, until: float, worker: str, most: int | None) -> Lease:
+    """Repeats in a worker's hands; those beyond the most it takes are left for others."""
+    count = min(given.count, most or given.count)
+    desk.release(given)
+    if count < given.count:
+        desk.lease(Lease(given.batch, given.start + count, given.count - count, "", 0.0))
+    lease = Lease(given.batch, given.start, count, worker, desk.now() + until)
     desk.lease(lease)
     return lease
-
-
-def this_worker() -> str:
-    """A name by which other processes of this machine can tell whether this one is alive."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
-
-
-def is_gone(worker: str) -> bool:
-    """Whether a worker is known to be gone: a process of this machine that has ended."""
-    host, _, rest = worker.rpartition(":")[0].rpartition(":")
-    process, started = rest, worker.rpartition(":")[2]
-    if host != socket.gethostname() or not process.isdigit() or not started:
-        return False
-    return _started(int(process)) != started
-
-
-def _started(process: int) -> str:
-    """When a process began, in the kernel's own ticks; nothing where that cannot be told, or where there is none."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""

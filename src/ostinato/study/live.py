@@ -10,6 +10,7 @@ from ostinato.facts import BatchFacts, State
 from ostinato.optimizer import Optimizer
 from ostinato.storage import Reader, StudyRecord
 
+COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
 FAR = 500  # rows of the log from which making it anew is quicker than following
 
 
@@ -28,6 +29,10 @@ class Live:
     def follows(self, reader: Reader) -> bool:
         """Come to the reader's moment; False where that takes a new one."""
         record, then = reader.record, self._at
+        if any(getattr(record, name) < getattr(then, name) for name in COUNTERS):
+            return False  # an older copy was put in its place
+        if record.told == then.told and record.decided == then.decided and record.state != then.state:
+            return False
         if record.closed != then.closed or record.told - then.told > FAR:
             return False
         state = state_of(record) if record.decided != then.decided else None

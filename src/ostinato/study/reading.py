@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.checks import counted, shown
 from ostinato.errors import InvalidFeedback
 from ostinato.storage.values import Told, told_summary, told_values
 from ostinato.tally import Statistics, as_values
@@ -11,7 +12,15 @@ from ostinato.tally import Statistics, as_values
 
 def read_values(values: Any, stderr: Any) -> Told:
     y = as_values(values)
-    errors = None if stderr is None else np.broadcast_to(np.asarray(stderr, dtype=np.float64), y.shape)
+    if stderr is None:
+        return told_values(y)
+    try:
+        errors = np.broadcast_to(np.asarray(stderr, dtype=np.float64), y.shape)
+    except (TypeError, ValueError):
+        raise InvalidFeedback(
+            f"stderr={shown(stderr)} does not fit {counted(len(y), 'measurement')}: give one number for all, or one "
+            "for each."
+        ) from None
     return told_values(y, errors)
 
 

@@ -44,11 +44,11 @@ class Status(msgspec.Struct, frozen=True):
         return self.budget is not None and self.measurements + self.failures >= self.budget
 
     def __str__(self) -> str:
-        failed = f", {self.failures:,} more failed" if self.failures else ""
+        failed = f", {self.failures:,} of them failed" if self.failures else ""
         lines = [
             f"study       {self.name}: {counted(self.candidates, 'candidate')} to choose from",
-            f"so far      {self._so_far} of {counted(self.unique, 'candidate')}, "
-            f"{counted(self.switches, 'switch', 'switches')}{failed}",
+            f"so far      {self._so_far}{failed}; {counted(self.unique, 'candidate')}, "
+            f"{counted(self.switches, 'switch', 'switches')}",
         ]
         if self.in_flight:
             lines.append(f"in flight   {counted(self.in_flight, 'measurement')}")
@@ -58,9 +58,10 @@ class Status(msgspec.Struct, frozen=True):
 
     @property
     def _so_far(self) -> str:
+        made = self.measurements + self.failures
         if self.budget is None:
-            return counted(self.measurements, "measurement")
-        return f"{self.measurements:,} of {counted(self.budget, 'measurement')}"
+            return counted(made, "measurement")
+        return f"{made:,} of {counted(self.budget, 'measurement')}"
 
 
 def measurements_of(entry: Entry, index: int) -> Iterator[Measurement]:

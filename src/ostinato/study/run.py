@@ -5,18 +5,20 @@ again, and whoever answers first is believed. A task is one measurement, or as m
 can cost is what was going on.
 """
 
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from math import nan
-from time import sleep
+from time import monotonic, sleep
 from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from ostinato.errors import Conflict, InvalidFeedback, LongMeasurements, NothingToAsk, notify
-from ostinato.executors import Pool, is_lost
+from ostinato.checks import counted
+from ostinato.errors import Conflict, InvalidFeedback, LongMeasurements, NothingToAsk, OstinatoError, notify
+from ostinato.executors import Measured, Pool, is_lost
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure
 from ostinato.optimizer import Optimizer
@@ -38,9 +40,11 @@ class Desk(Protocol):
 
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
 
-    def tell(self, task: Task, values: Any) -> int: ...
+    def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
 
     def release(self, task: Task, *, keep: int = 0) -> None: ...
+
+    def in_hand(self) -> Mapping[int, int]: ...
 
     @property
     def finished(self) -> bool: ...
@@ -62,10 +66,11 @@ class Run:
     ) -> None:
         self._study, self._measure, self._pool, self._report = study, measure, pool, report
         self._rules, self._limits = rules, limits
-        self._running: dict[Future[Any], Task] = {}
-        self._seconds: float | None = None  # that a measurement took lately
+        self._running: dict[Future[Measured], Task] = {}
+        self._suspects: list[Task] = []  # lost again and again with their workers: they are measured alone
         self._lost: Counter[tuple[int, int]] = Counter()
-        self._unpaid: str | None = None  # the limit that does not pay for the task that was asked for last
+        self._seconds: float | None = None  # that a measurement took lately
+        self._unpaid: str | None = None  # the limit that pays for nothing more
         self._told = self._remarked = False
 
     def until_the_end(self, interrupts: Interrupts) -> str:
@@ -76,35 +81,50 @@ class Run:
                 self._fill()
                 if not self._running and (self._unpaid or self._study.finished):
                     return self._unpaid or "budget"
-                done = self._waited(interrupts)
-                for future in done:
-                    self._take(future, self._running.pop(future))
-                if done:
-                    self._report(0)
-                    ended = self._ruled()
+                self._advance(interrupts)
+                ended = self._ruled()
             return ended
         except KeyboardInterrupt:
             return "interrupted"
         except NothingToAsk:
             return "exhausted"
         finally:
-            self._let_go()
+            self._let_go(interrupts)
+
+    # Handing out
 
     def _fill(self) -> None:
+        """Give every worker something to do, as far as there is anything, and it can be paid for."""
+        self._unpaid = None
+        if self._suspects:
+            if not self._running:
+                self._start(self._suspects.pop())
+            return
         while len(self._running) < self._pool.workers:
-            most = min([*self._short(), *self._affordable()], default=None)
-            if most is not None and most < 1:
-                return
-            try:
-                task = self._study.ask(most, share=self._pool.workers)
-            except NothingToAsk:
-                if self._running:  # what is under way still counts
-                    return
-                raise
-            task = task and self._paid(task)
+            task = self._asked()
             if task is None:
                 return
-            self._running[self._pool.submit(self._measure, task.candidate, task.repeats)] = task
+            self._start(task)
+
+    def _asked(self) -> Task | None:
+        left = self._affordable()
+        if left and min(left) < 1:
+            self._unpaid = repr(self._limits[left.index(min(left))])
+            return None
+        try:
+            task = self._study.ask(min([*self._short(), *left], default=None), share=self._pool.workers)
+        except NothingToAsk:
+            if self._running:  # what is under way still counts
+                return None
+            raise
+        return task and self._paid(task)
+
+    def _start(self, task: Task) -> None:
+        try:
+            self._running[self._pool.submit(self._measure, task.candidate, task.repeats, 2 * SHORT)] = task
+        except BaseException:
+            self._study.release(task)
+            raise
 
     def _short(self) -> list[int]:
         """How many repeats make a task that is soon over; one, as long as nobody knows."""
@@ -112,48 +132,84 @@ class Run:
             return []
         return [1 if self._seconds is None else int(max(1, SHORT / max(self._seconds, 1e-9)))]
 
-    def _affordable(self, *more: Task) -> list[int]:
-        """For how many more repeats each limit still pays, when those in hand are measured; below 0 if for less."""
+    def _affordable(self) -> list[int]:
+        """For how many more repeats each limit still pays, when those in anybody's hands are measured."""
         if not self._limits:
             return []
-        in_hand = Counter[int]()
-        for task in [*self._running.values(), *more]:
-            in_hand[task.batch] += task.repeats
-        return self._study.looked(lambda optimizer: [each.affordable(optimizer, in_hand) for each in self._limits])
+        in_hand, mine = Counter(self._study.in_hand()), Counter[int]()
+        for task in self._running.values():
+            mine[task.batch] += task.repeats
+        return self._study.looked(
+            lambda optimizer: [limit.affordable(optimizer, in_hand | mine) for limit in self._limits]
+        )
 
     def _paid(self, task: Task) -> Task | None:
         """As much of a task as can be paid for, the switch to it included; the rest is handed back."""
-        left = self._affordable(task)
+        left = self._affordable()
         repeats = max(0, task.repeats + min([0, *left]))
         if repeats < task.repeats:
             self._study.release(task, keep=repeats)
-        self._unpaid = None if repeats else repr(self._limits[left.index(min(left))])
-        return replace(task, repeats=repeats) if repeats else None
+        if repeats == 0:
+            self._unpaid = repr(self._limits[left.index(min(left))])
+            return None
+        return replace(task, repeats=repeats)
 
-    def _waited(self, interrupts: Interrupts) -> list[Future[Any]]:
-        with interrupts.released():
-            if not self._running:  # the rest is in other hands
+    # Taking in
+
+    def _advance(self, interrupts: Interrupts) -> None:
+        """Wait for values, for a while, and take them in."""
+        if not self._running:  # the rest is in other hands
+            with interrupts.released():
                 sleep(TICK)
-                return []
+            return
+        with interrupts.released():
             done, _ = wait(self._running, timeout=TICK, return_when=FIRST_COMPLETED)
-        return list(done)
+        alone = len(self._running) == 1
+        for future in done:
+            self._take(future, self._running[future], alone=alone)
+            del self._running[future]  # not before: what stops it half-way is handed back
+        if done:
+            self._report(0)
 
-    def _take(self, future: Future[Any], task: Task) -> None:
+    def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
         """What a worker has brought: values, an error of the user's function, or nothing, being lost."""
         error = _error_of(future)
         if error is not None:
-            self._lose(task, error)
+            self._lose(task, error, alone=alone)
             return
         values, raised, seconds = future.result()
         if values:
             self._seconds = seconds / len(values)
             self._tell(task, values)
             self._remark(seconds)
-        if raised is not None:
+        if len(values) < task.repeats:
             self._study.release(task)
+        if raised is not None:
             raised.add_note(f"Raised while {task.candidate} was measured; everything before it is stored.")
             raise raised
         self._check_hopeless()
+
+    def _lose(self, task: Task, error: BaseException, *, alone: bool) -> None:
+        """A task was lost with its worker. What broke the workers of others too may be innocent: it is tried alone."""
+        if not is_lost(error):
+            error.add_note("Raised before the function was called: is it one that workers can import?")
+            raise error
+        key = (task.batch, task.start)
+        self._lost[key] += 1
+        if self._lost[key] >= LOSSES and alone:
+            self._tell(task, [nan] * task.repeats)
+        elif self._lost[key] >= LOSSES - 1:
+            self._suspects.append(task)
+        else:
+            self._study.release(task)
+
+    def _tell(self, task: Task, values: list[float]) -> None:
+        try:
+            self._study.tell(task, values)
+        except Conflict:  # others were given some of these repeats too, and answered first
+            for i, value in enumerate(values):
+                with suppress(Conflict):
+                    self._study.tell(task, [value], start=task.start + i)
 
     def _remark(self, seconds: float) -> None:
         if seconds > self._study.lease and not self._remarked:
@@ -164,19 +220,7 @@ class Run:
                 LongMeasurements,
             )
 
-    def _lose(self, task: Task, error: BaseException) -> None:
-        if not is_lost(error):
-            raise error
-        key = (task.batch, task.start)
-        self._lost[key] += 1
-        if self._lost[key] < LOSSES:
-            self._study.release(task)
-        else:
-            self._tell(task, [nan] * task.repeats)
-
-    def _tell(self, task: Task, values: list[float]) -> None:
-        with suppress(Conflict):  # another worker was given these repeats, and answered first
-            self._study.tell(task, values)
+    # Ending
 
     def _ruled(self) -> str | None:
         if not self._rules:
@@ -196,15 +240,42 @@ class Run:
                 "number for any candidate at all."
             )
 
-    def _let_go(self) -> None:
-        """What is done is told, and the rest handed back for others."""
-        for future, task in self._running.items():
-            if not future.cancel() and future.done() and future.exception() is None:
+    def _let_go(self, interrupts: Interrupts) -> None:
+        """What is under way is waited for and told, unless Ctrl-C says not to; the rest is handed back."""
+        for future in [future for future in self._running if future.cancel()]:
+            self._give_up(self._running.pop(future))
+        try:
+            self._wait_for_the_rest(interrupts)
+        except KeyboardInterrupt:
+            self._measure.stop()
+        for task in [*self._running.values(), *self._suspects]:
+            self._give_up(task)
+        self._pool.shutdown()
+
+    def _wait_for_the_rest(self, interrupts: Interrupts) -> None:
+        said, start = False, monotonic()
+        while self._running:
+            with interrupts.released():
+                done, _ = wait(self._running, timeout=TICK, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._keep(future, self._running.pop(future))
+            if self._running and not said and monotonic() - start > TICK:
+                said = True
+                under_way = counted(len(self._running), "task")
+                print(f"waiting for {under_way} under way; Ctrl-C stops at once", file=sys.stderr)
+
+    def _keep(self, future: Future[Measured], task: Task) -> None:
+        """The values of a task at the end of a run, if it has any; what else went wrong matters no more."""
+        with suppress(Exception):
+            if _error_of(future) is None:
                 values, _, _ = future.result()
                 if values:
                     self._tell(task, values)
+        self._give_up(task)
+
+    def _give_up(self, task: Task) -> None:
+        with suppress(OstinatoError):
             self._study.release(task)
-        self._pool.shutdown()
 
 
 def _error_of(future: Future[Any]) -> BaseException | None:

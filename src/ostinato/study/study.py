@@ -1,15 +1,17 @@
 """A study: an optimiser whose facts are stored, so that it outlives crashes and is shared between processes."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import Any, TypeVar, cast
+from uuid import uuid4
 
 import msgspec
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
-from ostinato.checks import counted, flag, positive, shown, whole
-from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, UnknownBatch
+from ostinato.checks import flag, positive, shown, whole
+from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
 from ostinato.executors import Pool
 from ostinato.explain import Explanation, explanation
 from ostinato.facts import BatchFacts
@@ -21,15 +23,16 @@ from ostinato.records import Batch, Best, Reason
 from ostinato.result import Result, result_of
 from ostinato.stopping import spending, watched
 from ostinato.storage import BatchRecord, Reader, Storage, Writer, open_storage
-from ostinato.storage.values import told_summary
+from ostinato.storage.values import Told, told_summary
 from ostinato.study import desk as at
-from ostinato.study.create import create, table_of
+from ostinato.study.create import create, read_budget, table_of
 from ostinato.study.described import restored
 from ostinato.study.live import Live
 from ostinato.study.reading import read_one, read_values
 from ostinato.study.records import Measurement, Status, measurements_of
 from ostinato.study.run import Run
 from ostinato.study.task import Task
+from ostinato.study.workers import this_worker
 from ostinato.tally import Statistics
 
 T = TypeVar("T")
@@ -60,14 +63,16 @@ class Study:
         patience: float = 60.0,
         **settings: Any,
     ) -> None:
-        if not isinstance(cast("Any", name), str) or not name:
-            raise InvalidSetting(f"name={name!r} is no name of a study: give a text.")
+        if not isinstance(cast("Any", name), str) or not name or not name.isprintable():
+            raise InvalidSetting(f"name={name!r} is no name of a study: give a text that can be printed.")
         self.name, self.lease = name, positive("lease", lease)
         self.storage: Storage = open_storage(
             storage, create=candidates is not None, patience=positive("patience", patience)
         )
-        self._lock = RLock()
+        self._lock = os.getpid(), RLock()
         self._live: Live | None = None
+        if settings.get("seed", 0) is None:
+            settings.pop("seed")
         if candidates is not None:
             create(self.storage, name, candidates, budget, settings)
         problems = self.storage.patiently(self.storage.check)
@@ -76,10 +81,13 @@ class Study:
                 f"{self.storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says."
             )
         record, table = self._read(lambda reader: (reader.record, reader.table()))
-        self._table = table_of(table)
+        self._table, self._made = table_of(table), (record.created, record.digest)
         self._settings = restored(record.settings, settings, name)
         if budget is not None and budget != record.budget:
             self.allow(budget)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A study is not sent to other processes: open it there, Study(name, storage).")
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.storage!r})"
@@ -94,18 +102,18 @@ class Study:
 
         limit: the most repeats. share: how many workers there are among whom to share a batch's repeats.
         """
-        most = None if limit is None else whole("limit", limit)
-        with self._lock:
-            return self.storage.patiently(lambda: self._ask(most, whole("share", share)))
+        most, among = None if limit is None else whole("limit", limit), whole("share", share)
+        worker = f"{this_worker()}|{uuid4().hex}"
+        with self._alone():
+            return self.storage.patiently(lambda: self._ask(most, among, worker))
 
-    def _ask(self, most: int | None, share: int) -> Task | None:
+    def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
         try:
             with self.storage.write(self.name) as desk:
-                unfinished, worker = desk.unfinished(), at.this_worker()
-                lease = at.given_up(desk, self.lease, worker, most)
-                lease = lease or at.waiting(desk, unfinished, self.lease, worker, most, share)
-                if lease is None and self._decide(desk, unfinished):
-                    lease = at.waiting(desk, desk.unfinished()[-1:], self.lease, worker, most, share)
+                lease = next((each for each in desk.leases() if each.worker == worker), None)  # asked before, unheard
+                lease = lease or at.handed_out(desk, self.lease, worker, most, share)
+                if lease is None and self._decide(desk):
+                    lease = at.handed_out(desk, self.lease, worker, most, share)
                 if lease is None:
                     return None
                 index = self._row_of(desk, lease.batch)
@@ -114,17 +122,19 @@ class Study:
             raise
         return Task(self.name, lease.batch, index, self._table[index], lease.start, lease.count, lease.until)
 
-    def _decide(self, desk: Writer, unfinished: list[BatchRecord]) -> bool:
+    def _decide(self, desk: Writer) -> bool:
         """Ask the optimiser for a batch, and store it with the state that the next decision rests on."""
         record = desk.record
         left = None
         if record.budget is not None:
-            coming = sum(batch.facts.repeats - batch.facts.answered for batch in unfinished)
+            coming = sum(batch.facts.repeats - batch.facts.answered for batch in desk.unfinished())
             left = record.budget - record.answered - coming
             if left < 1:
                 return False
         live = self._synced(desk)
         batch = live.optimizer.ask(limit=left)
+        if batch.id != record.asked:
+            raise Damaged(f"The study {self.name!r} is damaged: batch {batch.id} comes after {record.asked} of them.")
         facts = BatchFacts(
             batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, live.optimizer.rounds
         )
@@ -145,12 +155,19 @@ class Study:
             raise UnknownBatch(f"{shown(task)} is no task of the study {self.name!r}: give what ask() returned.")
         first = task.start if start is None else whole("start", start, 0)
         told = read_values(values, stderr)
-        if first + told.count > task.start + task.repeats:
+        last = task.start + task.repeats - 1
+        if not task.start <= first <= last - told.count + 1:
             raise InvalidFeedback(
-                f"The task has {counted(task.repeats, 'repeat')} and was told {told.count}: tell at most those, and "
-                "use observe(candidate, values) for others."
+                f"Repeats {first} to {first + told.count - 1} were told, and the task has {task.start} to {last}: tell "
+                "those, and use observe(candidate, values) for others."
             )
-        return self._write(lambda desk: at.take(desk, task.batch, first, told))
+        new = [0]  # of every try: one that was kept and not heard of leaves nothing new for the next
+
+        def take(desk: Writer) -> int:
+            new.append(at.take(desk, task.batch, first, told))
+            return max(new)
+
+        return self._write(take)
 
     def observe_all(self, given: Sequence[tuple[Any, Mapping[str, Any]]]) -> int:
         """Measurements of many candidates, all of them or none: pairs of a candidate and what was measured of it.
@@ -158,14 +175,9 @@ class Study:
         That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
         what it averages. Returns how many measurements that is.
         """
-        told = [(self._index(candidate), read_one(**what)) for candidate, what in given]
-
-        def take(desk: Writer) -> int:
-            for index, each in told:
-                at.observe(desk, index, each)
-            return sum(each.count for _, each in told)
-
-        return self._write(take)
+        told = [(self.index(candidate), read_one(**what)) for candidate, what in given]
+        self._observe(told)
+        return sum(each.count for _, each in told)
 
     def observe(
         self,
@@ -178,13 +190,26 @@ class Study:
         std: Any = None,
     ) -> None:
         """Measurements that were not asked for, of one candidate: values, or their count, mean and sample std."""
-        index = self._index(candidate)
+        index = self.index(candidate)
         told = told_summary(Statistics.of_summary(n, mean, std)) if values is None else read_values(values, stderr)
-        self._write(lambda desk: at.observe(desk, index, told))
+        self._observe([(index, told)])
+
+    def _observe(self, told: Sequence[tuple[int, Told]]) -> None:
+        """Once, also where the first try was kept and not heard of."""
+        key, tries = uuid4().hex, 0
+
+        def take(desk: Writer) -> None:
+            nonlocal tries
+            tries += 1
+            if tries == 1 or not at.was_observed(desk, key):
+                for index, each in told:
+                    at.observe(desk, index, each, key)
+
+        self._write(take)
 
     def close(self, batch: Task | int) -> None:
         """Give up the repeats of a batch that did not come; what came stays, and what comes late still counts."""
-        number = batch.batch if isinstance(batch, Task) else batch
+        number = batch.batch if isinstance(batch, Task) else int(batch)
         self._write(lambda desk: at.close(desk, number))
 
     def release(self, task: Task, *, keep: int = 0) -> None:
@@ -192,19 +217,20 @@ class Study:
 
         def give_back(desk: Writer) -> None:
             for lease in desk.leases(task.batch):
-                if (lease.start, lease.until) == (task.start, task.until):
-                    at.give_back(desk, lease, keep)
+                if lease.until == task.until and task.start <= lease.start < task.start + task.repeats:
+                    at.give_back(desk, lease, task.start + keep)
 
         self._write(give_back)
 
     def allow(self, budget: int) -> None:
         """Another budget; not less than was measured already."""
-        most = whole("budget", budget)
+        most = read_budget(budget)
 
         def change(desk: Writer) -> None:
             if most < desk.record.answered:
                 raise InvalidSetting(
-                    f"budget={most:,} is below the {desk.record.answered:,} measurements that were made already."
+                    f"budget={most:,} is below the {desk.record.answered:,} measurements that were made already: give "
+                    "at least as many, or leave it out."
                 )
             desk.change(replace(desk.record, budget=most))
 
@@ -229,8 +255,8 @@ class Study:
         workers: how many measurements go on at once.
         stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
 
-        Every value is stored as it comes; quick ones together, about once a second. Ctrl-C ends the run with the result
-        so far, and the same call goes on from there: what was being measured then is measured again.
+        Every value is stored as it comes; quick ones together, about once a second. Ctrl-C waits for what is being
+        measured, stores it, and ends the run with the result so far; a second one does not wait. The same call goes on.
         """
         if budget is not None and budget != self._read(lambda reader: reader.record.budget):
             self.allow(budget)
@@ -242,6 +268,8 @@ class Study:
             with reporter(self.looked, most or 0, progress) as report:
                 run = Run(self, measure, Pool(executor, workers), watched(stop), spending(stop), report)
                 ended = run.until_the_end(interrupts)
+            if ended == "interrupted" and not self.looked(lambda optimizer: optimizer.steps):
+                raise KeyboardInterrupt
             return self.looked(lambda optimizer: result_of(optimizer, ended))
 
     # Answers
@@ -252,7 +280,7 @@ class Study:
 
         It is for looking, from one thread; ask and tell through the study.
         """
-        with self._lock:
+        with self._alone():
             return self._read(lambda reader: self._synced(reader).optimizer)
 
     @property
@@ -269,20 +297,25 @@ class Study:
         """The k best measured candidates."""
         return self.looked(lambda optimizer: optimizer.top(k, level))
 
+    def in_hand(self) -> Mapping[int, int]:
+        """How many repeats of each batch, by its number, are in the hands of workers, anywhere."""
+        return self._read(at.in_hand)
+
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         """The answer of the optimiser to a question, from whatever thread it is asked."""
-        with self._lock:
+        with self._alone():
             return question(self.optimizer)
 
     def status(self) -> Status:
         """Where the study stands."""
-        with self._lock:
+        with self._alone():
             return self._status(self.optimizer)
 
     def _status(self, optimizer: Optimizer) -> Status:
-        record, unfinished, in_flight = self._read(
-            lambda reader: (reader.record, reader.unfinished(), at.in_flight(reader))
+        record, unfinished, in_hand = self._read(
+            lambda reader: (reader.record, reader.unfinished(), at.in_hand(reader))
         )
+        in_flight = sum(in_hand.values())
         return Status(
             name=self.name,
             created=record.created,
@@ -304,8 +337,8 @@ class Study:
 
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
-        record = self._read(lambda reader: reader.batch(batch))
-        if record is None or not record.reason:
+        record = self._read(lambda reader: reader.batch(int(batch)))
+        if record is None or record.facts.id < 0:
             raise UnknownBatch(f"Batch {batch} is none that was asked for in this study.")
         facts, reason = record.facts, msgspec.json.decode(record.reason, type=Reason)
         candidate = self._table[facts.index]
@@ -313,6 +346,14 @@ class Study:
             facts.id, facts.index, candidate, facts.repeats, facts.wanted, facts.capped, facts.truncated, reason
         )
         return explanation(asked)
+
+    def index(self, candidate: Any) -> int:
+        """The row of the one candidate that is meant."""
+        named = self._table.named_by(candidate)
+        numbers = [named] if isinstance(named, int) else named
+        if len(numbers) != 1:
+            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
+        return self._table.index_of(int(numbers[0]))
 
     def candidate(self, index: int) -> Any:
         """A row of the table, as it was given."""
@@ -334,13 +375,11 @@ class Study:
 
     # Inside
 
-    def _index(self, candidate: Any) -> int:
-        """The row of the one candidate that is meant."""
-        named = self._table.named_by(candidate)
-        numbers = [named] if isinstance(named, int) else named
-        if len(numbers) != 1:
-            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
-        return self._table.index_of(int(numbers[0]))
+    def _alone(self) -> RLock:
+        """One thread at a time; a process that was forked begins with a lock that nobody holds."""
+        if self._lock[0] != os.getpid():
+            self._lock, self._live = (os.getpid(), RLock()), None
+        return self._lock[1]
 
     def _row_of(self, reader: Reader, number: int) -> int:
         batch = reader.batch(number)
@@ -349,6 +388,8 @@ class Study:
         return batch.facts.index
 
     def _synced(self, reader: Reader) -> Live:
+        if (reader.record.created, reader.record.digest) != self._made:
+            raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
         live, self._live = self._live, None  # whatever stops it half-way, it is made anew
         if live is None or not live.follows(reader):
             live = Live(reader, self._table, self._settings)

@@ -1,0 +1,109 @@
+"""Measurements as CSV: written from a study, or taken into one."""
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from ostinato.candidates import Candidates
+from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
+from ostinato.study import Measurement, Study, read_one
+
+OWN = ("batch", "repeat", "row", "value", "stderr", "count", "std")
+
+
+def write_csv(out: Path | None, table: Candidates, measurements: Iterable[Measurement]) -> None:
+    """One line a measurement, with the candidate's columns between those of our own."""
+    own = _own(table)
+    file = out.open("w", newline="", encoding="utf-8") if out else sys.stdout
+    try:
+        writer = csv.writer(file)
+        writer.writerow([*own[:3], *columns_of(table), *own[3:]])
+        for each in measurements:
+            row = table[each.index]
+            values = list(cast("Any", row).values()) if isinstance(row, dict) else list(row)
+            writer.writerow(
+                [each.batch, each.repeat, each.index, *values, each.value, each.stderr, each.count, each.std]
+            )
+        file.flush()
+    finally:
+        if out:
+            file.close()
+
+
+def read_csv(source: Path, study: Study) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Row of the candidate and what was measured, line by line; errors name the line."""
+    with source.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file)
+        names = list(reader.fieldnames or [])
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidFeedback(f"{source.name} has two columns {twice!r}: give each a name of its own.")
+        for row in reader:
+            try:
+                yield _read(row, study)
+            except OstinatoError as error:
+                raise InvalidFeedback(
+                    f"{source.name}, line {reader.line_num}: {error} Nothing of the file was taken in."
+                ) from None
+
+
+def columns_of(table: Candidates) -> tuple[str, ...]:
+    return tuple(str(column.name) for column in table.columns)
+
+
+def _own(table: Candidates) -> list[str]:
+    """The names of our own columns; marked where the candidates have a column of that name."""
+    return [f"study's {name}" if name in columns_of(table) else name for name in OWN]
+
+
+def _read(row: dict[str, Any], study: Study) -> tuple[int, dict[str, Any]]:
+    table = study.table
+    own = dict(zip(OWN, _own(table), strict=True))
+    what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
+    if "value" not in what:
+        raise InvalidFeedback(f"there is no {own['value']}.")
+    read_one(**what)
+    return _candidate(row, own["row"], study), what
+
+
+def _candidate(row: dict[str, Any], own_row: str, study: Study) -> int:
+    """The candidate that a line names: by the number of its row, or by its columns."""
+    table = study.table
+    if row.get(own_row):
+        index = _number(row, own_row)
+        if index != int(index) or not 0 <= index < table.rows:
+            raise UnknownCandidate(f"{own_row} {row[own_row]} is none of the rows 0 to {table.rows - 1}.")
+        return int(index)
+    missing = [name for name in columns_of(table) if not row.get(name)]
+    if missing:
+        raise InvalidFeedback(f"there is no {missing[0]} (nor {own_row}, the number of the candidate's row).")
+    first = table[0]
+    like = list(cast("Any", first).values()) if isinstance(first, dict) else list(first)
+    cells = {name: _cell(row[name], value) for name, value in zip(columns_of(table), like, strict=True)}
+    try:
+        return study.index(cells if isinstance(first, dict) else list(cells.values()))
+    except OstinatoError:
+        words = ", ".join(f"{name} {value}" for name, value in cells.items())
+        raise UnknownCandidate(f"{words} is none of the study's candidates.") from None
+
+
+def _number(row: dict[str, Any], name: str) -> float:
+    try:
+        return float(row[name])
+    except ValueError:
+        raise InvalidFeedback(f"{name} is {row[name]!r}, which is no number.") from None
+
+
+def _cell(text: str, like: Any) -> Any:
+    """A cell, as the same kind of thing that the candidates hold in its column."""
+    if isinstance(like, str):
+        return text
+    if isinstance(like, bool):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if isinstance(like, int) and value == int(value) else value

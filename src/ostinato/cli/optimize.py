@@ -1,0 +1,185 @@
+"""`ostinato optimize`: any program, function or person, over a table of candidates."""
+
+import os
+import signal
+import traceback
+from collections.abc import Callable, Generator
+from concurrent import futures
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from ostinato.candidates import read_file
+from ostinato.checks import counted
+from ostinato.cli.manual import by_hand
+from ostinato.cli.measurements import columns_of
+from ostinato.cli.shown import Json, print_status
+from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, UnknownStudy
+from ostinato.objectives import Command, function
+from ostinato.storage import open_storage
+from ostinato.study import LEASE, Study
+
+INTERRUPTED = 130
+DAY = 86_400.0  # seconds for which repeats are in a person's hands
+
+
+class Goal(StrEnum):
+    FIND = "find"
+    EARN = "earn"
+
+
+class Direction(StrEnum):
+    maximize = "maximize"
+    minimize = "minimize"
+
+
+def optimize(
+    candidates: Annotated[Path, typer.Argument(help="A table (.csv, .tsv, .parquet), or a space (.toml).")],
+    command: Annotated[str | None, typer.Option(help="The program to run, with {column} where values go.")] = None,
+    python: Annotated[
+        str | None, typer.Option("--function", help="A Python function instead, as module:function.")
+    ] = None,
+    manual: Annotated[
+        bool, typer.Option("--manual", help="You measure: it says what, and waits for the values.")
+    ] = False,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="How many measurements in all; more can be added later.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="How many measurements at once.")] = 1,
+    storage: Annotated[
+        str | None,
+        typer.Option(help="Where the study is kept: a file, or postgresql://… [beside the candidates, with .db]"),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The study's name. [that of the candidates' file]")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Go on with a study that exists, or refuse to.")
+    ] = True,
+    goal: Annotated[Goal, typer.Option(help="Know the best at the end, or have every measurement pay.")] = Goal.FIND,
+    direction: Annotated[Direction, typer.Option(help="Whether higher or lower is better.")] = Direction.maximize,
+    switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. [random]")] = None,
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
+    retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
+    lease: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Seconds after which a measurement is taken for lost. [600; a day for --manual]"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Optimise any program, function or experiment over a table of candidates.
+
+    It runs the program for one candidate after another, some of them many times, and keeps the values in a study as
+    they come: a crash or a power cut lose only what is under way, and the same command goes on. Ctrl-C waits for what
+    is under way; a second one stops it. Several of these commands, also on several machines (with PostgreSQL), can work
+    on one study.
+
+    The program's last line is the value: a number, or JSON such as {"value": 1.5}. A program that fails, takes too long
+    or prints no number is a failed measurement, and the study goes on. It is started without a shell: for pipes write
+    --command "sh -c './measure {temp} | tail -1'". The candidate is in its environment too, as JSON in
+    OSTINATO_CANDIDATE.
+
+    A space is described by a TOML file with a section a column: [bold]\\[temp][/bold] with low = 20, high = 80,
+    step = 2.5 (or count = 11, and log = true, or integer = true), or [bold]\\[solvent][/bold] with
+    levels = \\["water", "ethanol"] (and ordered = true).
+
+    Examples:
+
+      [bold]ostinato optimize catalogue.csv --command "./measure {temp} {ph}" --budget 5000 --workers 8[/bold]
+
+      [bold]ostinato optimize space.toml --function lab:measure --budget 500[/bold]
+
+      [bold]ostinato optimize recipes.csv --manual[/bold]
+
+    Ends with 0 when the budget is spent, 130 after Ctrl-C (what was measured is kept), 2 for bad input, 1 for errors,
+    and where every measurement failed.
+    """
+    if sum(bool(each) for each in (command, python, manual)) != 1:
+        raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
+    if not command and (timeout is not None or retries):
+        raise InvalidSetting("--timeout and --retries are for programs: leave them out, or give --command.")
+    table = read_file(candidates)
+    objective = function(python) if python else None
+    if command:
+        objective = Command(command, columns_of(table), timeout, retries)
+    given = {"goal": goal.value, "direction": direction.value, "switch_cost": switch_cost, "seed": seed}
+    settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
+    _check_begin(where, called, resume=resume, endless=budget is None and not manual)
+    study = Study(called, where, table, budget=budget, lease=lease or (DAY if manual else LEASE), **settings)
+    console = Console(stderr=True)
+    ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
+    print_status(study, json)
+    if ended == "interrupted":
+        console.print("interrupted: what was measured is kept, and the same command goes on", highlight=False)
+        raise typer.Exit(INTERRUPTED)
+    if ended == "failed":
+        console.print("[red]Every measurement failed.[/red] Mend that, and go on with a larger --budget.")
+        raise typer.Exit(1)
+
+
+def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
+    """Before anything is made: whether a study may go on, and when a new one would end."""
+    exists = False
+    with suppress(UnknownStudy):
+        exists = name in open_storage(where, create=False).names()
+    if exists and not resume:
+        raise InvalidSetting(
+            f"The study {name!r} exists in {where}: leave --fresh out to go on, or give another --name."
+        )
+    if endless and not (exists and Study(name, where).status().budget):
+        raise MissingSetting("Say how many measurements may be made: --budget 1000.")
+
+
+def _run(study: Study, objective: Callable[..., Any], workers: int, console: Console) -> str:
+    """Measure; returns why it ended."""
+    try:
+        with _stopped_with_us(objective):
+            return study.run(objective, workers=workers, progress=True).ended
+    except KeyboardInterrupt:
+        return "interrupted"
+    except NothingMeasured:
+        return "failed"
+    except OstinatoError:
+        raise
+    except Exception as error:
+        _show_error(error, console)
+        raise typer.Exit(1) from None
+    finally:
+        if isinstance(objective, Command) and objective.failures.count:
+            failed = counted(objective.failures.count, "measurement")
+            console.print(
+                f"[yellow]{failed} failed.[/yellow] The last: {escape(objective.failures.last)}",
+                highlight=False,
+                soft_wrap=not console.is_terminal,
+            )
+
+
+def _show_error(error: Exception, console: Console) -> None:
+    """An error of the user's function, without our own lines around it."""
+    ours = (str(Path(__file__).parents[1]), str(Path(futures.__file__).parent))
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(ours)]
+    words = [*traceback.format_list(lines), *traceback.format_exception_only(error)]
+    console.print("[red]error:[/red] the function failed", highlight=False)
+    console.print(escape("".join(words)).rstrip(), highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _stopped_with_us(objective: Callable[..., Any]) -> Generator[None, None, None]:
+    """Where this process is asked to end, no program is left running behind it."""
+
+    def end(number: int, _: object) -> None:
+        getattr(objective, "stop", int)()
+        os._exit(128 + number)
+
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(each, end) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
