@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -11,8 +12,16 @@ import numpy as np
 import pytest
 
 from ostinato import MiniUCB
-from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, LongMeasurements, MissingSetting
+from ostinato.errors import (
+    Failed,
+    InvalidFeedback,
+    InvalidSetting,
+    LongMeasurements,
+    MissingSetting,
+    NothingMeasured,
+)
 from ostinato.kernels import RBF
+from ostinato.measure import Measure
 from ostinato.stopping import NoImprovement, Spent
 from ostinato.study import Study
 
@@ -165,6 +174,176 @@ def test_what_is_to_be_spent_is_not_overspent(tmp_path, workers):
     assert study.run(measure, stop=Spent(200.0), workers=workers).steps == result.steps
     more = study.run(measure, stop=Spent(300.0), workers=workers)
     assert result.steps < more.steps
+
+
+@pytest.mark.parametrize("value", [1.0, None])
+def test_what_is_to_be_spent_ends_a_run_that_brings_nothing(tmp_path, value):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN)
+    with pytest.raises(NothingMeasured):
+        study.run(lambda candidate: value, 100, stop=Spent(0.5 if value else 10), workers=1)
+    assert study.status().failures == (0 if value else 10)
+
+
+def test_two_runs_share_what_is_to_be_spent(tmp_path):
+    study, total = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN), 30
+
+    def slowly(candidate):
+        time.sleep(0.05)
+        return measure(candidate)
+
+    def another():
+        Study("lab", tmp_path / "lab.db").run(slowly, stop=Spent(total), workers=2)
+
+    threads = [threading.Thread(target=another) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert total - 3 <= study.status().measurements <= total
+
+
+def not_for_other_processes():
+    return lambda candidate: 1.0
+
+
+@pytest.mark.parametrize(
+    ("f", "options"),
+    [
+        (not_for_other_processes(), {"executor": "processes"}),
+        (lambda candidate, repeats: [float("inf")] * repeats, {"vectorized": True}),
+        (lambda candidate: 1 / 0, {}),
+        (lambda candidate: sys.exit(3), {}),
+    ],
+    ids=["cannot be sent", "infinite", "raises", "exits"],
+)
+def test_however_a_run_ends_it_hands_everything_back(tmp_path, f, options):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN)
+    with pytest.raises(BaseException):  # noqa: B017, PT011
+        study.run(f, 30, workers=2, **options)
+    assert study.status().in_flight == 0
+    assert study.run(measure, 30, workers=2).steps == 30
+
+
+def test_an_executor_that_was_shut_down(tmp_path):
+    study, executor = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN), ThreadPoolExecutor(2)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        study.run(measure, 30, executor=executor)
+    assert study.status().in_flight == 0
+
+
+class Awkward(Exception):
+    """An exception that is not the same after a journey."""
+
+    def __init__(self, a, b):
+        super().__init__(f"{a} {b}")
+
+
+def awkwardly(candidate):
+    raise Awkward("out of", "reagent")
+
+
+def test_an_error_that_cannot_travel_arrives_in_words(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN)
+    with pytest.raises(RuntimeError, match="Awkward: out of reagent"):
+        study.run(awkwardly, 30, executor="processes", workers=2)
+    assert study.status().failures == 0
+
+
+def kills_its_process_at_one_candidate(candidate):
+    if 0.45 < candidate[0] < 0.5:
+        os._exit(1)
+    time.sleep(0.01)
+    return measure(candidate)
+
+
+def test_a_candidate_that_kills_its_worker_fails_alone(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, kernel=RBF(0.02), noise_std=0.3, policy=MiniUCB(C=1.5))
+    study.run(kills_its_process_at_one_candidate, 60, executor="processes", workers=3)
+    failed = {batch.facts.index for batch in study.history() if batch.facts.failed}
+    assert all(0.45 < X[row, 0] < 0.5 for row in failed)
+    assert failed
+    assert study.status().measurements > 50
+
+
+def test_a_task_that_turns_slow_is_cut_short():
+    values, calls = [], []
+
+    def slower(candidate):
+        calls.append(candidate)
+        time.sleep(0.0 if len(calls) < 5 else 0.1)
+        return 1.0
+
+    Measure(slower, False, ())([0.0], 1_000, values, patience=0.3)
+    assert 5 <= len(values) <= 10
+
+
+def test_values_before_one_that_is_refused_are_kept(tmp_path):
+    study, calls = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN), []
+
+    def absurd(candidate):
+        calls.append(candidate)
+        return 1e200 if len(calls) == 30 else measure(candidate)
+
+    with pytest.raises(InvalidFeedback, match=r"1e\+200"):
+        study.run(absurd, 100, workers=1)
+    assert study.status().measurements == 29
+
+
+def test_a_late_answer_counts_where_others_were_not_sooner(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.2, **{**GIVEN, "noise_std": 10.0})
+    begun, other = threading.Event(), Study("lab", tmp_path / "lab.db")
+
+    def late(candidate, repeats):
+        begun.set()
+        time.sleep(1.0)
+        return [1.0] * repeats
+
+    def sooner():
+        begun.wait()
+        time.sleep(0.5)
+        task = other.ask(2)
+        other.tell(task, [2.0] * task.repeats)
+
+    thread = threading.Thread(target=sooner)
+    thread.start()
+    with pytest.warns(LongMeasurements):
+        study.run(late, 6, workers=1, vectorized=True)
+    thread.join()
+    values = sorted(each.value for each in study.measurements())
+    assert values == [1.0] * 4 + [2.0] * 2
+
+
+def test_ctrl_c_before_anything_was_measured(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN)
+
+    def interrupting(candidate):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        return
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run(interrupting, 100, workers=1)
+    assert study.status().in_flight == 0
+
+
+def test_ctrl_c_waits_for_what_is_under_way_and_a_second_one_does_not(tmp_path, capsys):
+    study, calls = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN), []
+
+    def slow(candidate):
+        calls.append(candidate)
+        if len(calls) in (3, 5):
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1.2 if len(calls) == 3 else 4.0 if len(calls) == 5 else 0)
+        return measure(candidate)
+
+    assert study.run(slow, 100, workers=1).steps == 3
+    assert "waiting for 1 task under way" in capsys.readouterr().err
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    assert study.run(slow, 100, workers=1).steps == 4
+    assert time.monotonic() - start < 3.5
+    assert study.status().in_flight == 0
 
 
 def test_rules_and_bad_settings(tmp_path):
