@@ -85,3 +85,38 @@ def test_summaries_that_cannot_be_true_are_refused(summary, message):
 
 def test_one_measurement_needs_no_standard_deviation():
     assert Statistics.of_summary(1, 2.0, None) == Statistics.of_summary(1, 2.0, float("nan")) == Statistics(1, 2.0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-9, 9), st.sampled_from([0.0, 0.1, 3.0])), min_size=1, max_size=8),
+    st.randoms(),
+    st.booleans(),
+)
+def test_the_order_in_which_feedback_comes_does_not_matter(told, random, by_setup):
+    """With standard errors (the second number) and without, mixed in any way."""
+
+    def tally(feedback):
+        total = Tally(by_setup=by_setup)
+        for setup, (value, error) in feedback:
+            total.add(0, Statistics.of_weighted([value], error) if error else Statistics(1, value), setup)
+        return total
+
+    numbered = list(enumerate(told))
+    first = tally(numbered)
+    random.shuffle(numbered)
+    assert tally(numbered)[0].mean == pytest.approx(first[0].mean, abs=1e-12)
+
+
+def test_no_value_and_no_standard_error_overflows():
+    for values, errors in (([9e99, -9e99], 1e-90), ([1e99, 1.0], [1e-99, 1e99])):
+        statistics = Statistics.of_weighted(values, errors)
+        assert np.isfinite(statistics.mean)
+        assert 0 < statistics.known < np.inf
+    with pytest.raises(InvalidFeedback, match="too large"):
+        Statistics.of_values([9e153, -9e153])
+
+
+def test_integers_beyond_numpys_own():
+    assert Statistics.of_values([10**30, None][:1]).mean == 1e30
+    with pytest.raises(InvalidFeedback, match="not numbers"):
+        Statistics.of_values([10**400])

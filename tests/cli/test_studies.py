@@ -2,53 +2,13 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
-OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]
-MEASURE = """#!{python}
-import os, random, sys, time
-temp, ph = float(sys.argv[1]), float(sys.argv[2])
-with open("calls", "a") as file:
-    file.write("x\\n")
-time.sleep(float(os.environ.get("SLOW", "0")))
-if random.random() < 0.1:
-    sys.exit("the reactor leaked")
-print("working")
-print(70 - (temp - 55) ** 2 / 20 - 4 * (ph - 6.5) ** 2 + random.gauss(0, 2))
-"""
-
-
-def environment(**more):
-    return os.environ | {"COLUMNS": "160", "OPENBLAS_NUM_THREADS": "1"} | more
-
-
-def ostinato(*arguments, cwd, typed=None, **more):
-    command, env = [*OSTINATO, *map(str, arguments)], environment(**more)
-    return subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, input=typed, timeout=240, check=False
-    )
-
-
-@pytest.fixture
-def lab(tmp_path):
-    """A folder with a catalogue and a program."""
-    with (tmp_path / "catalogue.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["temp", "ph"])
-        writer.writerows((temp, ph) for temp in range(20, 81, 10) for ph in (5, 6, 6.5, 7, 8))
-    program = tmp_path / "measure"
-    program.write_text(MEASURE.format(python=sys.executable))
-    program.chmod(0o755)
-    return tmp_path
-
-
-OPTIMIZE = ("optimize", "catalogue.csv", "--command", "./measure {temp} {ph}", "--seed", "0")
+from terminal import OPTIMIZE, OSTINATO, environment, ostinato
 
 
 def test_a_program_is_optimised_and_the_study_answers(lab):

@@ -177,14 +177,14 @@ class TestAnswersAreThoseOfAFreshProcess:
     """Whatever happened on the way here."""
 
     def test_with_and_without_standard_errors(self, address):
-        study = Study("lab", address, X, seed=0)
-        for row in range(0, 40, 5):
-            study.observe(row, [np.sin(row)])
-        study.tell(study.ask(1), [None])
-        task = study.ask()
-        study.observe(task.index, [-5.0], stderr=0.01)
+        study = Study("lab", address, X, **{**GIVEN, "noise_std": 3.0})
+        failed = study.ask(20)
+        study.tell(failed, [None] * failed.repeats)
+        study.close(failed)
+        task = study.ask(4)
+        study.tell(task, [-5.0], stderr=0.01)
         study.observe(task.index, [-90.0])
-        study.observe(task.index, [-4.0], stderr=10.0)
+        study.tell(task, [-4.0] * 3, stderr=10.0, start=task.start + 1)
         self.same(study, Study("lab", address))
 
     def test_looked_at_before_a_decision_and_after(self, address):

@@ -1,0 +1,234 @@
+"""Mistakes that people make at the terminal: said in words, with nothing lost."""
+
+import contextlib
+import csv
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ostinato.candidates import read_file
+from ostinato.cli.measurements import read_csv
+from ostinato.errors import InvalidFeedback
+from ostinato.study import Study
+from terminal import OPTIMIZE, OSTINATO, environment, ostinato
+
+
+def said(done):
+    return " ".join(done.stderr.split())
+
+
+def test_a_decimal_comma_is_not_two_values(lab):
+    done = ostinato("optimize", "catalogue.csv", "--manual", "--seed", "0", cwd=lab, typed="3,5\n4.5\nq\n")
+    assert "'3,5' is no number. Write decimals with a point" in said(done)
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert status["measurements"] == 1
+
+
+def test_columns_with_the_names_of_our_own(lab):
+    (lab / "odd.csv").write_text("x,value,row\n0.1,100,3\n0.2,101,0\n0.3,102,1\n")
+    (lab / "echo").write_text(f"#!{sys.executable}\nimport sys; print(float(sys.argv[1]) * 10)\n")
+    (lab / "echo").chmod(0o755)
+    assert ostinato("optimize", "odd.csv", "--command", "./echo {x}", "--budget", "8", cwd=lab).returncode == 0
+    assert ostinato("export", "odd.db", "-o", "all.csv", cwd=lab).returncode == 0
+    assert ostinato("import", "odd.db", "all.csv", cwd=lab).returncode == 0
+    rows = list(csv.DictReader(ostinato("export", "odd.db", cwd=lab).stdout.splitlines()))
+    assert len(rows) == 16
+    assert all(float(row["study's value"]) == pytest.approx(10 * float(row["x"])) for row in rows)
+    (lab / "twice.csv").write_text("x,x,value\n")
+    assert "two columns 'x'" in said(ostinato("import", "odd.db", "twice.csv", cwd=lab))
+
+
+def test_every_measurement_failed(lab):
+    command = ("optimize", "catalogue.csv", "--command", "sh -c 'echo sensor unplugged >&2; exit 3'")
+    done = ostinato(*command, "--seed", "0", "--budget", "3", cwd=lab)
+    assert done.returncode == 1
+    assert "sensor unplugged" in done.stderr
+    assert "larger --budget" in done.stderr
+    assert "3 of 3 measurements, 3 of them failed" in done.stdout
+    assert ostinato(*OPTIMIZE, "--budget", "20", cwd=lab).returncode == 0
+
+
+def test_an_absurd_value_is_a_failed_measurement(lab):
+    command = ("optimize", "catalogue.csv", "--command", "sh -c 'echo 1e150'")
+    done = ostinato(*command, "--budget", "3", cwd=lab)
+    assert done.returncode == 1
+    assert "1e150" in done.stderr
+
+
+def test_columns_of_any_name(lab):
+    (lab / "odd.csv").write_text("a.b,c[0],it's x\n1,007,x y\n2,008,$(touch bad)\n")
+    (lab / "show").write_text(
+        f'#!{sys.executable}\nimport sys; print(sys.argv[1:], file=open("seen", "a")); print(1)\n'
+    )
+    (lab / "show").chmod(0o755)
+    command = './show {a.b} {c[0]} "{it\'s x}" {{a}}'
+    done = ostinato("optimize", "odd.csv", "--command", command, "--budget", "4", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    seen = set((lab / "seen").read_text().splitlines())
+    assert seen == {"['1', '007', 'x y', '{a}']", "['2', '008', '$(touch bad)', '{a}']"}
+    assert not (lab / "bad").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("temp,ph,value\n20,5,abc\n", "line 2: value is 'abc', which is no number"),
+        ("temp,ph,value\n20,5,1.5\n20,5,\n", "line 3: there is no value"),
+        ("temp,ph,value\n20,5,1.5\n21,5,1\n", "line 3: temp 21, ph 5.0 is none of the study's candidates"),
+        ("row,value\n3.5,1\n", "row 3.5 is none of the rows 0 to 34"),
+        ("temp,value\n20,1\n", "there is no ph"),
+        ("temp,ph,value\n20,5,1e308\n", "line 2"),
+        ("temp,ph,value,stderr\n20,5,1,-1\n", "line 2"),
+    ],
+)
+def test_imports_that_cannot_be_read_name_the_line(lab, text, words):
+    study = Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"))
+    (lab / "mine.csv").write_text(text)
+    with pytest.raises(InvalidFeedback, match=re.escape(words)):
+        list(read_csv(lab / "mine.csv", study))
+
+
+def test_an_import_is_taken_in_whole_or_not_at_all(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"))
+    (lab / "mine.csv").write_text("temp,ph,value\n20,5,1.5\n21,5,1\n")
+    done = ostinato("import", "lab.db", "mine.csv", cwd=lab)
+    assert done.returncode == 2
+    assert "line 3" in said(done)
+    assert Study("lab", lab / "lab.db").status().measurements == 0
+    (lab / "empty.csv").write_text("temp,ph,value\n")
+    assert "holds no measurements" in said(ostinato("import", "lab.db", "empty.csv", cwd=lab))
+
+
+def test_files_that_are_not_there_or_cannot_be_written(lab):
+    assert ostinato(*OPTIMIZE, "--budget", "4", cwd=lab).returncode == 0
+    for arguments in (("import", "catalogue.db", "none.csv"), ("export", "catalogue.db", "-o", "no/such/file.csv")):
+        done = ostinato(*arguments, cwd=lab)
+        assert done.returncode == 1
+        assert "No such file" in done.stderr
+        assert "Traceback" not in done.stderr
+    data = (lab / "catalogue.db").read_bytes()
+    (lab / "cut.db").write_bytes(data[:5000])
+    done = ostinato("verify", "cut.db", cwd=lab)
+    assert done.returncode == 1
+    assert "damaged" in done.stdout
+    assert "no storage of studies" in said(ostinato("status", "catalogue.csv", cwd=lab))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--command", "./measure {Temp}"), "names {Temp}"),
+        (("--command", "./nowhere {temp}"), "no program"),
+        (("--function", "nowhere:measure"), "cannot be imported"),
+        (("--function", "os:getpid", "--timeout", "3"), "--timeout and --retries are for programs"),
+    ],
+)
+def test_nothing_is_made_where_the_command_is_wrong(lab, options, words):
+    done = ostinato("optimize", "catalogue.csv", *options, "--budget", "5", cwd=lab)
+    assert done.returncode == 2
+    assert words in said(done)
+    assert not (lab / "catalogue.db").exists()
+
+
+def test_a_function_that_fails_is_shown_without_our_own_lines(lab):
+    (lab / "mylab.py").write_text("def measure(candidate):\n    raise ValueError('no reagent')\n")
+    done = ostinato("optimize", "catalogue.csv", "--function", "mylab:measure", "--budget", "5", cwd=lab)
+    assert done.returncode == 1
+    assert "ValueError: no reagent" in done.stderr
+    assert "mylab.py" in done.stderr
+    assert "executors.py" not in done.stderr
+
+
+def test_a_study_is_deleted_when_that_is_meant(lab):
+    assert ostinato(*OPTIMIZE, "--budget", "4", cwd=lab).returncode == 0
+    assert ostinato("delete", "catalogue.db", cwd=lab, typed="n\n").returncode == 1
+    assert ostinato("delete", "catalogue.db", cwd=lab, typed="y\n").returncode == 0
+    assert ostinato("status", "catalogue.db", cwd=lab).returncode == 2
+
+
+def started(lab, *more, **options):
+    return subprocess.Popen([*OSTINATO, *OPTIMIZE, *more], cwd=lab, env=environment(SLOW="2"), text=True, **options)
+
+
+def wait_for_calls(lab, count):
+    deadline = time.monotonic() + 60
+    while not (lab / "calls").exists() or len((lab / "calls").read_text().split()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def programs(lab):
+    """The measuring programs that run in the laboratory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink() == lab and b"./measure" in (process / "cmdline").read_bytes().split(b"\0"):
+                found.append(process.name)
+    return found
+
+
+def test_ctrl_c_waits_for_programs_and_keeps_their_values(lab):
+    process = started(lab, "--budget", "50", "--workers", "2", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_calls(lab, 2)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "waiting for 2 tasks under way" in errors
+    assert "2 of 50 measurements" in out
+
+
+def test_a_second_ctrl_c_stops_programs(lab):
+    process = started(lab, "--budget", "50", "--workers", "2", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_calls(lab, 2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.9)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "0 of 50 measurements" in out
+    assert programs(lab) == []
+
+
+def test_a_run_that_is_asked_to_end_leaves_no_program_behind(lab):
+    process = started(lab, "--budget", "50", "--workers", "2", stderr=subprocess.DEVNULL)
+    wait_for_calls(lab, 2)
+    assert programs(lab)
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+    time.sleep(0.2)
+    assert programs(lab) == []
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert (status["in_flight"], status["failures"]) == (0, 0)
+
+
+def test_progress_on_a_terminal(lab):
+    """The line that people look at: how far, how long, the best so far, candidates and switches."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [*OSTINATO, *OPTIMIZE, "--budget", "12"],
+        cwd=lab,
+        env=environment(TERM="xterm"),
+        stderr=follower,
+        stdout=subprocess.PIPE,
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(leader, 4096)
+        except OSError:
+            break
+    process.communicate(timeout=60)
+    text = shown.decode(errors="replace")
+    assert "12/12" in text
+    assert "candidates" in text
+    assert "switches" in text
