@@ -19,6 +19,7 @@ from ostinato.checks import is_whole, number, shown
 from ostinato.errors import InvalidFeedback
 
 LARGEST = 1e100  # of a measurement, so that squares and sums of them are finite
+KINDS = {"b": "true and false", "U": "text", "S": "bytes", "c": "complex numbers", "M": "dates", "O": "other things"}
 MOST = 10**15  # measurements told at once, so that float64 counts them exactly
 
 
@@ -188,7 +189,7 @@ def as_values(values: Any) -> NDArray[np.float64]:
             large = [float(each) if type(each) is int else each for each in given]  # beyond NumPy's own integers
             y = np.asarray(large).reshape(y.shape)
         if y.dtype.kind not in "iuf":
-            raise TypeError(f"they hold {y.dtype.name}")
+            raise TypeError(f"they hold {KINDS.get(y.dtype.kind, y.dtype.name)}")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidFeedback(
             f"The measurements {shown(values)} are not numbers ({error}): give one number a measurement."

@@ -1,8 +1,10 @@
 """What can be evaluated: a table or a space of candidates."""
 
 from ostinato.candidates.files import read_file
+from ostinato.candidates.packing import packed, unpacked
+from ostinato.candidates.reading import read_candidates
 from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
-from ostinato.candidates.table import Candidates, read_candidates, unpacked
+from ostinato.candidates.table import Candidates
 
 __all__ = [
     "Candidates",
@@ -12,6 +14,7 @@ __all__ = [
     "Ordered",
     "Parameter",
     "Space",
+    "packed",
     "read_candidates",
     "read_file",
     "unpacked",

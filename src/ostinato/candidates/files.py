@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 
+from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
-from ostinato.candidates.table import Candidates, listed, read_candidates
+from ostinato.candidates.table import Candidates
 from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
 
@@ -56,7 +57,7 @@ def _read_csv(path: Path, delimiter: str) -> Candidates:
         if len(row) != len(names):
             hint = " Are the columns separated by commas?" if len(names) == 1 and ";" in names[0] else ""
             raise InvalidCandidates(
-                f"{path.name}, line {line}: {counted(len(names), 'value')} needed ({', '.join(names)}), and there are "
+                f"{path.name}, line {line}: {counted(len(names), 'value')} wanted ({', '.join(names)}), and there are "
                 f"{len(row)}: {row}.{hint}"
             )
         empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip()]

@@ -4,19 +4,17 @@ Outside, a candidate is an index into the user's table, or a row of it. Inside, 
 candidate, numbered in order of first appearance; `number_of` and `index_of` translate.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, cast
 
-import msgspec
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates.columns import Codec, Levels, Logs, Numbers, on_log_scale
-from ostinato.candidates.space import Space
+from ostinato.candidates.columns import Codec, Numbers, on_log_scale
+from ostinato.candidates.rows import Rows
 from ostinato.checks import is_whole, shown
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
 from ostinato.kernels import Column
@@ -28,7 +26,7 @@ TINY = 1e-300
 class Candidates:
     """A table of candidates. Use `read_candidates` to make one."""
 
-    def __init__(self, features: Matrix, codecs: Sequence[Codec], row: Callable[[int], Any], *, named: bool) -> None:
+    def __init__(self, features: Matrix, codecs: Sequence[Codec], row: Rows, *, named: bool) -> None:
         if features.shape[0] == 0 or features.shape[1] == 0:
             raise InvalidCandidates(
                 f"The candidate table has shape {features.shape}: give at least one row and one column."
@@ -43,23 +41,24 @@ class Candidates:
         """How many distinct candidates there are."""
         return len(self._first)
 
+    @property
+    def source(self) -> Rows:
+        """Where rows come from, as the user knows them."""
+        return self._row
+
+    @property
+    def codecs(self) -> Sequence[Codec]:
+        """How each column becomes numbers."""
+        return self._codecs
+
+    @property
+    def named(self) -> bool:
+        """Whether columns have names, and rows are dicts."""
+        return self._named
+
     def __getitem__(self, index: int) -> Any:
         """A row as the user knows it: a dict for named columns, else an array row."""
         return self._row(index)
-
-    def packed(self) -> bytes:
-        """All of it, as bytes from which `unpacked` makes it again; equal bytes are equal candidates."""
-        columns = getattr(self._row, "columns", None)
-        values = (
-            columns()
-            if columns
-            else [list(each) for each in zip(*(self._row(i).values() for i in range(self.rows)), strict=True)]
-        )
-        dtype = self._row.array.dtype.str if isinstance(self._row, ArrayRows) else None
-        try:
-            return msgspec.json.encode(Packed(self._named, dtype, [_packed(codec) for codec in self._codecs], values))
-        except TypeError as error:
-            raise InvalidCandidates(f"These candidates cannot be stored ({error}): use numbers and texts.") from None
 
     def on_logs(self) -> "Candidates":
         """The same candidates, with columns that spread over decades on a logarithmic scale."""
@@ -191,174 +190,6 @@ class Candidates:
                 f"{', '.join(map(repr, wanted))} are needed."
             )
         return np.stack([codec.encode(named[codec.column.name]) for codec in self._codecs], axis=1)
-
-
-@dataclass(frozen=True)
-class ArrayRows:
-    """Rows of an array, each the user's to change."""
-
-    array: NDArray[Any]
-
-    def __call__(self, index: int) -> NDArray[Any]:
-        return self.array[index].copy()
-
-    def columns(self) -> list[list[Any]]:
-        return self.array.T.tolist()
-
-
-@dataclass(frozen=True)
-class FrameRows:
-    """Rows of a data frame, as dicts."""
-
-    frame: "nw.DataFrame[Any]"
-
-    def __call__(self, index: int) -> dict[str, Any]:
-        columns = self.frame.columns  # one by one: a row of the frame would make integers floats
-        return {name: _plain(self.frame.get_column(name)[index]) for name in columns}
-
-    def columns(self) -> list[list[Any]]:
-        return [[_plain(value) for value in self.frame.get_column(name).to_list()] for name in self.frame.columns]
-
-
-@dataclass(frozen=True)
-class ListedRows:
-    """Rows of columns by name, as dicts."""
-
-    names: tuple[str, ...]
-    listed: tuple[list[Any], ...]
-
-    def __call__(self, index: int) -> dict[str, Any]:
-        return {name: column[index] for name, column in zip(self.names, self.listed, strict=True)}
-
-    def columns(self) -> list[list[Any]]:
-        return list(self.listed)
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's scalars as Python's own."""
-    return cast("Any", value).item() if isinstance(value, np.generic) else value
-
-
-class Packed(msgspec.Struct, frozen=True):
-    """A table of candidates, to be stored."""
-
-    named: bool
-    dtype: str | None
-    codecs: list[dict[str, Any]]
-    columns: list[list[Any]]
-
-
-CODECS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Numbers, Logs, Levels)}
-
-
-def _packed(codec: Any) -> dict[str, Any]:
-    return {"kind": type(codec).__name__, **{name: getattr(codec, name) for name in codec.__dataclass_fields__}}
-
-
-def _codec_of(kind: str, **fields: Any) -> Any:
-    if "levels" in fields:
-        fields["levels"] = tuple(fields["levels"])
-    return CODECS[kind](**fields)
-
-
-def listed(columns: Mapping[str, list[Any]]) -> Candidates:
-    """Candidates from columns by name: numbers (true and false too), or texts, which are categories."""
-    codecs: list[Any] = []
-    for name, values in columns.items():
-        texts = any(isinstance(value, str) for value in values)
-        codecs.append(Levels(name, tuple(sorted(set(values)))) if texts else Numbers(name))
-    features = np.stack([codec.encode(values) for codec, values in zip(codecs, columns.values(), strict=True)], axis=1)
-    return Candidates(features, codecs, ListedRows(tuple(columns), tuple(columns.values())), named=True)
-
-
-def unpacked(data: bytes) -> Candidates:
-    """The candidates that were packed."""
-    packed = msgspec.json.decode(data, type=Packed)
-    codecs = [_codec_of(**given) for given in packed.codecs]
-    features = np.stack([codec.encode(column) for codec, column in zip(codecs, packed.columns, strict=True)], axis=1)
-    if packed.named:
-        names = tuple(str(codec.name) for codec in codecs)
-        return Candidates(features, codecs, ListedRows(names, tuple(packed.columns)), named=True)
-    return Candidates(features, codecs, ArrayRows(np.array(packed.columns, dtype=packed.dtype).T), named=False)
-
-
-def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
-    """Candidates from an array, a data frame that narwhals reads, or a Space.
-
-    logs: whether columns of numbers that spread over decades are seen on a logarithmic scale, as a learned kernel
-    should; one that the user gives speaks of the numbers as they are.
-    """
-    table = _read(source)
-    return table.on_logs() if logs else table
-
-
-def _read(source: Any) -> Candidates:
-    if isinstance(source, Candidates):
-        return source
-    if isinstance(source, Space):
-        table = source.enumerate()
-        return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
-    try:
-        frame = nw.from_native(source, eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise InvalidCandidates(f"The data frame's column names are not all different: {error}") from None
-    if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame)  # pyright: ignore[reportUnknownArgumentType]
-    return _read_array(source)
-
-
-def _read_array(source: Any) -> Candidates:
-    try:
-        array = np.ma.asanyarray(source) if np.ma.isMaskedArray(source) else np.asarray(source)
-    except ValueError as error:
-        raise InvalidCandidates(f"The candidates are no table: {error}") from None
-    if array.ndim == 1 and array.dtype.kind in "iufb":
-        array = array[:, None]
-    if array.ndim != 2:
-        raise InvalidCandidates(
-            f"Candidates of type {type(source).__name__} and shape {array.shape} are no table: give a 2-D array "
-            "(a row a candidate), a pandas, polars or pyarrow data frame, or a Space."
-        )
-    codecs = [Numbers(j) for j in range(array.shape[1])]
-    columns = [codec.encode(array[:, j]) for j, codec in enumerate(codecs)]
-    features = np.stack(columns, axis=1) if columns else np.zeros((len(array), 0))
-    return Candidates(features, codecs, ArrayRows(array.copy()), named=False)
-
-
-def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
-    codecs: list[Codec] = []
-    columns: list[NDArray[np.float64]] = []
-    for place, name in enumerate(frame.columns):
-        series = frame[:, place]
-        if series.null_count():
-            row = int(np.flatnonzero(series.is_null().to_numpy())[0])
-            raise InvalidCandidates(
-                f"Column {name!r} has no value in row {row}: every candidate needs all its columns. Drop such rows, or "
-                "fill them in."
-            )
-        codec = _codec(name, series)
-        codecs.append(codec)
-        columns.append(codec.encode(series.to_numpy() if isinstance(codec, Numbers) else series.to_list()))
-    features = np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
-    return Candidates(features, codecs, FrameRows(frame.clone()), named=True)
-
-
-def _codec(name: str, series: "nw.Series[Any]") -> Codec:
-    dtype = series.dtype
-    if dtype.is_numeric() or dtype == nw.Boolean:
-        return Numbers(name)
-    if isinstance(dtype, nw.Enum):
-        return Levels(name, tuple(dtype.categories), ordered=True)
-    if isinstance(dtype, (nw.String, nw.Categorical, nw.Object)):
-        return Levels(name, tuple(sorted(set(series.to_list()), key=_by_type_and_value)))
-    raise InvalidCandidates(
-        f"Column {name!r} holds {dtype}, which has no meaning as a feature: turn it into numbers (for dates, days "
-        "since a start) or into text."
-    )
-
-
-def _by_type_and_value(level: Any) -> tuple[str, Any]:
-    return type(cast("object", level)).__name__, level
 
 
 def _is_one_row(where: Any) -> bool:

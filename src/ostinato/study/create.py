@@ -7,7 +7,7 @@ from zlib import compress, decompress
 
 import numpy as np
 
-from ostinato.candidates import Candidates, read_candidates, unpacked
+from ostinato.candidates import Candidates, packed, read_candidates, unpacked
 from ostinato.checks import shown, whole
 from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.optimizer import Optimizer
@@ -21,17 +21,17 @@ from ostinato.tally import MOST
 def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:
     """Make a study, unless it exists: then it must have the same candidates."""
     table = read_candidates(candidates)
-    packed = table.packed()
-    digest = hashlib.sha256(packed).hexdigest()
+    data = packed(table)
+    digest = hashlib.sha256(data).hexdigest()
     if name not in storage.patiently(storage.names):
         seed = settings.get("seed")
-        seed = np.random.SeedSequence().entropy if seed is None else whole("seed", seed, 0)
+        seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
         settings = {**settings, "seed": seed}
         check_names(settings, Optimizer)
         most = None if budget is None else read_budget(budget)
         _check_settings(Optimizer(read_candidates(candidates), budget=most, **settings), settings)
         record = StudyRecord(0, name, time(), described(settings), digest, most, b"")
-        if storage.patiently(lambda: storage.create(record, compress(packed))):
+        if storage.patiently(lambda: storage.create(record, compress(data))):
             return
     kept_digest, kept = storage.patiently(lambda: _stored(storage, name))
     if kept_digest != digest:

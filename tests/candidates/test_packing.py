@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from ostinato import Category, Float, Integer, Space
-from ostinato.candidates import read_candidates, unpacked
+from ostinato.candidates import packed, read_candidates, unpacked
 from ostinato.errors import InvalidCandidates
 
 FRAME = {
@@ -32,8 +32,8 @@ SOURCES = {
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_they_come_back_as_they_were(source):
     table = read_candidates(source)
-    again = unpacked(table.packed())
-    assert again.packed() == table.packed()
+    again = unpacked(packed(table))
+    assert packed(again) == packed(table)
     assert np.array_equal(again.features, table.features)
     assert again.columns == table.columns
     for index in range(table.rows):
@@ -42,4 +42,4 @@ def test_they_come_back_as_they_were(source):
 
 def test_what_cannot_be_stored_is_said():
     with pytest.raises(InvalidCandidates, match="cannot be stored"):
-        read_candidates(pd.DataFrame({"share": [Fraction(1, 3), Fraction(1, 2)]}, dtype=object)).packed()
+        packed(read_candidates(pd.DataFrame({"share": [Fraction(1, 3), Fraction(1, 2)]}, dtype=object)))

@@ -1,0 +1,103 @@
+"""Candidates from what users have: an array, a data frame, a Space, or columns by name."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.candidates.columns import Codec, Levels, Numbers
+from ostinato.candidates.rows import ArrayRows, FrameRows, ListedRows
+from ostinato.candidates.space import Space
+from ostinato.candidates.table import Candidates
+from ostinato.errors import InvalidCandidates
+
+
+def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
+    """Candidates from an array, a data frame that narwhals reads, or a Space.
+
+    logs: whether columns of numbers that spread over decades are seen on a logarithmic scale, as a learned kernel
+    should; one that the user gives speaks of the numbers as they are.
+    """
+    table = _read(source)
+    return table.on_logs() if logs else table
+
+
+def _read(source: Any) -> Candidates:
+    if isinstance(source, Candidates):
+        return source
+    if isinstance(source, Space):
+        table = source.enumerate()
+        return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
+    try:
+        frame = nw.from_native(source, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidCandidates(f"The data frame's column names are not all different: {error}") from None
+    if isinstance(frame, nw.DataFrame):
+        return _read_frame(frame)  # pyright: ignore[reportUnknownArgumentType]
+    return _read_array(source)
+
+
+def _read_array(source: Any) -> Candidates:
+    try:
+        array = np.ma.asanyarray(source) if np.ma.isMaskedArray(source) else np.asarray(source)
+    except ValueError as error:
+        raise InvalidCandidates(f"The candidates are no table: {error}") from None
+    if array.ndim == 1 and array.dtype.kind in "iufb":
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InvalidCandidates(
+            f"Candidates of type {type(source).__name__} and shape {array.shape} are no table: give a 2-D array "
+            "(a row a candidate), a pandas, polars or pyarrow data frame, or a Space."
+        )
+    codecs = [Numbers(j) for j in range(array.shape[1])]
+    columns = [codec.encode(array[:, j]) for j, codec in enumerate(codecs)]
+    features = np.stack(columns, axis=1) if columns else np.zeros((len(array), 0))
+    return Candidates(features, codecs, ArrayRows(array.copy()), named=False)
+
+
+def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
+    codecs: list[Codec] = []
+    columns: list[NDArray[np.float64]] = []
+    for place, name in enumerate(frame.columns):
+        series = frame[:, place]
+        if series.null_count():
+            row = int(np.flatnonzero(series.is_null().to_numpy())[0])
+            raise InvalidCandidates(
+                f"Column {name!r} has no value in row {row}: every candidate needs all its columns. Drop such rows, or "
+                "fill them in."
+            )
+        codec = _codec(name, series)
+        codecs.append(codec)
+        columns.append(codec.encode(series.to_numpy() if isinstance(codec, Numbers) else series.to_list()))
+    features = np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
+    return Candidates(features, codecs, FrameRows(frame.clone()), named=True)
+
+
+def _codec(name: str, series: "nw.Series[Any]") -> Codec:
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return Numbers(name)
+    if isinstance(dtype, nw.Enum):
+        return Levels(name, tuple(dtype.categories), ordered=True)
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Object)):
+        return Levels(name, tuple(sorted(set(series.to_list()), key=_by_type_and_value)))
+    raise InvalidCandidates(
+        f"Column {name!r} holds {dtype}, which has no meaning as a feature: turn it into numbers (for dates, days "
+        "since a start) or into text."
+    )
+
+
+def _by_type_and_value(level: Any) -> tuple[str, Any]:
+    return type(cast("object", level)).__name__, level
+
+
+def listed(columns: Mapping[str, list[Any]]) -> Candidates:
+    """Candidates from columns by name: numbers (true and false too), or texts, which are categories."""
+    codecs: list[Any] = []
+    for name, values in columns.items():
+        texts = any(isinstance(value, str) for value in values)
+        codecs.append(Levels(name, tuple(sorted(set(values)))) if texts else Numbers(name))
+    features = np.stack([codec.encode(values) for codec, values in zip(codecs, columns.values(), strict=True)], axis=1)
+    return Candidates(features, codecs, ListedRows(tuple(columns), tuple(columns.values())), named=True)
