@@ -84,6 +84,8 @@ def test_a_program_that_takes_too_long_is_stopped_with_all_it_started(tmp_path, 
         ("echo 'unfinished", "check its quotes"),
         ("", "is empty"),
         ("echo {temp", "cannot be read"),
+        ("sh -c \"echo '{temp}'\"", "between quotes"),
+        ("bash -c 'echo \"a {temp}\"'", "between quotes"),
     ],
 )
 def test_bad_commands_are_refused_before_anything_runs(template, words):
@@ -96,3 +98,16 @@ def test_functions_by_name():
     for name in ("math", "math:", "nowhere:f", "math:nothing", "math:pi"):
         with pytest.raises(InvalidSetting, match="--function"):
             function(name)
+
+
+def test_what_a_program_leaves_behind_does_not_hold_it_up():
+    command = Command("sh -c 'sleep 30 & echo 3'", ("temp",), timeout=10)
+    start = time.monotonic()
+    assert command({"temp": 1}) == 3.0
+    assert time.monotonic() - start < 5
+
+
+def test_within_a_shell_values_are_quoted_and_quotes_beside_them_are_fine():
+    command = Command("sh -c 'echo \"x\" >&2; echo {temp}'", ("temp",))
+    assert command({"temp": "$(touch bad); 5"}) != 5.0
+    assert Command("sh -c 'echo \"x\" >&2; echo {temp}'", ("temp",))({"temp": 5}) == 5.0

@@ -19,7 +19,7 @@ OstinatoError
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-LongMeasurements, StorageAway.
+LongMeasurements, LostWorkers, StorageAway.
 """
 
 import sys
@@ -116,6 +116,10 @@ class SurprisingMeasurements(OstinatoWarning):
 
 class LongMeasurements(OstinatoWarning):
     """A measurement takes longer than it is handed out for."""
+
+
+class LostWorkers(OstinatoWarning):
+    """Workers end while they measure."""
 
 
 class StorageAway(OstinatoWarning):

@@ -1,8 +1,9 @@
 """The user's function, called for some repeats of a candidate, and what it returns, checked."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite, nan
+from threading import Event
 from time import perf_counter
 from typing import Any, cast
 
@@ -13,6 +14,13 @@ from ostinato.errors import Failed, InvalidFeedback, InvalidSetting
 from ostinato.tally import LARGEST, as_values
 
 
+class Enough(Event):
+    """A sign to threads. What is sent to other processes is a sign of their own."""
+
+    def __reduce__(self) -> tuple[type["Enough"], tuple[()]]:
+        return Enough, ()
+
+
 @dataclass(frozen=True)
 class Measure:
     """Calls the user's function for repeats of a candidate; measurements that failed are NaN."""
@@ -20,6 +28,7 @@ class Measure:
     f: Callable[..., Any]
     vectorized: bool
     catch: tuple[type[Exception], ...]
+    enough: "Enough" = field(default_factory=lambda: Enough(), repr=False, compare=False)
 
     def __call__(
         self,
@@ -40,8 +49,12 @@ class Measure:
         for _ in range(repeats):
             values.append(self._one(candidate))
             report(len(values))
-            if perf_counter() - start > patience:
+            if perf_counter() - start > patience or self.enough.is_set():
                 return
+
+    def finish(self) -> None:
+        """Begin no more repeats, where this is heard (in threads)."""
+        self.enough.set()
 
     def stop(self) -> None:
         """Whatever it is doing is wanted no more; where the function can be told so (`stop`), it is."""

@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Lock
-from typing import Any
+from typing import IO, Any, TypeAlias
 
 import msgspec
 
@@ -23,6 +24,8 @@ from ostinato.errors import Failed, InvalidSetting
 from ostinato.tally import LARGEST
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
+Process: TypeAlias = "subprocess.Popen[bytes]"
+MUCH = 100_000  # bytes of what a program printed that are looked at
 LAST = 300  # characters of an error that are shown
 PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")  # {column}, and {{ or }} for braces
 
@@ -68,6 +71,13 @@ class Command:
                 f"--command names {{{unknown[0]}}}, and the candidates' columns are {', '.join(self.columns)}. Write "
                 "{{ and }} for braces that are meant as such."
             )
+        script = _script(words)
+        quoted = _between_quotes(words[script]) if script is not None else None
+        if quoted:
+            raise InvalidSetting(
+                f"--command has {{{quoted}}} between quotes, within {words[0]} -c: leave these quotes out. Values are "
+                "quoted there already, and other quotes around them would undo that."
+            )
         program = _filled(words[0], dict.fromkeys(self.columns, ""))
         if shutil.which(program) is None:
             raise InvalidSetting(
@@ -100,8 +110,7 @@ class Command:
         words = self.words
         plain = {name: _text(value) for name, value in candidate.items()}
         quoted = {name: shlex.quote(value) for name, value in plain.items()}
-        shell = Path(words[0]).name in SHELLS
-        script = next((i + 1 for i, word in enumerate(words) if re.fullmatch(r"-\w*c", word)), -1) if shell else -1
+        script = _script(words)
         return [_filled(word, quoted if i == script else plain) for i, word in enumerate(words)]
 
     def stop(self) -> None:
@@ -110,33 +119,40 @@ class Command:
 
     def _once(self, candidate: Mapping[str, Any]) -> float:
         environment = os.environ | {"OSTINATO_CANDIDATE": msgspec.json.encode(dict(candidate)).decode()}
-        with self.running.started(self.arguments(candidate), environment) as process:
-            try:
-                out, errors = process.communicate(timeout=self.timeout)
-            except subprocess.TimeoutExpired:
-                raise Failed(f"it took more than {self.timeout:g} seconds, for {dict(candidate)}") from None
-        if process.returncode:
-            raise Failed(
-                f"it ended with code {process.returncode}, for {dict(candidate)}: {errors.strip() or out.strip()}"
-            )
-        return value_of(out)
+        with TemporaryFile() as out, TemporaryFile() as errors:  # files: what it leaves behind cannot keep them open
+            with self.running.started(self.arguments(candidate), environment, out, errors) as process:
+                try:
+                    code = process.wait(timeout=self.timeout)
+                except subprocess.TimeoutExpired:
+                    raise Failed(f"it took more than {self.timeout:g} seconds, for {dict(candidate)}") from None
+            printed, complaint = _read(out), _read(errors).strip()
+        if code:
+            how = f"it ended with code {code}" if code > 0 else f"signal {-code} ended it"
+            said = complaint or printed.strip()
+            raise Failed(f"{how}, for {dict(candidate)}" + (f": {said}" if said else ""))
+        try:
+            return value_of(printed)
+        except Failed as error:
+            raise Failed(f"{error}, for {dict(candidate)}") from None
 
 
 class Running:
     """The programs that run, so that they can be stopped together."""
 
     def __init__(self) -> None:
-        self._processes: set[subprocess.Popen[str]] = set()
+        self._processes: set[Process] = set()
         self._stopped = False
         self._lock = Lock()
 
     @contextmanager
-    def started(self, arguments: list[str], environment: dict[str, str]) -> "Generator[subprocess.Popen[str]]":
+    def started(
+        self, arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]
+    ) -> "Generator[Process, None, None]":
         """A program, in a group of its own; when the block is left, neither it nor what it started runs any more."""
         with self._lock:
             if self._stopped:
                 raise Stopped
-            process = _begun(arguments, environment)
+            process = _begun(arguments, environment, out, errors)
             self._processes.add(process)
         try:
             yield process
@@ -155,20 +171,19 @@ class Running:
                 _signal(process)
 
 
-def _begun(arguments: list[str], environment: dict[str, str]) -> "subprocess.Popen[str]":
+def _begun(arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]) -> "Process":
     try:
         return subprocess.Popen(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            text=True,
-            errors="replace",
-            start_new_session=True,
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment, start_new_session=True
         )
     except (OSError, ValueError) as error:
         raise Failed(f"it could not be started: {error}") from None
+
+
+def _read(file: IO[bytes]) -> str:
+    """The end of what was printed, which is what counts."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - MUCH))
+    return file.read().decode(errors="replace")
 
 
 def value_of(printed: str) -> float:
@@ -188,6 +203,8 @@ def value_of(printed: str) -> float:
             read = float(read.replace("_", "?"))
         except ValueError:
             raise Failed(f"its last line is {line!r}, which is no number") from None
+    if isinstance(read, bool):
+        raise Failed(f"its last line is {line!r}, which is no number")
     value = number(read)
     if not isfinite(value) or abs(value) > LARGEST:
         raise Failed(f"its last line is {line!r}, which is no finite number below {LARGEST:g}")
@@ -205,11 +222,33 @@ def function(named: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidSetting(f"--function {named!r} cannot be imported: {error}") from None
+    except Exception as error:
+        raise InvalidSetting(f"--function {named!r} cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(found):
         raise InvalidSetting(f"--function {named!r} is {found!r}, which cannot be called.")
     return found
+
+
+def _script(words: list[str]) -> int | None:
+    """Where a shell is given its script: the word after -c."""
+    if Path(words[0]).name not in SHELLS:
+        return None
+    return next((i + 1 for i, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)), None)
+
+
+def _between_quotes(script: str) -> str | None:
+    """A column that a shell's script names between quotes."""
+    quote, at = "", 0
+    while at < len(script):
+        place = PLACE.match(script, at)
+        if place and place[1] is not None and quote:
+            return place[1]
+        if script[at] == "\\" and quote != "'":
+            at += 1
+        elif script[at] in "'\"" and quote in ("", script[at]):
+            quote = "" if quote else script[at]
+        at = place.end() if place else at + 1
+    return None
 
 
 def _named(word: str) -> list[str]:
@@ -230,12 +269,12 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _kill(process: "subprocess.Popen[str]") -> None:
+def _kill(process: "Process") -> None:
     """The program and all that it started."""
     _signal(process)
-    process.communicate()
+    process.wait()
 
 
-def _signal(process: "subprocess.Popen[str]") -> None:
+def _signal(process: "Process") -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
 
 Reporter: TypeAlias = Callable[[int], None]
-Draw: TypeAlias = Callable[[int, str], None]
+Draw: TypeAlias = Callable[[int, int, str], None]
 Looked: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]
 LINES = 60.0  # seconds between two lines where there is no terminal to draw on
 EVERY = 0.1  # seconds between two updates, at the least
@@ -35,21 +35,22 @@ def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator
     if not (console.is_terminal if show is None else show):
         yield lambda _: None
         return
-    with _bar(console, budget) if console.is_terminal else _lines(console, budget) as draw:
+    with _bar(console, budget) if console.is_terminal else _lines(console) as draw:
         last, wait = 0.0, 0.0
 
         def report(measured: int) -> None:
             nonlocal last, wait
             start = monotonic()
             if start - last >= wait:
-                done, words = looked(_where)
-                draw(done + measured, words)
+                done, total, words = looked(_where)
+                draw(done + measured, total or budget, words)
                 last = monotonic()
                 wait = max(EVERY if console.is_terminal else LINES, SHARE * (last - start))
 
         report(0)
         yield report
-        draw(*looked(_where))
+        done, total, words = looked(_where)
+        draw(done, total or budget, words)
 
 
 @contextmanager
@@ -65,19 +66,20 @@ def _bar(console: Console, budget: int) -> Generator[Draw, None, None]:
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
         task = bar.add_task("", total=budget)
-        yield lambda done, words: bar.update(task, completed=done, description=words)
+        yield lambda done, total, words: bar.update(task, completed=done, total=total, description=words)
 
 
 @contextmanager
-def _lines(console: Console, budget: int) -> Generator[Draw, None, None]:
-    def draw(done: int, words: str) -> None:
-        console.print(f"{datetime.now():%H:%M:%S}  {done:,}/{budget:,}{words}", highlight=False, soft_wrap=True)
+def _lines(console: Console) -> Generator[Draw, None, None]:
+    def draw(done: int, total: int, words: str) -> None:
+        console.print(f"{datetime.now():%H:%M:%S}  {done:,}/{total:,}{words}", highlight=False, soft_wrap=True)
 
     yield draw
 
 
-def _where(optimizer: Optimizer) -> tuple[int, str]:
-    return optimizer.steps + optimizer.failures, describe(optimizer)
+def _where(optimizer: Optimizer) -> tuple[int, int | None, str]:
+    """Measurements made, how many there will be, and the rest in words."""
+    return optimizer.steps + optimizer.failures, optimizer.budget, describe(optimizer)
 
 
 def describe(optimizer: Optimizer) -> str:

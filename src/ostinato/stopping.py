@@ -72,7 +72,10 @@ class Within:
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """So many measurements brought no recommendation that is better by more than its own uncertainty."""
+    """So many measurements brought no recommendation that is better by more than its own uncertainty.
+
+    They are counted from the beginning of a run: where a study goes on, anew.
+    """
 
     measurements: int
 

@@ -111,7 +111,7 @@ def test_files_that_are_not_there_or_cannot_be_written(lab):
     assert ostinato(*OPTIMIZE, "--budget", "4", cwd=lab).returncode == 0
     for arguments in (("import", "catalogue.db", "none.csv"), ("export", "catalogue.db", "-o", "no/such/file.csv")):
         done = ostinato(*arguments, cwd=lab)
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert "No such file" in done.stderr
         assert "Traceback" not in done.stderr
     data = (lab / "catalogue.db").read_bytes()
@@ -119,7 +119,11 @@ def test_files_that_are_not_there_or_cannot_be_written(lab):
     done = ostinato("verify", "cut.db", cwd=lab)
     assert done.returncode == 1
     assert "damaged" in done.stdout
-    assert "no storage of studies" in said(ostinato("status", "catalogue.csv", cwd=lab))
+    assert "kept in another file, such as catalogue.db" in said(ostinato("status", "catalogue.csv", cwd=lab))
+    (lab / "cut.db").write_bytes(b"x" + data[1:])
+    done = ostinato("export", "cut.db", "--damaged", cwd=lab)
+    assert done.returncode == 1
+    assert "Nothing can be rescued" in said(done)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +156,23 @@ def test_a_study_is_deleted_when_that_is_meant(lab):
     assert ostinato("delete", "catalogue.db", cwd=lab, typed="n\n").returncode == 1
     assert ostinato("delete", "catalogue.db", cwd=lab, typed="y\n").returncode == 0
     assert ostinato("status", "catalogue.db", cwd=lab).returncode == 2
+
+
+def test_quick_values_survive_two_ctrl_c_and_a_kill(lab):
+    """A program that is quick, so that many of its values are stored together."""
+    (lab / "quick").write_text(f'#!{sys.executable}\nprint(7, file=open("log", "a"))\nprint(7)\n')
+    (lab / "quick").chmod(0o755)
+    command = [*OSTINATO, "optimize", "catalogue.csv", "--command", "./quick", "--budget", "5000", "--workers", "2"]
+    for signals in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)):
+        process = subprocess.Popen(command, cwd=lab, env=environment(), stderr=subprocess.DEVNULL)
+        time.sleep(5)
+        for each in signals:
+            process.send_signal(each)
+            time.sleep(0.02)
+        assert process.wait(30) == (130 if len(signals) == 2 else 128 + signals[0])
+        made = len((lab / "log").read_text().split())
+        stored = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["measurements"]
+        assert made - 6 <= stored <= made  # what was going on in two workers, three times
 
 
 def started(lab, *more, **options):

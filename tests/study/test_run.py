@@ -17,6 +17,7 @@ from ostinato.errors import (
     InvalidFeedback,
     InvalidSetting,
     LongMeasurements,
+    LostWorkers,
     MissingSetting,
     NothingMeasured,
 )
@@ -259,7 +260,8 @@ def kills_its_process_at_one_candidate(candidate):
 
 def test_a_candidate_that_kills_its_worker_fails_alone(tmp_path):
     study = Study("lab", tmp_path / "lab.db", X, seed=0, kernel=RBF(0.02), noise_std=0.3, policy=MiniUCB(C=1.5))
-    study.run(kills_its_process_at_one_candidate, 60, executor="processes", workers=3)
+    with pytest.warns(LostWorkers, match="ended 3 times"):
+        study.run(kills_its_process_at_one_candidate, 60, executor="processes", workers=3)
     failed = {batch.facts.index for batch in study.history() if batch.facts.failed}
     assert all(0.45 < X[row, 0] < 0.5 for row in failed)
     assert failed

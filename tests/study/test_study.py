@@ -106,11 +106,10 @@ def test_failed_measurements_count_as_answers(address):
 
 
 def test_what_is_not_answered_in_time_is_handed_out_again(address):
-    study = Study("lab", address, X, seed=0, lease=0.2, **GIVEN)
+    study, other = Study("lab", address, X, seed=0, lease=2.0, **GIVEN), Study("lab", address, lease=60)
     task = study.ask()
-    other = Study("lab", address, lease=60)
     assert other.ask().batch != task.batch
-    time.sleep(0.3)
+    time.sleep(2.1)
     again = other.ask()
     assert (again.batch, again.start, again.repeats) == (task.batch, task.start, task.repeats)
     values = measured(task)

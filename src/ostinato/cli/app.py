@@ -89,9 +89,9 @@ def main() -> None:
     except BrokenPipeError:  # whoever read what was printed has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:
-        _say("red", "error", str(error))
-        sys.exit(1)
+    except OSError as error:  # a file that is not there, or cannot be written
+        _say("red", "error", f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
+        sys.exit(2)
     except SystemExit as end:
         _end_at_once(end.code)
         raise

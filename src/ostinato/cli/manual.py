@@ -1,5 +1,6 @@
 """A person measures: what to measure is shown, and the values are typed."""
 
+from math import isinf
 from typing import Any, cast
 
 from rich.console import Console
@@ -66,7 +67,10 @@ def _read(words: list[str], most: int) -> list[float]:
 
 def _number(word: str) -> float:
     try:
-        return float(word)
+        value = float(word)
     except ValueError:
         hint = " Write decimals with a point, and spaces between values." if "," in word else ""
         raise ValueError(f"{word!r} is no number.{hint}") from None
+    if isinf(value):
+        raise ValueError(f"{word} is not finite: type nan for a measurement that failed.")
+    return value

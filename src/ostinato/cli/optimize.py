@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Generator
 from concurrent import futures
@@ -25,6 +26,7 @@ from ostinato.storage import open_storage
 from ostinato.study import LEASE, Study
 
 INTERRUPTED = 130
+GRACE = 5.0  # seconds for ending, once that is asked for
 DAY = 86_400.0  # seconds for which repeats are in a person's hands
 
 
@@ -89,14 +91,14 @@ def optimize(
 
     Examples:
 
-      [bold]ostinato optimize catalogue.csv --command "./measure {temp} {ph}" --budget 5000 --workers 8[/bold]
+      [bold]ostinato optimize lab.csv --command "./measure {temp}" --budget 500[/bold]
 
       [bold]ostinato optimize space.toml --function lab:measure --budget 500[/bold]
 
       [bold]ostinato optimize recipes.csv --manual[/bold]
 
-    Ends with 0 when the budget is spent, 130 after Ctrl-C (what was measured is kept), 2 for bad input, 1 for errors,
-    and where every measurement failed.
+    Ends with 0 when the budget is spent, 130 after Ctrl-C, 143 or 129 when it was asked to end (kill, a closed
+    terminal), 2 for bad input, 1 for errors, and where every measurement failed. What was measured is always kept.
     """
     if sum(bool(each) for each in (command, python, manual)) != 1:
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
@@ -138,7 +140,7 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
 def _run(study: Study, objective: Callable[..., Any], workers: int, console: Console) -> str:
     """Measure; returns why it ended."""
     try:
-        with _stopped_with_us(objective):
+        with _ended_gently(objective):
             return study.run(objective, workers=workers, progress=True).ended
     except KeyboardInterrupt:
         return "interrupted"
@@ -169,12 +171,17 @@ def _show_error(error: Exception, console: Console) -> None:
 
 
 @contextmanager
-def _stopped_with_us(objective: Callable[..., Any]) -> Generator[None, None, None]:
-    """Where this process is asked to end, no program is left running behind it."""
+def _ended_gently(objective: Callable[..., Any]) -> Generator[None, None, None]:
+    """Where this process is asked to end, it stores what it has, and leaves no program running behind it."""
+    asked: list[int] = []
 
     def end(number: int, _: object) -> None:
+        asked.append(number)
         getattr(objective, "stop", int)()
-        os._exit(128 + number)
+        timer = threading.Timer(GRACE, os._exit, (128 + number,))  # a function may go on for ever
+        timer.daemon = True
+        timer.start()
+        os.kill(os.getpid(), signal.SIGINT)
 
     signals = (signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(each, end) for each in signals]
@@ -183,3 +190,5 @@ def _stopped_with_us(objective: Callable[..., Any]) -> Generator[None, None, Non
     finally:
         for each, handler in zip(signals, before, strict=True):
             signal.signal(each, handler)
+        if asked:
+            os._exit(128 + asked[0])

@@ -14,12 +14,13 @@ from ostinato.cli.manual import in_words
 from ostinato.cli.measurements import read_csv, write_csv
 from ostinato.cli.optimize import optimize
 from ostinato.cli.shown import Json, plain, print_answer, print_status, table_of
-from ostinato.errors import Damaged, InvalidFeedback, UnknownStudy
+from ostinato.errors import Damaged, InvalidFeedback, Unavailable, UnknownStudy
 from ostinato.storage import BatchRecord, Storage, open_storage
 from ostinato.study import Rescued, Study
 from ostinato.study import verify as verified
 from ostinato.tables import show
 
+TABLES = (".csv", ".tsv", ".parquet", ".toml")
 PATIENCE = 10.0  # seconds for which somebody who only looks waits for a storage
 
 Where = Annotated[str, typer.Argument(metavar="STUDY", help="A file (lab.db) or an address (postgresql://…).")]
@@ -119,9 +120,14 @@ def export(
     """
     console = Console(stderr=True)
     if damaged:
-        storage = open_storage(where, create=False, patience=PATIENCE)
-        rescued = Rescued(storage, _named(storage, where, name))
-        write_csv(out, rescued.table, rescued)
+        try:
+            storage = open_storage(where, create=False, patience=PATIENCE)
+            rescued = Rescued(storage, _named(storage, where, name))
+            write_csv(out, rescued.table, rescued)
+        except (Damaged, Unavailable) as error:
+            cause = str(error).partition(": nothing was changed")[0].partition(". Nothing was changed")[0]
+            console.print(f"[red]Nothing can be rescued:[/red] {escape(cause)}. Restore a copy.", highlight=False)
+            raise typer.Exit(1) from None
         console.print(f"{counted(rescued.lost, 'row')} of the log could not be read", highlight=False)
         raise typer.Exit(1 if rescued.lost else 0)
     study = _opened(where, name)
@@ -188,6 +194,10 @@ def delete(
 
 def _opened(where: str, name: str | None) -> Study:
     """The study that was meant."""
+    if Path(where).suffix.lower() in TABLES and Path(where).is_file():
+        raise UnknownStudy(
+            f"{where} is a table of candidates. Its study is kept in another file, such as {Path(where).stem}.db."
+        )
     storage = open_storage(where, create=False, patience=PATIENCE)
     return Study(_named(storage, where, name), storage)
 

@@ -17,7 +17,15 @@ from typing import Any, Protocol, TypeVar
 from msgspec.structs import replace
 
 from ostinato.checks import counted
-from ostinato.errors import Conflict, InvalidFeedback, LongMeasurements, NothingToAsk, OstinatoError, notify
+from ostinato.errors import (
+    Conflict,
+    InvalidFeedback,
+    LongMeasurements,
+    LostWorkers,
+    NothingToAsk,
+    OstinatoError,
+    notify,
+)
 from ostinato.executors import Measured, Pool, is_lost
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure
@@ -28,6 +36,7 @@ from ostinato.study.task import Task
 
 T = TypeVar("T")
 SHORT = 1.0  # seconds that a task of several repeats is to take
+GRACE = 1.0  # seconds for what was told to stop
 TICK = 0.5  # seconds after which those who wait look again
 LOSSES = 3  # of the same repeats with their worker, after which they count as failed
 HOPELESS = 20  # failures, with no success before them, at which a run ends
@@ -198,6 +207,10 @@ class Run:
         self._lost[key] += 1
         if self._lost[key] >= LOSSES and alone:
             self._tell(task, [nan] * task.repeats)
+            notify(
+                f"A worker ended {LOSSES} times while it measured {task.candidate} ({error}): that counts as failed.",
+                LostWorkers,
+            )
         elif self._lost[key] >= LOSSES - 1:
             self._suspects.append(task)
         else:
@@ -242,12 +255,16 @@ class Run:
 
     def _let_go(self, interrupts: Interrupts) -> None:
         """What is under way is waited for and told, unless Ctrl-C says not to; the rest is handed back."""
+        self._measure.finish()
         for future in [future for future in self._running if future.cancel()]:
             self._give_up(self._running.pop(future))
         try:
             self._wait_for_the_rest(interrupts)
         except KeyboardInterrupt:
             self._measure.stop()
+            done, _ = wait(self._running, timeout=GRACE)
+            for future in done:
+                self._keep(future, self._running.pop(future))
         for task in [*self._running.values(), *self._suspects]:
             self._give_up(task)
         self._pool.shutdown()
