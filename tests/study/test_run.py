@@ -298,7 +298,7 @@ def test_a_late_answer_counts_where_others_were_not_sooner(tmp_path):
 
     def late(candidate, repeats):
         begun.set()
-        time.sleep(1.0)
+        time.sleep(3.0)
         return [1.0] * repeats
 
     def sooner():

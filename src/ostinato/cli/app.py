@@ -1,9 +1,11 @@
 """`ostinato`: the commands."""
 
+import inspect
 import os
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
 
@@ -50,7 +52,12 @@ def about(
     """Ostinato answers: measure THIS candidate THIS many times."""
 
 
-@app.command()
+def unwrapped(command: Callable[..., object]) -> str:
+    """A command's own words, each paragraph in one line: the terminal's width breaks it. Indented lines stay."""
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(each if each.startswith(" ") else " ".join(each.split("\n")) for each in paragraphs)
+
+
 def demo(
     budget: Annotated[int, typer.Option(min=1, help="How many measurements may be made.")] = BUDGET,
     seed: Annotated[
@@ -71,11 +78,11 @@ def demo(
     report(run(budget, seed, policy.value), Console())
 
 
-for name, command in studies.COMMANDS.items():
-    app.command(name)(command)
-app.command()(experiments.problems)
-app.command()(experiments.reproduce)
-app.command()(experiments.compare)
+app.command(help=unwrapped(demo))(demo)
+
+
+for name, command in (studies.COMMANDS | experiments.COMMANDS).items():
+    app.command(name, help=unwrapped(command))(command)
 
 
 def main() -> None:

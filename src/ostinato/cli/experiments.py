@@ -1,7 +1,7 @@
 """`ostinato problems`, `reproduce` and `compare`: the experiments from the command line."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +16,9 @@ from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.problems import catalogue
 from ostinato.tables import show
 
-Workers = Annotated[int | None, typer.Option(min=1, help="How many runs at a time, one core each. [all cores]")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="How many runs at a time, one core each. By default all cores.")
+]
 Folder = Annotated[
     Path | None, typer.Option(help="Where runs, tables, figures and the report go; finished runs there are kept.")
 ]
@@ -120,7 +122,7 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="Seeds, shared by all algorithms.")] = 10,
     horizon: Annotated[int, typer.Option(min=10, help="Measurements of each run.")] = 1000,
     lengthscale: Annotated[
-        float | None, typer.Option(help="The kernel's length-scale. [the middle one of each problem's]")
+        float | None, typer.Option(help="The kernel's length-scale. By default the middle one of each problem's.")
     ] = None,
     choose: Annotated[
         bool, typer.Option("--choose", help="Choose settings first, on seeds of their own, as `reproduce` does.")
@@ -166,3 +168,6 @@ def _interruptible(console: Console) -> Generator[None, None, None]:
         raise MissingSetting(str(error)) from None
     except OSError as error:
         raise InvalidSetting(f"Results cannot be kept there: {error}. Give another --folder.") from None
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"problems": problems, "reproduce": reproduce, "compare": compare}

@@ -55,21 +55,28 @@ def optimize(
     workers: Annotated[int, typer.Option(min=1, help="How many measurements at once.")] = 1,
     storage: Annotated[
         str | None,
-        typer.Option(help="Where the study is kept: a file, or postgresql://… [beside the candidates, with .db]"),
+        typer.Option(
+            help="Where the study is kept: a file, or postgresql://…; by default beside the candidates, with .db."
+        ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The study's name. [that of the candidates' file]")] = None,
+    name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Go on with a study that exists, or refuse to.")
     ] = True,
     goal: Annotated[Goal, typer.Option(help="Know the best at the end, or have every measurement pay.")] = Goal.FIND,
     direction: Annotated[Direction, typer.Option(help="Whether higher or lower is better.")] = Direction.maximize,
     switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. [random]")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")
+    ] = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
     lease: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Seconds after which a measurement is taken for lost. [600; a day for --manual]"),
+        typer.Option(
+            min=0.001,
+            help="Seconds after which a measurement is taken for lost. By default 600, or a day for --manual.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -109,7 +109,7 @@ def explain(
 
 def export(
     where: Where,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The CSV file. [standard output]")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The CSV file. By default standard output.")] = None,
     damaged: Annotated[bool, typer.Option("--damaged", help="Rescue what can be read of a damaged study.")] = False,
     name: Name = None,
 ) -> None:
