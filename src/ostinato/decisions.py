@@ -14,7 +14,7 @@ from ostinato.candidates import Candidates
 from ostinato.confidence import Progress
 from ostinato.costs import SwitchCost, shortest_way
 from ostinato.errors import NothingToAsk
-from ostinato.knowledge import Knowledge, Lot
+from ostinato.knowledge import Knowledge, Lot, at_candidates
 from ostinato.learning import Learner
 from ostinato.ledger import Ledger
 from ostinato.policies import Belief, Policy, Proposal
@@ -145,7 +145,8 @@ class Decisions:
         """Number and mean of the best measured candidate, in the policy's own model."""
         if len(self._known.tally) == 0:
             return None
-        numbers, means, _ = self._known.at_measured(self._known.model)
+        model, numbers = self._known.model, self._known.tally.numbers
+        means = at_candidates(model, model.means, numbers)
         place = int(np.argmax(means))
         return int(numbers[place]), float(means[place])
 

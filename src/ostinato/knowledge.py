@@ -29,6 +29,17 @@ SURE = 1.0  # standard deviations below its mean, where a candidate is compared 
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 
 
+def at_candidates(model: Model, blocks: list[Array], numbers: NDArray[np.int64]) -> Vector:
+    """Means or variances of some candidates, out of blocks."""
+    if len(blocks) == 1:
+        return to_numpy(blocks[0])[numbers]
+    places = np.split(np.argsort(numbers), np.searchsorted(np.sort(numbers), model.starts[1:]))
+    found = np.empty(len(numbers))
+    for start, block, here in zip(model.starts, blocks, places, strict=True):
+        found[here] = to_numpy(block)[numbers[here] - start]
+    return found
+
+
 class Knowledge:
     """Tally, prior and model.
 
@@ -220,14 +231,8 @@ class Knowledge:
 
     def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Number, mean and variance of every measured candidate."""
-        numbers = np.array([number for number, _ in self.tally], dtype=np.int64)
-        block = np.searchsorted(model.starts, numbers, side="right") - 1
-        means, variances = np.empty(len(numbers)), np.empty(len(numbers))
-        for i in range(len(model.starts)):
-            here = np.flatnonzero(block == i)
-            places = numbers[here] - model.starts[i]
-            means[here], variances[here] = (to_numpy(part[i])[places] for part in (model.means, model.variances))
-        return numbers, means, variances
+        numbers = self.tally.numbers
+        return numbers, at_candidates(model, model.means, numbers), at_candidates(model, model.variances, numbers)
 
     def counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""

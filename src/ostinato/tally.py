@@ -158,6 +158,11 @@ class Tally:
         """Whether any measurement came with a standard error."""
         return any(known for groups in self._groups.values() for _, known in groups)  # type: ignore[misc]
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The measured candidates."""
+        return np.fromiter(self._rows, dtype=np.int64, count=len(self._rows))
+
     def __getitem__(self, candidate: int) -> Statistics:
         """All measurements of a candidate together; their mean is weighted by standard errors where all have one."""
         return self._rows.get(candidate, Statistics())
