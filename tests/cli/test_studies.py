@@ -119,7 +119,7 @@ def test_export_and_import(lab):
         (("optimize", "catalogue.csv", "--command", "./measure {temp} {ph}"), "--budget"),
         (("optimize", "catalogue.csv", "--command", "./none {temp}", "--budget", "5"), "no program './none'"),
         (("status", "none.db"), "There is no file"),
-        (("best", "catalogue.csv"), "not a database"),
+        (("best", "catalogue.csv"), "a table of candidates"),
         (("optimize", "catalogue.csv", "--command", "true", "--budget", "0"), "--budget"),
     ],
 )
