@@ -154,6 +154,7 @@ def test_the_budget_is_a_whole_number(budget):
 def test_progress_goes_to_the_terminal_where_asked_for(capsys):
     ostinato.optimize(make_f(), X, budget=100, progress=True, **SETTINGS)
     shown = capsys.readouterr()
+    assert "100/100" in shown.err
     assert "switches" in shown.err
     assert "100/100" in shown.err
     assert "best" in shown.err

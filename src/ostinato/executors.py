@@ -16,7 +16,23 @@ from ostinato.errors import InvalidSetting
 from ostinato.measure import Measure
 
 THREADS = "ostinato-worker"
-Measured: TypeAlias = tuple[list[float], Exception | None, float]
+
+
+class Raised:
+    """An error of the user's function. One that cannot be sent to another process arrives there in words."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __reduce__(self) -> "tuple[type[Raised], tuple[Exception]]":
+        try:
+            pickle.loads(pickle.dumps(self.error))  # our own bytes: whether it comes back at all
+        except Exception:
+            return Raised, (RuntimeError("".join(traceback.format_exception(self.error))),)
+        return Raised, (self.error,)
+
+
+Measured: TypeAlias = tuple[list[float], Raised | None, float]
 
 
 class Pool:
@@ -65,21 +81,12 @@ class Pool:
 def measured(measure: Measure, candidate: Any, repeats: int, patience: float) -> Measured:
     """What was measured, the error that ended it, if one did, and the seconds it took. It runs where workers are."""
     values: list[float] = []
-    error, start = None, perf_counter()
+    raised, start = None, perf_counter()
     try:
         measure(candidate, repeats, values, patience=patience)
-    except Exception as raised:
-        error = _that_travels(raised)
-    return values, error, perf_counter() - start
-
-
-def _that_travels(error: Exception) -> Exception:
-    """The same error, or its words where it cannot be sent from one process to another."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError("".join(traceback.format_exception(error)))
-    return error
+    except Exception as error:
+        raised = Raised(error)
+    return values, raised, perf_counter() - start
 
 
 def is_lost(error: BaseException) -> bool:

@@ -28,7 +28,7 @@ class Measure:
     f: Callable[..., Any]
     vectorized: bool
     catch: tuple[type[Exception], ...]
-    enough: "Enough" = field(default_factory=lambda: Enough(), repr=False, compare=False)
+    enough: Enough = field(default_factory=Enough, repr=False, compare=False)
 
     def __call__(
         self,

@@ -47,6 +47,41 @@ class Failures:
             self.count, self.last = self.count + 1, words[-LAST:]
 
 
+class Running:
+    """The programs that run, so that they can be stopped together."""
+
+    def __init__(self) -> None:
+        self._processes: set[Process] = set()
+        self._stopped = False
+        self._lock = Lock()
+
+    @contextmanager
+    def started(
+        self, arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]
+    ) -> "Generator[Process, None, None]":
+        """A program, in a group of its own; when the block is left, neither it nor what it started runs any more."""
+        with self._lock:
+            if self._stopped:
+                raise Stopped
+            process = _begun(arguments, environment, out, errors)
+            self._processes.add(process)
+        try:
+            yield process
+        finally:
+            with self._lock:
+                self._processes.discard(process)
+            if process.returncode is None:
+                _kill(process)
+        if self._stopped and process.returncode:
+            raise Stopped
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                _signal(process)
+
+
 @dataclass(frozen=True)
 class Command:
     """A program, run once a measurement. The value is the last line that it prints: a number, or JSON with a "value".
@@ -61,7 +96,7 @@ class Command:
     timeout: float | None = None
     retries: int = 0
     failures: Failures = field(default_factory=Failures)
-    running: "Running" = field(default_factory=lambda: Running(), repr=False)
+    running: Running = field(default_factory=Running, repr=False)
 
     def __post_init__(self) -> None:
         words = self.words
@@ -134,41 +169,6 @@ class Command:
             return value_of(printed)
         except Failed as error:
             raise Failed(f"{error}, for {dict(candidate)}") from None
-
-
-class Running:
-    """The programs that run, so that they can be stopped together."""
-
-    def __init__(self) -> None:
-        self._processes: set[Process] = set()
-        self._stopped = False
-        self._lock = Lock()
-
-    @contextmanager
-    def started(
-        self, arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]
-    ) -> "Generator[Process, None, None]":
-        """A program, in a group of its own; when the block is left, neither it nor what it started runs any more."""
-        with self._lock:
-            if self._stopped:
-                raise Stopped
-            process = _begun(arguments, environment, out, errors)
-            self._processes.add(process)
-        try:
-            yield process
-        finally:
-            with self._lock:
-                self._processes.discard(process)
-            if process.returncode is None:
-                _kill(process)
-        if self._stopped and process.returncode:
-            raise Stopped
-
-    def stop(self) -> None:
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                _signal(process)
 
 
 def _begun(arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]) -> "Process":

@@ -57,24 +57,30 @@ def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator
 def _bar(console: Console, budget: int) -> Generator[Draw, None, None]:
     columns = (
         BarColumn(bar_width=16),
-        TextColumn(
-            "{task.completed:,}/{task.total:,}",
-            table_column=Column(no_wrap=True, min_width=2 * len(f"{budget:,}") + 1),
-        ),
+        TextColumn("{task.fields[made]}", table_column=Column(no_wrap=True, min_width=len(_made(budget, budget)))),
         TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
         TextColumn("left{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
-        task = bar.add_task("", total=budget)
-        yield lambda done, total, words: bar.update(task, completed=done, total=total, description=words)
+        task = bar.add_task("", total=budget or None, made="")
+
+        def draw(done: int, total: int, words: str) -> None:
+            bar.update(task, completed=done, total=total or None, made=_made(done, total), description=words)
+
+        yield draw
 
 
 @contextmanager
 def _lines(console: Console) -> Generator[Draw, None, None]:
     def draw(done: int, total: int, words: str) -> None:
-        console.print(f"{datetime.now():%H:%M:%S}  {done:,}/{total:,}{words}", highlight=False, soft_wrap=True)
+        console.print(f"{datetime.now():%H:%M:%S}  {_made(done, total)}{words}", highlight=False, soft_wrap=True)
 
     yield draw
+
+
+def _made(done: int, total: int) -> str:
+    """How many of how many; a run may have another end than a budget (0)."""
+    return f"{done:,}/{total:,}" if total else f"{done:,}"
 
 
 def _where(optimizer: Optimizer) -> tuple[int, int | None, str]:

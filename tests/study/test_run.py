@@ -246,6 +246,8 @@ def awkwardly(candidate):
 
 def test_an_error_that_cannot_travel_arrives_in_words(tmp_path):
     study = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN)
+    with pytest.raises(Awkward, match="out of reagent"):  # it need not travel
+        study.run(awkwardly, 30, workers=2)
     with pytest.raises(RuntimeError, match="Awkward: out of reagent"):
         study.run(awkwardly, 30, executor="processes", workers=2)
     assert study.status().failures == 0

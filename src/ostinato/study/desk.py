@@ -39,9 +39,13 @@ class Range(msgspec.Struct, frozen=True):
 def handed_out(desk: Writer, until: float, worker: str, most: int | None, share: int) -> Lease | None:
     """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
 
-    They are in the worker's hands for so many seconds. share: among how many workers a batch is shared out.
+    They are in the worker's hands for so many seconds. `worker` is a name for this one request: what was handed out to
+    it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out.
     """
     unfinished, leases = desk.unfinished(), desk.leases()
+    unheard = next((lease for lease in leases if lease.worker == worker), None)
+    if unheard is not None:
+        return unheard
     given_up = Gone(desk.now())
     held = sum(lease.count for lease in leases if not given_up(lease))
     if desk.record.budget is not None:
@@ -99,10 +103,11 @@ def take(desk: Writer, number: int, start: int, told: Told) -> int:
     if batch is None or start < 0 or start + told.count > batch.facts.repeats:
         what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.repeats - 1}"
         raise UnknownBatch(f"Repeats {start} to {start + told.count - 1} of batch {number} were told, which {what}.")
-    if desk.told_of(number) != batch.facts.answered:
+    found = desk.told_of(number)
+    if found != batch.facts.answered:
         raise Damaged(
             f"The study {desk.record.name!r} is damaged: batch {number} counts {batch.facts.answered} answers, and "
-            f"{desk.told_of(number)} are found. Nothing was changed; see what `ostinato verify` says."
+            f"{found} are found. Nothing was changed; see what `ostinato verify` says."
         )
     statistics = batch.facts.statistics
     if statistics.n and (statistics.known > 0) != (told.kind == Kind.WEIGHTED):

@@ -194,8 +194,8 @@ class Run:
         if len(values) < task.repeats:
             self._study.release(task)
         if raised is not None:
-            raised.add_note(f"Raised while {task.candidate} was measured; everything before it is stored.")
-            raise raised
+            raised.error.add_note(f"Raised while {task.candidate} was measured; everything before it is stored.")
+            raise raised.error
         self._check_hopeless()
 
     def _lose(self, task: Task, error: BaseException, *, alone: bool) -> None:

@@ -110,8 +110,7 @@ class Study:
     def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
         try:
             with self.storage.write(self.name) as desk:
-                lease = next((each for each in desk.leases() if each.worker == worker), None)  # asked before, unheard
-                lease = lease or at.handed_out(desk, self.lease, worker, most, share)
+                lease = at.handed_out(desk, self.lease, worker, most, share)
                 if lease is None and self._decide(desk):
                     lease = at.handed_out(desk, self.lease, worker, most, share)
                 if lease is None:
@@ -258,9 +257,10 @@ class Study:
         Every value is stored as it comes; quick ones together, about once a second. Ctrl-C waits for what is being
         measured, stores it, and ends the run with the result so far; a second one does not wait. The same call goes on.
         """
-        if budget is not None and budget != self._read(lambda reader: reader.record.budget):
-            self.allow(budget)
         most = self._read(lambda reader: reader.record.budget)
+        if budget is not None and budget != most:
+            self.allow(budget)
+            most = budget
         if most is None and stop is None:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
