@@ -59,13 +59,14 @@ def _bar(console: Console, budget: int) -> Generator[Draw, None, None]:
         BarColumn(bar_width=16),
         TextColumn("{task.fields[made]}", table_column=Column(no_wrap=True, min_width=len(_made(budget, budget)))),
         TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
-        TextColumn("left{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
         task = bar.add_task("", total=budget or None, made="")
 
         def draw(done: int, total: int, words: str) -> None:
-            bar.update(task, completed=done, total=total or None, made=_made(done, total), description=words)
+            rest = f"left{words}" if total else words
+            bar.update(task, completed=done, total=total or None, made=_made(done, total), description=rest)
 
         yield draw
 
