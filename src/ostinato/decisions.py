@@ -133,7 +133,7 @@ class Decisions:
             measured=int(self._known.tally[candidate].n),
             leader=None if leader is None else self._table[self._table.index_of(leader[0])],
             leader_mean=None if leader is None else self._sign * leader[1],
-            first=first,
+            first=first or (self._known.learner is not None and leader is None),
             beta=width,
             C=getattr(policy, "C", None),
             switch_cost=stake.switch if belief.costs is not None else None,

@@ -30,9 +30,7 @@ def explanation(batch: Any) -> Explanation:
 
 def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.first:
-        return (
-            f"{batch.candidate} was drawn at random, as one of the first few: without some measured, nothing is known."
-        )
+        return f"{batch.candidate} is one of the first few: without some measured, nothing is known."
     text = f"{batch.candidate} is believed to give {reason.mean:.4g} ± {reason.std:.2g}"
     if reason.measured:
         text += f" after {counted(reason.measured, 'measurement')}"
