@@ -1,5 +1,7 @@
-"""`python -m benchmarks.outofthebox run | report | choose | coverage`: see the package's own words."""
+"""`python -m benchmarks.outofthebox run | report`: see the package's own words."""
 
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Annotated
 
@@ -9,20 +11,16 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.outofthebox import __doc__ as about
-from benchmarks.outofthebox.choose import choose as choices
-from benchmarks.outofthebox.coverage import coverage as shares
-from benchmarks.outofthebox.ours import OURS, ours
-from benchmarks.outofthebox.problems import PROBLEMS, read_candidates
-from benchmarks.outofthebox.report import write
+from benchmarks.outofthebox.ours import OURS, Ours, ours
+from benchmarks.outofthebox.problems import SETS, names, problem
+from benchmarks.outofthebox.report import table
 from benchmarks.outofthebox.rivals import RIVALS
 from benchmarks.outofthebox.trial import Asker, Outcome, trial
-from ostinato.candidates import Candidates
-from ostinato.problems import Problem, load
+from ostinato.candidates import read_candidates
 
 FOLDER = Path("results/outofthebox")
-SHORT, LONG = (200, 10), (2_000, 20)  # measurements and seeds
-BOTH = ("Ostinato find", "Ostinato earn")  # they know how many measurements there will be, so that the two are two runs
-CHEAP = ("random", "TPE")  # whose long runs hold the short ones
+GOALS = ("Ostinato find", "Ostinato earn")  # they know how many measurements there will be: every length is another run
+CHEAP = ("random", "TPE", *OURS)  # that also run 2,000 measurements
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -32,65 +30,62 @@ def outofthebox() -> None: ...
 
 @app.command()
 def run(
+    which: Annotated[str, typer.Argument(help="development or report")],
     only: Annotated[list[str] | None, typer.Option(help="Optimisers to run; all by default.")] = None,
-    problem: Annotated[list[str] | None, typer.Option(help="Problems to run on; all by default.")] = None,
-    first: Annotated[int, typer.Option(help="The first seed, to run several of these side by side.")] = 0,
+    on: Annotated[list[str] | None, typer.Option(help="Problems to run on; all by default.")] = None,
+    seeds: int = 10,
+    first: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    budget: Annotated[list[int] | None, typer.Option(help="Measurements; 60, 300 and 2,000 by default.")] = None,
+    jobs: int = 2,
     folder: Path = FOLDER,
 ) -> None:
     """Run what is not finished yet. Every finished run is kept at once."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = only or [*OURS, *RIVALS]
-    jobs = [
+    todo = [
         Outcome(problem=each, optimizer=name, seed=seed, horizon=horizon)
-        for seed in range(first, LONG[1])
-        for each in problem or PROBLEMS
-        for name in names
-        for horizon, seeds in lengths(name)
-        if seed < seeds
+        for seed in range(first, first + seeds)
+        for each in on or names(SETS[which])
+        for name in only or [*OURS, *RIVALS]
+        for horizon in lengths(name, budget or [60, 300, 2_000])
     ]
     done = {key(outcome) for outcome in stored(folder)}
-    todo = [job for job in jobs if key(job) not in done]
-    loaded: dict[str, tuple[Problem, Candidates]] = {}
-    for job in track(todo, "Running", console=Console(stderr=True)):
-        if job.problem not in loaded:
-            it = load(job.problem)
-            loaded[job.problem] = it, read_candidates(it.candidates)
-        made, table = loaded[job.problem]
-        outcome = trial(made, asker(job, made, table), job)
-        with (folder / f"{job.optimizer}.jsonl").open("ab") as file:
-            file.write(msgspec.json.encode(outcome) + b"\n")
+    todo = [job for job in todo if key(job) not in done]
+    with ProcessPoolExecutor(jobs) as pool:
+        futures = [pool.submit(finished, job) for job in todo]
+        for future in track(as_completed(futures), "Running", len(futures), console=Console(stderr=True)):
+            outcome = future.result()
+            with (folder / f"{outcome.optimizer}.jsonl").open("ab") as file:
+                file.write(msgspec.json.encode(outcome) + b"\n")
 
 
 @app.command()
-def report(folder: Path = FOLDER, out: Path = Path("docs/results/outofthebox")) -> None:
-    """Tables and the figure, from the runs that are finished."""
-    write(stored(folder), out)
+def report(which: str, folder: Path = FOLDER) -> None:
+    """Tables, from the runs that are finished."""
+    for line in table(stored(folder), which):
+        print(line)
 
 
-@app.command()
-def choose(seeds: int = 8, out: Path = Path("docs/results/outofthebox/choice.csv")) -> None:
-    """How the goals' policies were chosen, on problems of their own."""
-    for line in choices(seeds, out):
-        print(line, flush=True)
+def lengths(name: str, budgets: list[int]) -> Iterator[int]:
+    """Who does not know its budget is run once, and looked at on the way."""
+    able = [budget for budget in budgets if budget <= 300 or name in CHEAP]
+    yield from able if name in GOALS else [max(able)] if able else []
 
 
-@app.command()
-def coverage(seeds: int = 10, out: Path = Path("docs/results/outofthebox/coverage.csv")) -> None:
-    """How often 90% intervals hold what is true."""
-    for line in shares(seeds, out):
-        print(line, flush=True)
+def finished(job: Outcome) -> Outcome:
+    made = problem(job.problem)
+    contestant = asker(job)
+    outcome = trial(made, contestant, job)
+    if isinstance(contestant, Ours):
+        outcome.claims = contestant.claims(made)
+    return outcome
 
 
-def lengths(name: str) -> list[tuple[int, int]]:
-    """The lengths of an optimiser's runs, and how many of each."""
-    return [SHORT, LONG] if name in BOTH else [LONG] if name in CHEAP else [SHORT]
-
-
-def asker(job: Outcome, problem: Problem, table: Candidates) -> Asker:
+def asker(job: Outcome) -> Asker:
+    made = problem(job.problem)
     if job.optimizer in OURS:
-        return ours(job.problem, job.optimizer, job.seed, job.horizon, problem)
+        return ours(job.optimizer, job.seed, job.horizon, made)
     kind, repeats = RIVALS[job.optimizer]
-    return kind(table, job.seed, repeats)
+    return kind(read_candidates(made.candidates), job.seed, repeats)
 
 
 def stored(folder: Path = FOLDER) -> list[Outcome]:

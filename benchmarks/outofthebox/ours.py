@@ -1,20 +1,17 @@
-"""Ostinato as a contestant: with nothing given, and with hyper-parameters that nobody has (the oracle)."""
+"""Ostinato as a contestant, with nothing given but the candidates, the goal and the budget."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from benchmarks.outofthebox.trial import SHIFT, STRETCH
 from ostinato import Optimizer
-from ostinato.candidates import read_candidates
-from ostinato.learning import Learner, Prior, Wanted
 from ostinato.policies import GPEI
-from ostinato.problems import Problem, Setups, load
-from ostinato.tally import Statistics, Tally
+from ostinato.problems import Problem
 
-CANDIDATES, REPEATS = 800, 20  # measured to learn the oracle's hyper-parameters
-SETTINGS: dict[str, dict[str, Any]] = {"-setups": {"setup_std": "learn"}, "-uneven": {"noise_std": "varying"}}
+LEVEL, Z90 = 0.9, 1.6448536
+GAPS = (0.03, 0.1, 0.3)  # of the truth's standard deviation, for `chance_within`
+GP_EI = "GP-EI (our model)"
 
 
 class Ours:
@@ -33,44 +30,33 @@ class Ours:
     def recommend(self) -> int:
         return self.optimizer.leader()[0]
 
-
-def told(problem: str) -> dict[str, Any]:
-    """What a user knows of a problem and says: that repeats share a set-up, or that noise differs."""
-    return next((settings for ending, settings in SETTINGS.items() if problem.endswith(ending)), {})
-
-
-@lru_cache(maxsize=4)
-def oracle(name: str) -> tuple[Prior, Problem]:
-    """Kernel and mean learned from the truth of many candidates, and the noise as it is."""
-    problem, rng = load(name), np.random.default_rng(0)
-    table = read_candidates(problem.candidates)
-    tally = Tally()
-    for row in rng.choice(len(table), min(CANDIDATES, len(table)), replace=False):
-        tally.add(int(row), Statistics(REPEATS, SHIFT + STRETCH * float(problem.truth[row]), 0.0))
-    noise = np.full(len(table), (STRETCH * problem.noise_std) ** 2)
-    return Learner(table.features, table.columns, Wanted(noise=noise)).learn(tally), problem
-
-
-def with_oracle(name: str, seed: int, **settings: Any) -> Optimizer:
-    """The same policy with the oracle's kernel, mean and noise."""
-    prior, problem = oracle(name)
-    noise: Any = problem.noise
-    setups = isinstance(noise, Setups)
-    stds = np.full(problem.size, noise.level) if setups else problem.noise_stds
-    if setups:
-        settings["setup_std"] = STRETCH * noise.setup
-    noise_std = np.maximum(STRETCH * stds, 1e-3)
-    given = {"kernel": prior.kernel, "mean": prior.mean, "noise_std": noise_std}
-    return Optimizer(problem.candidates, seed=seed, **given, **settings)
+    def claims(self, problem: Problem) -> dict[str, float]:
+        """What it says of how sure it is, and what is true."""
+        opt, truth = self.optimizer, SHIFT + STRETCH * problem.truth
+        prediction, best = opt.predict(), opt.best(LEVEL)
+        inside = np.abs(truth - prediction.mean) <= Z90 * prediction.std
+        seen = np.zeros(len(truth), dtype=bool)
+        seen[[int(index) for index in opt.diagnose().rows]] = True
+        low, high = best.interval
+        regret = float(problem.regrets[best.index])
+        found = {
+            "recommended": float(low <= truth[best.index] <= high),
+            "measured": float(np.mean(inside[seen])),
+            "unmeasured": float(np.mean(inside[~seen])) if not seen.all() else np.nan,
+            "chance": best.chance,
+            "is_best": float(regret <= 1e-9),
+        }
+        for gap in GAPS:
+            found[f"chance_within_{gap}"] = opt.chance_within(gap * STRETCH)
+            found[f"is_within_{gap}"] = float(regret <= gap)
+        return found
 
 
-def ours(name: str, optimizer: str, seed: int, horizon: int, problem: Problem) -> Ours:
-    goal: Any = "earn" if "earn" in optimizer else "find"
-    if optimizer == "GP-EI (our model)":
+def ours(optimizer: str, seed: int, horizon: int, problem: Problem) -> Ours:
+    if optimizer == GP_EI:
         return Ours(Optimizer(problem.candidates, policy=GPEI(), seed=seed), horizon)
-    if "oracle" in optimizer:
-        return Ours(with_oracle(name, seed, goal=goal, budget=horizon), horizon)
-    return Ours(Optimizer(problem.candidates, goal=goal, budget=horizon, seed=seed, **told(name)), horizon)
+    goal: Any = "earn" if "earn" in optimizer else "find"
+    return Ours(Optimizer(problem.candidates, goal=goal, budget=horizon, seed=seed), horizon)
 
 
-OURS = ("Ostinato find", "Ostinato earn", "Ostinato find, oracle", "Ostinato earn, oracle", "GP-EI (our model)")
+OURS = ("Ostinato find", "Ostinato earn", GP_EI)

@@ -10,13 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.outofthebox.problems import grid_index, levels, unit_cube
+from scipy.spatial import cKDTree
+
+from benchmarks.outofthebox.problems import unit_cube
 from ostinato.candidates import Candidates
 
 INITIAL = 5  # random candidates with which the Gaussian processes begin
 SCREENED = 200  # candidates of the highest upper bound, on which BoTorch's Monte Carlo acquisition is computed
 ITERATIONS = 50  # at most, of one fit of BoTorch's process
-EACH_STEP_UP_TO, THEN_EVERY = 50, 5  # measurements at which scikit-learn's process is refitted
+EACH_STEP_UP_TO, THEN_EVERY = 50, 5  # measurements at which Gaussian processes of other libraries are refitted
+
+
+def refits(t: int) -> bool:
+    """Whether a process is refitted after t measurements."""
+    return t <= EACH_STEP_UP_TO or t % THEN_EVERY == 0
 
 
 class Random:
@@ -38,14 +45,18 @@ class Random:
 
 
 class WithOptuna:
-    """An Optuna study over the columns: numbers as ordered levels, categories as categories."""
+    """An Optuna study over the columns, numbers as floats and categories as categories; the nearest candidate is measured."""
 
     def __init__(self, table: Candidates, seed: int, repeats: int = 1) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         warnings.filterwarnings("ignore", module="optuna")
-        self.columns, self.rows, self.repeats = levels(table), grid_index(table), repeats
+        self.columns = [
+            (str(column.name), len(np.unique(values)) if column.kind == "category" else 0)
+            for column, values in zip(table.columns, table.features.T, strict=True)
+        ]
+        self.tree, self.repeats = cKDTree(unit_cube(table)), repeats
         self.study = optuna.create_study(direction="maximize", sampler=self.sampler(optuna, seed))
         self.trial: Any = None
 
@@ -54,20 +65,22 @@ class WithOptuna:
 
     def ask(self) -> tuple[int, int]:
         self.trial = self.study.ask()
-        digits: list[int] = []
-        for name, category, count in self.columns:
-            if category:
-                digits.append(self.trial.suggest_categorical(name, list(range(count))))
+        for name, levels in self.columns:
+            if levels:
+                self.trial.suggest_categorical(name, list(range(levels)))
             else:
-                digits.append(self.trial.suggest_int(name, 0, count - 1))
-        return self.rows[tuple(digits)], self.repeats
+                self.trial.suggest_float(name, 0.0, 1.0)
+        return self.nearest(self.trial.params), self.repeats
 
     def tell(self, row: int, values: Any) -> None:
         self.study.tell(self.trial, float(np.mean(values)))
 
     def recommend(self) -> int:
-        best = self.study.best_trial.params
-        return self.rows[tuple(int(best[name]) for name, _, _ in self.columns)]
+        return self.nearest(self.study.best_trial.params)
+
+    def nearest(self, params: dict[str, Any]) -> int:
+        parts = [np.eye(levels)[params[name]] if levels else [params[name]] for name, levels in self.columns]
+        return int(self.tree.query(np.concatenate(parts))[1])
 
 
 class TPE(WithOptuna):
@@ -123,9 +136,8 @@ class ScikitEI(Modelled):
         from sklearn.gaussian_process import GaussianProcessRegressor
         from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-        t = len(self.y)
         kernel = ConstantKernel() * Matern(np.ones(self.X.shape[1]), nu=2.5) + WhiteKernel(0.1)
-        refit = self.model is None or t <= EACH_STEP_UP_TO or t % THEN_EVERY == 0
+        refit = self.model is None or refits(len(self.y))
         if self.model is not None:
             kernel = self.model.kernel_
         model = GaussianProcessRegressor(kernel, normalize_y=True, optimizer="fmin_l_bfgs_b" if refit else None)
@@ -151,7 +163,7 @@ class ScikitEI(Modelled):
 
 
 class BoTorch(Modelled):
-    """BoTorch's SingleTaskGP with its own priors, refitted at every step, and qLogNoisyExpectedImprovement."""
+    """BoTorch's SingleTaskGP with its own priors, and an acquisition. Refitted as scikit-learn's process is."""
 
     model: Any = None
     fitted = 0
@@ -168,9 +180,14 @@ class BoTorch(Modelled):
         y = torch.tensor(self.y, dtype=torch.float64)[:, None]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.model = SingleTaskGP(X, y)
-            mll = ExactMarginalLogLikelihood(self.model.likelihood, self.model)
-            fit_gpytorch_mll(mll, optimizer_kwargs={"options": {"maxiter": ITERATIONS}})
+            last, self.model = self.model, SingleTaskGP(X, y)
+            if last is None or refits(len(self.y)):
+                mll = ExactMarginalLogLikelihood(self.model.likelihood, self.model)
+                fit_gpytorch_mll(mll, optimizer_kwargs={"options": {"maxiter": ITERATIONS}})
+            else:
+                for part in ("covar_module", "mean_module", "likelihood"):
+                    getattr(self.model, part).load_state_dict(getattr(last, part).state_dict())
+                self.model.eval()
         self.fitted = len(self.y)
 
     def means(self, X: Any) -> Any:
@@ -186,6 +203,25 @@ class BoTorch(Modelled):
             parts = [self.model.posterior(torch.tensor(x)) for x in np.array_split(X, -(-len(X) // 500))]
             means = [part.mean.numpy().ravel() for part in parts]
             return np.concatenate(means), np.concatenate([part.variance.numpy().ravel() for part in parts])
+
+
+class LogEI(BoTorch):
+    """LogExpectedImprovement on the best posterior mean of what was measured."""
+
+    def chosen(self) -> int:
+        import torch
+        from botorch.acquisition.analytic import LogExpectedImprovement
+
+        best = float(np.max(self.means(self.X[np.unique(self.asked)])))
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score = LogExpectedImprovement(self.model, best_f=best)
+            values = torch.cat([score(part[:, None, :]) for part in torch.tensor(self.X).split(500)])
+        return int(torch.argmax(values))
+
+
+class LogNEI(BoTorch):
+    """qLogNoisyExpectedImprovement, with one candidate at a time."""
 
     def chosen(self) -> int:
         import torch
@@ -210,5 +246,6 @@ RIVALS: dict[str, tuple[type[Any], int]] = {
     "Optuna GP": (OptunaGP, 1),
     "Optuna GP, 3 repeats": (OptunaGP, 3),
     "GP-EI (scikit-learn)": (ScikitEI, 1),
-    "BoTorch qLogNEI": (BoTorch, 1),
+    "BoTorch LogEI": (LogEI, 1),
+    "BoTorch qLogNEI": (LogNEI, 1),
 }

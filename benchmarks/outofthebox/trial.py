@@ -4,6 +4,7 @@ Rewards are told in odd units (shifted and stretched), since nothing is tuned to
 truth's standard deviation. The n-th measurement of a candidate under a seed is the same whoever asks for it.
 """
 
+from collections import Counter
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from ostinato.experiments.trial import Measurements
 from ostinato.problems import Problem
 
 SHIFT, STRETCH = 40.0, 7.0
-CHECKPOINTS = (20, 50, 100, 150, 200, 300, 500, 1000, 1500, 2000)
+CHECKPOINTS = (60, 300, 2_000)
 
 
 class Asker(Protocol):
@@ -25,7 +26,7 @@ class Asker(Protocol):
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """A finished run, with one entry a checkpoint."""
+    """A finished run, with one entry a checkpoint. `claims`: what ours said at the end of how sure it was."""
 
     problem: str
     optimizer: str
@@ -37,13 +38,16 @@ class Outcome(msgspec.Struct, kw_only=True):
     switches: list[int] = []
     unique: list[int] = []
     seconds: list[float] = []
+    largest_batch: int = 0
+    largest_candidate: int = 0
+    claims: dict[str, float] = {}
 
 
 def trial(problem: Problem, asker: Asker, outcome: Outcome) -> Outcome:
     """Run to the horizon. A batch that crosses a checkpoint is counted there as if it had ended there."""
     measure = Measurements(problem, outcome.seed)
     ahead = [t for t in CHECKPOINTS if t <= outcome.horizon][::-1]
-    t, regret, switches, seconds, last, seen = 0, 0.0, 0, 0.0, None, set[int]()
+    t, regret, switches, seconds, last, seen = 0, 0.0, 0, 0.0, None, Counter[int]()
     while t < outcome.horizon:
         start = perf_counter()
         row, repeats = asker.ask()
@@ -52,7 +56,8 @@ def trial(problem: Problem, asker: Asker, outcome: Outcome) -> Outcome:
         values = SHIFT + STRETCH * measure(row, repeats)
         switches += last is not None and last != row
         last = row
-        seen.add(row)
+        seen[row] += repeats
+        outcome.largest_batch = max(outcome.largest_batch, repeats)
         start = perf_counter()
         asker.tell(row, values)
         seconds += perf_counter() - start
@@ -67,4 +72,5 @@ def trial(problem: Problem, asker: Asker, outcome: Outcome) -> Outcome:
             outcome.seconds.append(seconds)
         t += repeats
         regret += repeats * each
+    outcome.largest_candidate = max(seen.values())
     return outcome

@@ -30,6 +30,13 @@ def log_expected_improvement(mean: Array, variance: Array, beta: float, top: flo
     return xp.log(width) + log_h(xp, (mean - top) / width)
 
 
+def expected_gain(gap: Array, width: Array) -> Array:
+    """E max(0, gap + width Z), Z ~ N(0, 1)."""
+    xp = namespace_of(gap)
+    width = xp.where(width > 0, width, xp.full_like(width, SMALLEST))
+    return width * xp.exp(log_h(xp, gap / width))
+
+
 def smallest_width(kappa: float) -> float:
     return SMALLEST * (kappa or 1.0)
 

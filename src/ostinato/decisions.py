@@ -14,10 +14,11 @@ from ostinato.candidates import Candidates
 from ostinato.confidence import Progress
 from ostinato.costs import SwitchCost, shortest_way
 from ostinato.errors import NothingToAsk
-from ostinato.knowledge import Knowledge, Lot, at_candidates
+from ostinato.knowledge import Knowledge, Lot
 from ostinato.learning import Learner
 from ostinato.ledger import Ledger
 from ostinato.policies import Belief, Policy, Proposal
+from ostinato.policies.base import gathered
 from ostinato.records import Reason
 from ostinato.settings import checked_round
 
@@ -146,7 +147,7 @@ class Decisions:
         if len(self._known.tally) == 0:
             return None
         model, numbers = self._known.model, self._known.tally.numbers
-        means = at_candidates(model, model.means, numbers)
+        means = gathered(model.means, model.starts, numbers)
         place = int(np.argmax(means))
         return int(numbers[place]), float(means[place])
 
@@ -198,6 +199,7 @@ class Decisions:
             centre=model.prior_mean,
             setup=self._known.prior.setup,
             barred=self._barred,
+            learned=isinstance(self._known.learner, Learner),
             costs=None if costs is None or here is None else partial(costs, here),
             cost=self._measurement_cost,
         )

@@ -7,7 +7,6 @@ from the tally on a growing schedule.
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from math import sqrt
 from typing import Any, TypeAlias, cast
 
@@ -19,7 +18,7 @@ from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Learnt, Prior, Shrinking
-from ostinato.learning.shrinking import shrunk
+from ostinato.policies.base import gathered
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
@@ -27,17 +26,6 @@ from ostinato.tally import Statistics, Tally
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
 SURE = 1.0  # standard deviations below its mean, where a candidate is compared with others
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
-
-
-def at_candidates(model: Model, blocks: list[Array], numbers: NDArray[np.int64]) -> Vector:
-    """Means or variances of some candidates, out of blocks."""
-    if len(blocks) == 1:
-        return to_numpy(blocks[0])[numbers]
-    places = np.split(np.argsort(numbers), np.searchsorted(np.sort(numbers), model.starts[1:]))
-    found = np.empty(len(numbers))
-    for start, block, here in zip(model.starts, blocks, places, strict=True):
-        found[here] = to_numpy(block)[numbers[here] - start]
-    return found
 
 
 class Knowledge:
@@ -202,10 +190,6 @@ class Knowledge:
         posterior.rebuild(prior.evidence(self.tally))
         return posterior
 
-    def rougher(self, times: float) -> Posterior:
-        """The posterior of all answers, had the learned length-scales been shorter."""
-        return self._posterior(replace(self.answering, kernel=shrunk(self.answering.kernel, times)))
-
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:
         """Number, mean and standard deviation of the measured candidate that leads, in the exact posterior."""
         numbers, means, variances = self.ranked(priority)
@@ -232,7 +216,8 @@ class Knowledge:
     def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Number, mean and variance of every measured candidate."""
         numbers = self.tally.numbers
-        return numbers, at_candidates(model, model.means, numbers), at_candidates(model, model.variances, numbers)
+        means, variances = (gathered(blocks, model.starts, numbers) for blocks in (model.means, model.variances))
+        return numbers, means, variances
 
     def counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""

@@ -97,7 +97,6 @@ class Optimizer:
         self._table = read_candidates(candidates, logs=kernel is None)
         self.goal: Goal = goal
         self.budget = None if budget is None else whole("budget", budget)
-        self.policy: Policy = policy_for(goal) if policy is None else checked_policy(policy)
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         self._rng = generator(self.seed)
         self._priority = self._rng.permutation(len(self._table))
@@ -106,6 +105,8 @@ class Optimizer:
         self._robust = flag("robust", robust)
         self._early = Early(self._sign) if robust else None
         wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign)
+        by_goal = policy_for(goal, learned=bool(wanted.learned))
+        self.policy: Policy = by_goal if policy is None else checked_policy(policy)
         learner = learner_for(self.policy, self._table, wanted)
         prior = given(wanted) if learner is None else learner.first()
         size = None if block_size is None else whole("block_size", block_size)

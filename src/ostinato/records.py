@@ -10,6 +10,7 @@ from ostinato.arrays import Vector
 from ostinato.checks import counted, rounded
 
 SHOWN = 8  # length-scales in a line
+SURE = 0.9  # the probability of being the best from which that is said
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +67,8 @@ class Best(msgspec.Struct, frozen=True, eq=False):
     """The measured candidate that is best by what is nearly sure of it: its mean less a standard deviation.
 
     `mean` and `interval` speak of the candidate's true value, not of single measurements. `n` is how often it was
-    measured; `chance` the probability that no other candidate is better, in the model's view.
+    measured; `chance` the probability that no other candidate is better; with 90% probability none is better by more
+    than `within`.
     """
 
     index: int
@@ -77,13 +79,21 @@ class Best(msgspec.Struct, frozen=True, eq=False):
     level: float
     n: int
     chance: float
+    within: float
 
     def __str__(self) -> str:
         mean, low, high = (rounded(each, self.std) for each in (self.mean, *self.interval))
         return (
             f"{self.candidate}: {mean} ({self.level:.0%} interval {low} to {high}) "
-            f"after {counted(self.n, 'measurement')}; chance of being the best {self.chance:.0%}"
+            f"after {counted(self.n, 'measurement')}; {self.standing}"
         )
+
+    @property
+    def standing(self) -> str:
+        """How near the best candidate it is, in words."""
+        if self.chance >= SURE:
+            return f"the best of all with {self.chance:.0%} probability"
+        return f"within {self.within:.2g} of the best with 90% probability"
 
 
 class Certificate(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 In units where outcomes have standard deviation 1 and every column the range 1:
 
-    log ℓ_j ~ N(log(√d/2), 1)      d columns: the more there are, the less each can matter alone
+    log ℓ_j ~ N(log(√d/4), ¾²)     d columns: the more there are, the less each can matter alone; that a column does not
+                                   matter (a long ℓ) takes evidence
     log s   ~ N(0, ½²)             the values' own spread says it nearly
     log λ   ~ N(−3, 1.5²)          vague; repeats overrule it as soon as there are some
     log τ²  ~ N(−3, 1.5²)          vague; returns overrule it
@@ -37,8 +38,8 @@ class Priors:
 
     @classmethod
     def of(cls, columns: int) -> "Priors":
-        scales = np.full(columns, log(0.5 * np.sqrt(columns)))
-        return cls(np.append(scales, [0.0, -3.0, -3.0]), np.append(np.ones(columns), [0.5, 1.5, 1.5]))
+        scales = np.full(columns, log(0.25 * np.sqrt(columns)))
+        return cls(np.append(scales, [0.0, -3.0, -3.0]), np.append(np.full(columns, 0.75), [0.5, 1.5, 1.5]))
 
     @property
     def start(self) -> Point:

@@ -7,6 +7,8 @@ from ostinato.policies.bbkb import BBKB
 from ostinato.policies.bkb import BKB
 from ostinato.policies.bts import GPBTS
 from ostinato.policies.bucb import GPBUCB
+from ostinato.policies.cautious import Cautious
+from ostinato.policies.earn import Earn
 from ostinato.policies.ei import EI
 from ostinato.policies.find import Find
 from ostinato.policies.greedy import EpsilonGreedy
@@ -31,6 +33,8 @@ __all__ = [
     "UCB",
     "AdaptiveUCB",
     "Belief",
+    "Cautious",
+    "Earn",
     "EpsilonGreedy",
     "Find",
     "Mini",

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Vector, highest, indices, namespace_of
+from ostinato.arrays import Array, Vector, highest, indices, namespace_of, to_numpy
 from ostinato.checks import number
 from ostinato.confidence import Progress, Schedule, as_schedule
 from ostinato.errors import InvalidSetting, NothingToAsk
@@ -29,7 +29,7 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     `covariance` of all candidates with one; `counts` and `averages` of the measurements of each candidate measured;
     `draw`, a function from the posterior; `ahead`, the variances if more were measured (one for each belief).
     `centre` is the prior mean; `setup` the variance of the error that repeats share; `barred` candidates must not be
-    asked for; `costs` says what it costs to go to some candidates from where we are, in the same units as `cost`, that
+    asked for; `learned` says whether any hyperparameter is learned from the same measurements; `costs` says what it costs to go to some candidates from where we are, in the same units as `cost`, that
     of a measurement.
     """
 
@@ -52,6 +52,7 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     centre: float = 0.0
     setup: float = 0.0
     barred: frozenset[int] = frozenset()
+    learned: bool = False
     costs: Callable[[NDArray[np.int64]], Vector] | None = None
     cost: float = 1.0
 
@@ -91,6 +92,23 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
         """Mean and variance at one candidate."""
         block, place = self.place(candidate)
         return float(self.means[block][place]), float(self.variances[block][place])
+
+
+    def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
+        """Means and variances at some candidates."""
+        return gathered(self.means, self.starts, candidates), gathered(self.variances, self.starts, candidates)
+
+
+def gathered(blocks: Sequence[Array], starts: Sequence[int], candidates: NDArray[np.int64]) -> Vector:
+    """The values of some candidates, out of blocks."""
+    if len(blocks) == 1:
+        return to_numpy(blocks[0])[candidates]
+    order = np.argsort(candidates, kind="stable")
+    places = np.split(order, np.searchsorted(candidates[order], starts[1:]))
+    found = np.empty(len(candidates))
+    for start, block, here in zip(starts, blocks, places, strict=True):
+        found[here] = to_numpy(block)[candidates[here] - start]
+    return found
 
 
 class Scores(msgspec.Struct, frozen=True, eq=False):

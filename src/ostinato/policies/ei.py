@@ -17,19 +17,23 @@ class EI(WithWidth):
     beta: float | Schedule = 1.0
 
     def score(self, belief: Belief) -> Scores:
-        beta = self.width(belief)
+        beta, target = self.width(belief), self.target(belief)
         blocks = [
-            log_expected_improvement(mean, variance, beta, belief.top, belief.kappa)
+            log_expected_improvement(mean, variance, beta, target, belief.kappa)
             for mean, variance in zip(belief.means, belief.variances, strict=True)
         ]
         mean, variance = belief.at(Scores(blocks, 0.0).first_best(belief))
-        return Scores(blocks, _tolerance(belief, beta, mean, variance))
+        return Scores(blocks, _tolerance(belief, beta, mean - target, variance))
+
+    def target(self, belief: Belief) -> float:
+        """What is to be improved on: the highest mean of all candidates, as in the paper."""
+        return belief.top
 
     def slack(self, belief: Belief, best: int) -> float:
         return -log1p(-NEAR)
 
 
-def _tolerance(belief: Belief, beta: float, mean: float, variance: float) -> float:
+def _tolerance(belief: Belief, beta: float, gap: float, variance: float) -> float:
     """The resolution of values, as the winner's log EI feels it: its slope is Φ(z)/(β σ h(z))."""
     width = max(beta * sqrt(variance), smallest_width(belief.kappa))
-    return belief.resolution(beta) / width * improvement_slope((mean - belief.top) / width)
+    return belief.resolution(beta) / width * improvement_slope(gap / width)

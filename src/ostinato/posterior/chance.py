@@ -5,6 +5,7 @@ RIVALS/2 and a spread of the others are drawn, and the others' share is scaled u
 neighbours of a smooth function stand for each other, unrelated candidates do not.
 """
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -24,10 +25,36 @@ NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
 
 
-def chances_of_being_best(
-    posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: Vector | None = None
-) -> list[float]:
-    """P(f(x) ≤ f(candidate) + within for all x), for some candidates; the first of them says who the rivals are.
+@dataclass(frozen=True, eq=False)
+class Shortfalls:
+    """Draws of how far each of some candidates falls short of the best, one row a draw and one column a candidate.
+
+    `likely` counts the likely rivals, `everyone` the spread of the others too, of which each stands for 1 + `power`.
+    """
+
+    likely: Matrix
+    everyone: Matrix
+    power: float
+    equal: float
+
+    def chances(self, within: float = 0.0) -> Vector:
+        """P(f(x) ≤ f(candidate) + within for all x)."""
+        bar = within + self.equal
+        likely, wins = np.mean(self.likely <= bar, axis=0), np.mean(self.everyone <= bar, axis=0)
+        return wins * np.divide(wins, likely, out=np.zeros_like(wins), where=likely > 0) ** self.power
+
+    def within(self, chance: float, place: int = 0) -> float:
+        """The smallest gap for which a candidate's chance is at least so much."""
+        gaps = np.sort(np.maximum(self.everyone[:, place] - self.equal, 0.0))
+        low, high = 0, len(gaps) - 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.chances(float(gaps[middle]))[place] >= chance else (middle + 1, high)
+        return float(gaps[low])
+
+
+def shortfalls(posterior: Posterior, numbers: list[int], rng: Generator, wider: Vector | None = None) -> Shortfalls:
+    """Joint draws at the given candidates and their rivals; the first of the list says who these are.
 
     wider: a factor on every candidate's standard deviation.
     """
@@ -36,7 +63,7 @@ def chances_of_being_best(
     variance = wide**2 * variance
     gap2 = variance + variance[leader] - 2 * wide * wide[leader] * posterior.covariance_with(leader)
     gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
-    better = cast("Any", ndtr)((mean - within - mean[leader]) / gap)
+    better = cast("Any", ndtr)((mean - mean[leader]) / gap)
     better[numbers] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
     unlikely = min(UNLIKELY, NEGLECTED / len(mean))
     rivals: NDArray[np.int64] = np.argsort(-better, kind="stable")[: np.count_nonzero(better > unlikely)]
@@ -48,14 +75,16 @@ def chances_of_being_best(
     equal = EQUAL * float(np.max(np.sqrt(variance[drawn]))) + np.finfo(np.float64).eps * float(np.max(np.abs(mean)))
     independence = _independence(covariance[len(likely) :, len(likely) :]) if len(rest) else 0.0
     power = (len(rest) / len(spread) - 1) * independence if len(rest) else 0.0
-    tops = np.max(draws[:, : len(likely)], axis=1), np.max(draws, axis=1)
-    return [_share(draws[:, place] + within + equal, *tops, power) for place in range(len(numbers))]
+    own = draws[:, : len(numbers)]
+    tops = (np.max(draws[:, :count], axis=1)[:, None] for count in (len(likely), len(drawn)))
+    return Shortfalls(*(top - own for top in tops), power, equal)
 
 
-def _share(own: Vector, likely: Vector, everyone: Vector, power: float) -> float:
-    """How often a candidate wins; of the draws that beat the likely ones, the share that beats the spread is scaled."""
-    beats_likely, wins = np.count_nonzero(own >= likely), np.count_nonzero(own >= everyone)
-    return float(wins / DRAWS * (wins / beats_likely) ** power) if wins else 0.0
+def chances_of_being_best(
+    posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: Vector | None = None
+) -> list[float]:
+    """P(f(x) ≤ f(candidate) + within for all x), for some candidates."""
+    return shortfalls(posterior, numbers, rng, wider).chances(within).tolist()
 
 
 def _independence(covariance: Matrix) -> float:

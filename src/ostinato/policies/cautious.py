@@ -1,0 +1,32 @@
+"""No batch is longer than a learned model has earned.
+
+The mini-META rule trusts the model's variances. While hyperparameters are learned from few candidates the model may be wrong,
+and repeating one candidate brings nothing that would correct it. So a batch takes at most a share of what was measured
+so far, unless a switching cost makes a longer one pay.
+"""
+
+from dataclasses import dataclass, field
+from math import floor
+
+from ostinato.checks import fraction
+from ostinato.policies.base import Belief
+from ostinato.policies.pick import Pick
+
+
+@dataclass(frozen=True)
+class Cautious(Pick):
+    """batch_share: of the measurements so far, the share that one batch may take while anything is learned."""
+
+    batch_share: float = field(default=0.1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fraction("batch_share", self.batch_share)
+
+    def _allowance(self, candidate: int, belief: Belief) -> int:
+        allowed = super()._allowance(candidate, belief)
+        return min(allowed, self._earned(candidate, belief)) if belief.learned else allowed
+
+    def _earned(self, candidate: int, belief: Belief) -> int:
+        share = floor(self.batch_share * belief.progress.steps)
+        return max(1, share, belief.stake(candidate).paying())

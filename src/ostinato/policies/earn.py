@@ -1,0 +1,157 @@
+"""For earning: every measurement counts, and an early one is an investment in the later ones.
+
+With r measurements left and a leader of mean μ*, measuring x another B times costs B (μ* − μ(x)) against measuring the
+leader. What it teaches pays in the r − B measurements after it. B repeats move the mean of x by σ̃ Z, Z ~ N(0, 1), with
+
+    σ̃² = σ⁴/(σ² + τ² + λ/B)
+
+and raise what the leader will be by g_B(x) = E max(0, μ(x) + σ̃ Z − μ*) on average (for the leader itself: by what is
+gained from finding that the runner-up is better). So the value of a batch, over its length, is
+
+    u(x) = max over B of [(r − B) g_B(x) − B (μ* − μ(x))] / (B + 3 + s)
+
+where s is what going to x costs, in measurements, and the 3 keeps it from hopping between near equals. This is the
+knowledge gradient of Frazier and Powell (2008) with the repeats it is best at, in its online form. Without a budget as
+much again as was measured is taken to be left.
+
+No batch may be longer than m repeats (`cautious.py`), which gives a bound, u(x) ≤ ((r − 1) g_m(x) − (μ* − μ(x)))/4. It is
+computed at all candidates; u itself only at those whose bound is above the best u.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import floor, sqrt
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.acquisition import expected_gain
+from ostinato.arrays import Array, Vector, from_numpy, namespace_of, to_numpy
+from ostinato.policies.base import Belief, Proposal, Scores, WithWidth
+from ostinato.policies.cautious import Cautious
+from ostinato.policies.stake import MOST, Stake
+
+LENGTHS = np.unique(np.round(1.5 ** np.arange(52)))  # numbers of repeats that are tried
+SHORTLIST = 64  # candidates at which u is computed first; then twice as many, until no other can be better
+TIE = 1e-9
+INERTIA = 3.0  # measurements that any switch counts as
+
+
+@dataclass(frozen=True)
+class Earn(WithWidth, Cautious):
+    """The policy of goal="earn".
+
+    beta: how many times the model's standard deviations are taken to be what they say.
+    """
+
+    seeks: ClassVar[str] = "is worth most over the measurements that are left"
+    beta: float = 1.25
+
+    def score(self, belief: Belief) -> Scores:
+        """The bound on u, at every candidate."""
+        standing, left = Standing.of(belief), self._left(belief)
+        noises = np.split(belief.noise / self._longest(belief) + belief.setup, belief.starts[1:])
+        blocks: list[Array] = []
+        for mean, variance, noise in zip(belief.means, belief.variances, noises, strict=True):
+            xp, gap = namespace_of(mean), mean - standing.top
+            variance = self.width(belief) ** 2 * variance
+            gain = expected_gain(gap, variance / xp.sqrt(variance + from_numpy(xp, noise)))
+            blocks.append(((left - 1) * gain + gap) / (1 + INERTIA))
+        if standing.leader is not None:
+            block, place = belief.place(standing.leader)
+            width = np.array([self.width(belief) * standing.std])
+            gain = (left - 1) * expected_gain(np.array([standing.second - standing.top]), width)
+            blocks[block][place] = float(gain[0]) / (1 + INERTIA)
+        return Scores(blocks, TIE * left * belief.kappa)
+
+    def slack(self, belief: Belief, best: int) -> float:
+        return 0.0
+
+    def repeats(self, stake: Stake) -> int:
+        return stake.paying()
+
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        candidate, wanted = self._choice(belief)
+        allowed = max(1, min(wanted, self._allowance(candidate, belief)))
+        repeats = min(allowed, limit or allowed)
+        return [Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)]
+
+    def _choice(self, belief: Belief) -> tuple[int, int]:
+        """The candidate of the highest u, and its B."""
+        bounds = self._possible(belief)
+        standing, size = Standing.of(belief), SHORTLIST
+        while True:
+            listed, rest = _highest(bounds, belief, size)
+            values, lengths = self._values(listed, standing, belief)
+            best = float(np.max(values))
+            if rest <= best + bounds.tolerance:
+                break
+            size *= 8
+        tied = np.flatnonzero(values >= best - bounds.tolerance)
+        place = int(tied[np.argmin(belief.priority[listed[tied]])])
+        candidate = int(listed[place])
+        if candidate == standing.leader:
+            return candidate, self._left(belief)  # nothing else pays: go on earning
+        return candidate, int(lengths[place])
+
+    def _values(self, listed: NDArray[np.int64], standing: "Standing", belief: Belief) -> tuple[Vector, Vector]:
+        """u at some candidates, and the B that attains it."""
+        left = self._left(belief)
+        mean, variance = belief.at_each(listed)
+        variance = self.width(belief) ** 2 * variance[:, None]
+        gap = np.where(listed == standing.leader, standing.second - standing.top, mean - standing.top)
+        B = LENGTHS[: max(1, int(np.searchsorted(LENGTHS, self._longest(belief), side="right")))]
+        total = variance + belief.setup + belief.noise[listed][:, None] / B
+        std = np.divide(variance, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
+        gain = expected_gain(np.broadcast_to(gap[:, None], std.shape).ravel(), std.ravel()).reshape(std.shape)
+        switch = 0.0 if belief.costs is None else belief.costs(listed)[:, None] / belief.cost
+        values = ((left - B) * gain + B * (mean - standing.top)[:, None]) / (B + INERTIA + switch)
+        longest = np.argmax(values, axis=1)
+        return values[np.arange(len(listed)), longest], B[longest]
+
+    def _longest(self, belief: Belief) -> int:
+        """m: the longest batch that is considered."""
+        share = max(1, floor(self.batch_share * belief.progress.steps))
+        return min(share if belief.costs is None else MOST, self.cap_per_batch or MOST, self._left(belief))
+
+    def _left(self, belief: Belief) -> int:
+        """Measurements to come."""
+        progress = belief.progress
+        return max(1, progress.steps if progress.budget is None else progress.budget - progress.steps)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The measured candidate of the highest mean, its mean and standard deviation, and the second highest mean."""
+
+    leader: int | None
+    top: float
+    std: float
+    second: float
+
+    @classmethod
+    def of(cls, belief: Belief) -> "Standing":
+        counts: Mapping[int, int] = belief.counts()
+        if not counts:
+            return cls(None, belief.top, 0.0, belief.top)
+        candidates = np.array(sorted(counts))
+        mean, variance = belief.at_each(candidates)
+        order = np.lexsort((belief.priority[candidates], -mean))
+        lead, second = order[0], float(mean[order[1]]) if len(order) > 1 else belief.bottom
+        return cls(int(candidates[lead]), float(mean[lead]), sqrt(float(variance[lead])), second)
+
+
+def _highest(bounds: Scores, belief: Belief, size: int) -> tuple[NDArray[np.int64], float]:
+    """The candidates of the highest bounds, ties with the last of them by priority; and the highest of the others."""
+    values = np.concatenate([to_numpy(block) for block in bounds.blocks])
+    if len(values) <= size:
+        listed = np.flatnonzero(values > -np.inf)
+        return listed, -np.inf
+    bar = float(np.partition(values, -size)[-size])
+    sure = np.flatnonzero(values > bar + bounds.tolerance)
+    tied = np.flatnonzero(np.abs(values - bar) <= bounds.tolerance) if bar > -np.inf else sure[:0]
+    chosen = tied[np.argsort(belief.priority[tied])[: max(size - len(sure), 1)]]
+    listed = np.concatenate([sure, chosen])
+    rest = float(np.max(values[values < bar - bounds.tolerance], initial=-np.inf))
+    return listed, rest
