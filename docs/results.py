@@ -1,9 +1,8 @@
 """Writes the tables of docs/results.md from the results beside it: python docs/results.py
 
 Between <!-- table GROUP --> and <!-- end --> the page holds what docs/results/GROUP/summary.csv says, between
-<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says, and between <!-- rivals N --> (or
-<!-- problems N -->) and <!-- end --> what docs/results/outofthebox says of N measurements; likewise
-<!-- choice GROUP --> and <!-- coverage GROUP -->.
+<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says; between <!-- outofthebox SET -->,
+<!-- coverage SET --> or <!-- chances SET --> and <!-- end --> what docs/results/outofthebox says of a set of problems.
 """
 
 import csv
@@ -20,13 +19,12 @@ def page() -> str:
     makers = {
         "table": table,
         "ratios": ratios,
-        "rivals": rivals,
-        "problems": problems,
-        "choice": choice,
+        "outofthebox": outofthebox,
         "coverage": coverage,
+        "chances": chances,
     }
     return re.sub(
-        r"<!-- (table|ratios|rivals|problems|choice|coverage) (\S+) -->.*?<!-- end -->",
+        r"<!-- (table|ratios|outofthebox|coverage|chances) (\S+) -->.*?<!-- end -->",
         lambda found: f"<!-- {found[1]} {found[2]} -->\n{makers[found[1]](found[2])}\n<!-- end -->",
         text,
         flags=re.DOTALL,
@@ -63,70 +61,57 @@ def ratios(group: str) -> str:
     return "\n".join(lines)
 
 
-def choice(group: str) -> str:
-    """How every rule that was tried did, on the problems by which the goals' policies were chosen."""
-    lines = ["| rule | tables: recommended / measured / switches | functions: the same | seeds |", "|---|---|---|---|"]
-    for row in _read(group, "choice.csv"):
-        cells = (
-            f"{float(row[f'{kind}_recommended']):.1f} ± {2 * float(row[f'{kind}_error']):.1f} / "
-            f"{float(row[f'{kind}_measured']):.0f} / {float(row[f'{kind}_switches']):.0f}"
-            for kind in ("tables", "functions")
-        )
-        rule = re.sub(r"cap_per_\w+=None, |Fixed\(value=([\d.]+)\)", r"\1", row["policy"])
-        lines.append(f"| `{rule}` | {' | '.join(cells)} | {row['seeds']} |")
-    return "\n".join(lines)
-
-
-def coverage(group: str) -> str:
-    """The share of 90% intervals that hold the truth."""
-    lines = ["| problem | all candidates | those measured | the recommended one | seeds |", "|---|---|---|---|---|"]
-    for row in _read(group, "coverage.csv"):
-        cells = (f"{100 * float(row[what]):.0f}%" for what in ("all", "measured", "best"))
-        lines.append(f"| {row['problem']} | {' | '.join(cells)} | {row['seeds']} |")
-    return "\n".join(lines)
-
-
-def rivals(at: str) -> str:
-    """Every optimiser's means over the problems, and how it compares with ours."""
+def outofthebox(which: str) -> str:
+    """Every optimiser's means over the problems, and how far behind ours it is."""
     lines = [
-        "| optimiser | recommended | measured | switches | seconds | seeds | behind `find` on | behind `earn` on |",
-        "|---|---|---|---|---|---|---|---|",
+        "| measurements | optimiser | recommended | tables / smooth / rough | measured | switches | seconds | runs | "
+        "behind `find` (recommended) | behind `earn` (measured) |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    rows = sorted(_read("outofthebox", f"overall_{at}.csv"), key=lambda row: float(row["recommended"]))
-    problems = len({row["problem"] for row in _read("outofthebox", f"by_problem_{at}.csv")})
-    for row in rows:
-        ours = row["optimizer"].startswith("Ostinato") and "oracle" not in row["optimizer"]
-        behind = ("", "") if ours else tuple(_behind(row, measure, problems) for measure in ("recommended", "regret"))
+    rows = _read("outofthebox", f"{which}.csv")
+    for row in sorted(rows, key=lambda row: (int(row["measurements"]), float(row["recommended"]))):
+        ours = row["optimizer"] in ("Ostinato find", "Ostinato earn")
         name = f"**{row['optimizer']}**" if ours else row["optimizer"]
+        families = " / ".join(f"{float(row[f'{each}_recommended']):.1f}" for each in ("tables", "smooth", "rough"))
         lines.append(
-            f"| {name} | {float(row['recommended']):.1f} | {float(row['regret']):.1f} | {float(row['switches']):,.0f} "
-            f"| {float(row['seconds']):.2g} | {row['seeds']} | {behind[0]} | {behind[1]} |"
+            f"| {int(row['measurements']):,} | {name} | {float(row['recommended']):.1f} | {families} "
+            f"| {float(row['measured']):.1f} | {float(row['switches']):,.0f} | {float(row['seconds']):.2g} "
+            f"| {row['runs']} | {_behind(row, 'find')} | {_behind(row, 'earn')} |"
         )
     return "\n".join(lines)
 
 
-def _behind(row: dict[str, str], measure: str, problems: int) -> str:
-    """On how many problems, and by how much on average with its interval."""
-    gap, half = float(row[f"{measure}_gap"]), float(row[f"{measure}_gap_half"])
-    return f"{row[f'{measure}_ahead']} of {problems}, {gap:+.1f} ± {half:.1f}"
+def _behind(row: dict[str, str], goal: str) -> str:
+    gap, low, high = (float(row[f"behind_{goal}{end}"]) for end in ("", "_low", "_high"))
+    return "" if row["optimizer"] == f"Ostinato {goal}" or gap != gap else f"{gap:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
-def problems(at: str) -> str:
-    """Recommended and cumulative regret of every optimiser on every problem."""
-    rows = _read("outofthebox", f"by_problem_{at}.csv")
-    names = list(dict.fromkeys(row["optimizer"] for row in rows))
-    lines = ["| problem | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        own = {row["optimizer"]: row for row in rows if row["problem"] == problem}
-        cells = [_cell(own.get(name)) for name in names]
-        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+def coverage(which: str) -> str:
+    """How often 90% intervals hold what is true."""
+    lines = [
+        "| optimiser | measurements | family | the recommended one | those measured | those never measured | runs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in _read("outofthebox", f"{which}_coverage.csv"):
+        cells = [f"{100 * float(row[what]):.0f}%" for what in ("recommended", "measured", "unmeasured")]
+        lines.append(
+            f"| {row['optimizer']} | {row['measurements']} | {row['family']} | {' | '.join(cells)} | {row['runs']} |"
+        )
     return "\n".join(lines)
 
 
-def _cell(row: dict[str, str] | None) -> str:
-    if row is None:
-        return ""
-    return f"{float(row['recommended']):.1f} ± {float(row['recommended_half']):.1f} / {float(row['regret']):.0f}"
+def chances(which: str) -> str:
+    """What was claimed, and what happened, in every tenth of the claims."""
+    lines = ["| optimiser | said / happened (claims), in tenths of what was said |", "|---|---|"]
+    rows = _read("outofthebox", f"{which}_chances.csv")
+    for optimizer in dict.fromkeys(row["optimizer"] for row in rows):
+        cells = [
+            f"{float(row['said']):.2f} / {float(row['happened']):.2f} ({row['claims']})"
+            for row in rows
+            if row["optimizer"] == optimizer
+        ]
+        lines.append(f"| {optimizer} | {', '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _times(row: dict[str, str], name: str) -> str:

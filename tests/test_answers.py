@@ -37,7 +37,7 @@ def test_no_chance_contradicts_another():
         opt.observe(row, np.sin(X[row, 0]) + 0.3 * rng.standard_normal(3))
     chances = [opt.best().chance, opt.chance_within(0.01), opt.chance_within(0.1), opt.chance_within(1.0)]
     assert chances == sorted(chances)
-    assert chances[-1] > 0.9
+    assert chances[-1] > 0.8
 
 
 def test_many_unlikely_candidates_together_are_likely():

@@ -46,7 +46,7 @@ def test_numbers_are_those_the_choice_was_made_by():
     [
         ({"policy": MiniUCB(C=3.0)}, None, "more would leave the model behind by over 3"),
         ({"policy": MiniUCB(C=1.05)}, None, "even one teaches much"),
-        ({"policy": MiniUCB(C=9.0, cap_per_batch=2)}, None, "because of a cap"),
+        ({"policy": MiniUCB(C=9.0, cap_per_batch=2)}, None, "because of the cap per batch"),
         ({"policy": MiniUCB(C=9.0)}, 2, "as many as there is room for"),
         ({"policy": MiniUCB(C=1.05), "switch_cost": 100}, None, "costs as much as 100 measurements"),
         ({"policy": GPUCB()}, None, "one measurement carries"),
@@ -63,7 +63,7 @@ def test_repeats_are_explained_by_what_decided_them(settings, limit, words):
     ("policy", "words"),
     [
         (MiniUCB(beta=2.5), "would be the best of all if it were 2.5 standard deviations better"),
-        (MiniEI(beta=1.5), "promises most improvement on the leader, with what is unknown counted 1.5 times"),
+        (MiniEI(beta=1.5), "promises most improvement on the leader, with exploration weight 1.5"),
         (MiniTS(), "was the best in a draw"),
         (EpsilonGreedy(), "; the leader"),
     ],

@@ -1,11 +1,12 @@
 """Out of the box: Ostinato with nothing tuned, against other optimisers with nothing tuned, on the same noise.
 
     pip install torch==2.13.0 && pip install -r benchmarks/outofthebox/requirements.txt
-    python -m benchmarks.outofthebox run               every optimiser on every problem; goes on where it was stopped
-    python -m benchmarks.outofthebox run --only TPE    some of them
-    python -m benchmarks.outofthebox report            tables and figures, from the runs that are finished
-    python -m benchmarks.outofthebox choose            how the goals' policies were chosen, on other problems
+    pip install --no-deps olymp==0.0.1b0               # laboratory tables
+    python -m benchmarks.outofthebox run development   # ours on the problems by which defaults are chosen
+    python -m benchmarks.outofthebox run report        # every optimiser on other problems; goes on where it stopped
+    python -m benchmarks.outofthebox run report --only TPE --seeds 20
+    python -m benchmarks.outofthebox report report     # tables, from the runs that are finished
 
-`problems.py` names the problems, `rivals.py` the other optimisers, `trial.py` is one run, `report.py` what they come
-to.
+`problems.py` names the problems, `functions.py` has their formulas, `rivals.py` the other optimisers, `trial.py` is one
+run, `report.py` what they come to. Finished runs are kept in docs/results/outofthebox/runs.
 """

@@ -13,12 +13,12 @@ from rich.progress import track
 from benchmarks.outofthebox import __doc__ as about
 from benchmarks.outofthebox.ours import OURS, Ours, ours
 from benchmarks.outofthebox.problems import SETS, names, problem
-from benchmarks.outofthebox.report import table
+from benchmarks.outofthebox.report import write
 from benchmarks.outofthebox.rivals import RIVALS
 from benchmarks.outofthebox.trial import Asker, Outcome, trial
 from ostinato.candidates import read_candidates
 
-FOLDER = Path("results/outofthebox")
+FOLDER = Path("docs/results/outofthebox/runs")
 GOALS = ("Ostinato find", "Ostinato earn")  # they know how many measurements there will be: every length is another run
 CHEAP = ("random", "TPE", *OURS)  # that also run 2,000 measurements
 app = typer.Typer(no_args_is_help=True)
@@ -37,6 +37,7 @@ def run(
     first: Annotated[int, typer.Option(help="The first seed.")] = 0,
     budget: Annotated[list[int] | None, typer.Option(help="Measurements; 60, 300 and 2,000 by default.")] = None,
     jobs: int = 2,
+    claims: Annotated[bool, typer.Option(help="Also ask ours how sure it is, which takes longer than the run.")] = True,
     folder: Path = FOLDER,
 ) -> None:
     """Run what is not finished yet. Every finished run is kept at once."""
@@ -51,7 +52,7 @@ def run(
     done = {key(outcome) for outcome in stored(folder)}
     todo = [job for job in todo if key(job) not in done]
     with ProcessPoolExecutor(jobs) as pool:
-        futures = [pool.submit(finished, job) for job in todo]
+        futures = [pool.submit(finished, job, claims) for job in todo]
         for future in track(as_completed(futures), "Running", len(futures), console=Console(stderr=True)):
             outcome = future.result()
             with (folder / f"{outcome.optimizer}.jsonl").open("ab") as file:
@@ -59,9 +60,13 @@ def run(
 
 
 @app.command()
-def report(which: str, folder: Path = FOLDER) -> None:
+def report(
+    which: Annotated[str, typer.Argument(help="development or report")],
+    folder: Path = FOLDER,
+    out: Path = FOLDER.parent,
+) -> None:
     """Tables, from the runs that are finished."""
-    for line in table(stored(folder), which):
+    for line in write(stored(folder), which, out):
         print(line)
 
 
@@ -71,11 +76,11 @@ def lengths(name: str, budgets: list[int]) -> Iterator[int]:
     yield from able if name in GOALS else [max(able)] if able else []
 
 
-def finished(job: Outcome) -> Outcome:
+def finished(job: Outcome, claims: bool) -> Outcome:
     made = problem(job.problem)
     contestant = asker(job)
     outcome = trial(made, contestant, job)
-    if isinstance(contestant, Ours):
+    if claims and isinstance(contestant, Ours):
         outcome.claims = contestant.claims(made)
     return outcome
 

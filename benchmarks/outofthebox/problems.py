@@ -1,9 +1,9 @@
 """The problems: a development set by which defaults are chosen, and a report set, named before any of it was run.
 
-Each set has three families. *Tables*: trainings of networks with their stored repeats (HPOBench, NAS-Bench-201, HPOlib), and
-laboratory data (olympus) with Gaussian noise. *Smooth*: functions with a few broad hills, on scattered points and on
-grids. *Rough*: functions with many local optima, plains, steps, needles and walls. Noise is in units of the truth's
-standard deviation over the candidates: tiny (0.01 to 0.02), moderate (0.1 to 0.5), loud (1 and 2).
+Each set has three families. *Tables*: trainings of networks with their stored repeats (HPOBench, NAS-Bench-201,
+HPOlib), and laboratory data (olympus) with Gaussian noise. *Smooth*: functions with a few broad hills, on scattered
+points and on grids. *Rough*: functions with many local optima, plains, steps, needles and walls. Noise is in units of
+the truth's standard deviation over the candidates: tiny (0.01 to 0.02), moderate (0.1 to 0.5), loud (1 and 2).
 
 Large tables are thinned to `ROWS` random rows, grids of the report's Optuna samplers included, so that every optimiser
 sees the same candidates and one run takes seconds.

@@ -1,24 +1,141 @@
-"""What the runs come to."""
+"""What the runs come to: tables as CSV, for docs/results.md.
 
+Regrets are in % of what a random candidate costs on average. Means over problems weigh all problems equally.
+Differences between two optimisers are taken run by run, problem and seed shared, and have 95% intervals by the
+bootstrap: problems stay, seeds are drawn anew within each.
+"""
+
+import csv
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.outofthebox.problems import SETS, names, problem
+from benchmarks.outofthebox.ours import GAPS
+from benchmarks.outofthebox.problems import FAMILY, SETS, names, problem
 from benchmarks.outofthebox.trial import Outcome
 
+FAMILIES = ("tables", "smooth", "rough")
+MEASURES = ("recommended", "measured", "switches", "seconds")
+RESAMPLES = 2_000
+TENTHS = 10
+Row = dict[str, Any]
+Runs = dict[tuple[str, int], dict[str, float]]  # (problem, seed) → measure → value
+Standing = dict[tuple[int, str], Runs]  # (measurements, optimiser) → runs
 
-def table(outcomes: list[Outcome], which: str) -> Iterator[str]:
-    wanted = names(SETS[which])
-    rows = defaultdict(dict)
+
+def write(outcomes: list[Outcome], which: str, folder: Path) -> Iterable[str]:
+    """All tables of a set of problems, into a folder; and the first of them as lines to print."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = set(names(SETS[which]))
+    own = [outcome for outcome in outcomes if outcome.problem in wanted]
+    rows = overall(standing(own))
+    save(folder / f"{which}.csv", rows)
+    claimed = [outcome for outcome in own if outcome.claims]
+    if claimed:
+        save(folder / f"{which}_coverage.csv", coverage(claimed))
+        save(folder / f"{which}_chances.csv", chances(claimed))
+    for row in rows:
+        yield ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
+
+
+def standing(outcomes: list[Outcome]) -> Standing:
+    """Where every run stood after so many measurements. Ours knows its budget: it counts at its end only."""
+    table: Standing = defaultdict(dict)
     for run in outcomes:
-        if run.problem not in wanted: continue
-        mean = float(np.mean(problem(run.problem).regrets))
-        for i, t in enumerate(run.t):
-            if run.optimizer.startswith("Ostinato") and t != run.horizon: continue
-            rows[t, run.optimizer][run.problem, run.seed] = (100*run.recommended[i]/mean, 100*run.regret[i]/mean/t, run.switches[i], run.seconds[i])
-    for (t, name), runs in sorted(rows.items()):
-        each = [np.mean([v for (p, _), v in runs.items() if p == q], axis=0) for q in {p for p, _ in runs}]
-        m = np.mean(each, axis=0)
-        yield f"{t:5} {name:24} {m[0]:6.1f} {m[1]:6.1f} {m[2]:7.0f} {m[3]:8.2f}  runs {len(runs)} problems {len(each)}"
+        random = float(np.mean(problem(run.problem).regrets))
+        for place, at in enumerate(run.t):
+            if at == run.horizon or not run.optimizer.startswith("Ostinato"):
+                table[at, run.optimizer][run.problem, run.seed] = {
+                    "recommended": 100 * run.recommended[place] / random,
+                    "measured": 100 * run.regret[place] / random / at,
+                    "switches": float(run.switches[place]),
+                    "seconds": run.seconds[place],
+                    "largest_batch": run.largest_batch / at,
+                    "largest_candidate": run.largest_candidate / at,
+                }
+    return table
+
+
+def overall(table: Standing) -> list[Row]:
+    """A row an optimiser and length: means over all problems and by family, and how far behind ours it is."""
+    rows: list[Row] = []
+    for (at, optimizer), runs in sorted(table.items()):
+        row: Row = {"measurements": at, "optimizer": optimizer, "problems": len(_problems(runs)), "runs": len(runs)}
+        row |= {measure: _mean(runs, measure) for measure in MEASURES}
+        for family in FAMILIES:
+            part = {key: run for key, run in runs.items() if FAMILY[key[0]] == family}
+            row |= {f"{family}_{measure}": _mean(part, measure) for measure in ("recommended", "measured")}
+        for measure, goal in (("recommended", "find"), ("measured", "earn")):
+            gap, low, high = difference(runs, table.get((at, f"Ostinato {goal}"), {}), measure)
+            row |= {f"behind_{goal}": gap, f"behind_{goal}_low": low, f"behind_{goal}_high": high}
+        rows.append(row)
+    return rows
+
+
+def difference(theirs: Runs, ours: Runs, measure: str) -> tuple[float, float, float]:
+    """Theirs less ours on average over shared runs, with its interval."""
+    shared: dict[str, list[float]] = defaultdict(list)
+    for key in sorted(set(theirs) & set(ours)):
+        shared[key[0]].append(theirs[key][measure] - ours[key][measure])
+    if not shared:
+        return np.nan, np.nan, np.nan
+    rng = np.random.default_rng(0)
+    drawn = [rng.choice(gaps, (RESAMPLES, len(gaps))).mean(axis=1) for gaps in shared.values()]
+    low, high = np.quantile(np.mean(drawn, axis=0), [0.025, 0.975])
+    return float(np.mean([np.mean(gaps) for gaps in shared.values()])), float(low), float(high)
+
+
+def coverage(outcomes: list[Outcome]) -> list[Row]:
+    """How often 90% intervals hold what is true, by optimiser, length and family."""
+    rows: list[Row] = []
+    for optimizer in sorted({run.optimizer for run in outcomes}):
+        for at in sorted({run.horizon for run in outcomes if run.optimizer == optimizer}):
+            for family in FAMILIES:
+                own = [
+                    run.claims
+                    for run in outcomes
+                    if (run.optimizer, run.horizon, FAMILY[run.problem]) == (optimizer, at, family)
+                ]
+                row: Row = {"optimizer": optimizer, "measurements": at, "family": family, "runs": len(own)}
+                for what in ("recommended", "measured", "unmeasured"):
+                    row[what] = float(np.nanmean([claims[what] for claims in own])) if own else np.nan
+                rows.append(row)
+    return rows
+
+
+def chances(outcomes: list[Outcome]) -> list[Row]:
+    """In every tenth of what was claimed, what happened: of `chance` and of `chance_within` together."""
+    rows: list[Row] = []
+    for optimizer in sorted({run.optimizer for run in outcomes}):
+        claims = [run.claims for run in outcomes if run.optimizer == optimizer]
+        pairs = [("chance", "is_best")] + [(f"chance_within_{gap}", f"is_within_{gap}") for gap in GAPS]
+        said: NDArray[np.float64] = np.array([claim[name] for claim in claims for name, _ in pairs])
+        true: NDArray[np.float64] = np.array([claim[name] for claim in claims for _, name in pairs])
+        tenth = np.minimum((said * TENTHS).astype(int), TENTHS - 1)
+        for part in range(TENTHS):
+            here = tenth == part
+            if here.any():
+                row: Row = {"optimizer": optimizer, "tenth": part + 1, "claims": int(here.sum())}
+                rows.append(row | {"said": float(said[here].mean()), "happened": float(true[here].mean())})
+    return rows
+
+
+def save(path: Path, rows: list[Row]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+
+
+def _mean(runs: Runs, measure: str) -> float:
+    """Over problems, each a mean over its runs."""
+    means = [np.mean([run[measure] for key, run in runs.items() if key[0] == name]) for name in _problems(runs)]
+    return float(np.mean(means)) if means else np.nan
+
+
+def _problems(runs: Runs) -> list[str]:
+    return sorted({name for name, _ in runs})

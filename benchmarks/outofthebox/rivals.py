@@ -9,7 +9,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
 from scipy.spatial import cKDTree
 
 from benchmarks.outofthebox.problems import unit_cube
@@ -45,7 +44,7 @@ class Random:
 
 
 class WithOptuna:
-    """An Optuna study over the columns, numbers as floats and categories as categories; the nearest candidate is measured."""
+    """An Optuna study over the columns, numbers as floats, categories as such; the nearest candidate is measured."""
 
     def __init__(self, table: Candidates, seed: int, repeats: int = 1) -> None:
         import optuna

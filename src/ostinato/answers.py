@@ -19,6 +19,8 @@ from ostinato.posterior.factor import Factor
 from ostinato.records import Best, Learned, Prediction
 
 JOINT = 5_000  # points whose covariance matrix is made
+RARE = 1e-3  # a share of draws that tells nothing from none
+PRECISION = 1e-3  # of a gap
 LIKELY = 0.9  # the probability with which a candidate is said to be within so much of the best
 DRAWS = 4_096  # of the joint posterior, for simultaneous intervals
 
@@ -92,7 +94,7 @@ class Answers:
     def best(self, level: float = 0.95) -> Best:
         number, mean, std = self._leader()
         half = float(ndtri(0.5 + fraction("level", level) / 2)) * std
-        return self._standing(number, mean, std, half, level, self._shortfalls([number]), 0)
+        return self._standing(number, mean, std, half, level, self._rivalry([number], [std])[0])
 
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         whole("k", k)
@@ -103,15 +105,14 @@ class Answers:
         features = self._table.features[leading]
         stds = self._trust.at(features, self._known.posterior) * np.sqrt(variances)
         width = _simultaneous(self._covariance(features), level, self._quietly())
-        short = self._shortfalls(leading)
-        return [
-            self._standing(number, mean, std, width * std, level, short, place)
-            for place, (number, mean, std) in enumerate(zip(leading, means.tolist(), stds.tolist(), strict=True))
-        ]
+        rivalry = self._rivalry(leading, stds.tolist())
+        rows = zip(leading, means.tolist(), stds.tolist(), rivalry, strict=True)
+        return [self._standing(number, mean, std, width * std, level, each) for number, mean, std, each in rows]
 
     def chance_within(self, gap: float) -> float:
-        number, _, _ = self._known.leader(self._priority)
-        return float(self._shortfalls([number]).chances(positive("gap", gap))[0])
+        number, _, std = self._leader()
+        drawn = float(self._shortfalls([number]).chances(positive("gap", gap))[0])
+        return self._trust.chance(drawn, gap, std)
 
     def learned(self) -> Learned:
         return self._known.learned.told(self._table.columns, self._sign, self._learned, self._fits)
@@ -129,7 +130,7 @@ class Answers:
         )
 
     def _standing(
-        self, number: int, mean: float, std: float, half: float, level: float, short: Shortfalls, place: int
+        self, number: int, mean: float, std: float, half: float, level: float, rivalry: tuple[float, float]
     ) -> Best:
         index = self._table.index_of(number)
         return Best(
@@ -140,16 +141,43 @@ class Answers:
             interval=(self._sign * mean - half, self._sign * mean + half),
             level=level,
             n=int(self._known.tally[number].n),
-            chance=float(short.chances()[place]),
-            within=short.within(LIKELY, place),
+            chance=rivalry[0],
+            within=rivalry[1],
         )
+
+    def _rivalry(self, numbers: list[int], stds: list[float]) -> list[tuple[float, float]]:
+        """The chance of being the best, and the gap within which each of some candidates lies with probability LIKELY.
+
+        The chances of all but the first follow from its own, in the proportion that the draws say.
+        """
+        short, trust = self._shortfalls(numbers), self._trust
+        drawn: list[float] = short.chances().tolist()
+        first = trust.chance(drawn[0], 0.0, stds[0])
+        chances = [min(1.0, first * (each + RARE) / (drawn[0] + RARE)) for each in drawn]
+        return [(chance, self._within(short, place, stds[place])) for place, chance in enumerate(chances)]
+
+    def _within(self, short: Shortfalls, place: int, std: float) -> float:
+        """The smallest gap that a candidate is within with probability LIKELY."""
+
+        def likely(gap: float) -> bool:
+            return self._trust.chance(float(short.chances(gap)[place]), gap, std) >= LIKELY
+
+        low, high = 0.0, max(short.largest, std, np.finfo(np.float64).tiny)
+        while not likely(high):
+            low, high = high, 2 * high
+        if likely(low):
+            return low
+        while high - low > PRECISION * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if likely(middle) else (middle, high)
+        return high
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
         """How far some candidates fall short of the best; computed once for what is known now."""
         key = (self._known.tally.steps, tuple(numbers))
         if key not in self._short:
             posterior = self._known.posterior
-            wider = self._trust.over_candidates(len(self._table))
+            wider = self._trust.for_chances(len(self._table))
             self._short = {key: shortfalls(posterior, numbers, self._quietly(), wider)}
         return self._short[key]
 

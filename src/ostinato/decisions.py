@@ -82,7 +82,9 @@ class Decisions:
             if last.candidate != more.candidate or self._known.prior.setup > 0 or repeats > (cap or repeats):
                 continue
             wanted = max(last.wanted or 0, last.repeats + (more.wanted or more.repeats))
-            joined = Proposal(last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated)
+            joined = Proposal(
+                last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated, more.cause
+            )
             return [*planned[:place], *planned[place + 1 :], (joined, reason)]
         return [*planned, new]
 
@@ -138,6 +140,7 @@ class Decisions:
             beta=width,
             C=getattr(policy, "C", None),
             switch_cost=stake.switch if belief.costs is not None else None,
+            cause=proposal.cause,
             policy=repr(policy),
             seeks=getattr(policy, "seeks", "").format(width=width),
         )

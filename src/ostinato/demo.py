@@ -93,7 +93,7 @@ def report(demonstration: Demonstration, console: Console) -> None:
     answer.add_row("true optimum", _shown(demonstration.grid[optimum]), f"{truth[optimum]:.3f}", "")
     facts = Table.grid(padding=(0, 2))
     facts.add_row(" measurements", f"{result.steps:,}, of which {best.n:,} of the recommended candidate")
-    facts.add_row(" confidence", f"the chance that no candidate is better is {best.chance:.0%}")
+    facts.add_row(" confidence", best.standing)
     facts.add_row(" candidates", f"{result.unique:,} of {len(truth):,} were measured at all")
     facts.add_row(" switches", f"{result.switches:,} (one measurement at a time could make {result.steps - 1:,})")
     facts.add_row(" certificate", str(result.certificate))

@@ -8,6 +8,8 @@ from ostinato.checks import counted
 from ostinato.errors import InvalidSetting
 from ostinato.records import Batch, Reason
 
+ENDLESS = 10**9  # repeats that a rule asks for where a value is known for sure
+
 
 class Explanation(msgspec.Struct, frozen=True):
     """Words first; `numbers` holds what they are made of."""
@@ -43,15 +45,14 @@ def _candidate(batch: Batch, reason: Reason) -> str:
 
 
 def _repeats(batch: Batch, reason: Reason) -> str:
-    many = "once" if batch.repeats == 1 else f"{batch.repeats:,} times"
-    text = f"It is measured {many}"
+    text = f"It is measured {_many(batch.repeats)}"
     if reason.first:
         return text + "."
     noise = f"one measurement carries ± {reason.noise_std:.2g}" + (
         f" and its set-up ± {reason.setup_std:.2g}" if reason.setup_std else ""
     )
     if batch.capped:
-        return text + f" and not {batch.wanted:,} times, because of a cap."
+        return text + f" and not {_many(batch.wanted)}, because {reason.cause or 'of a cap'}."
     if batch.truncated:
         return text + f", as many as there is room for of {batch.wanted:,}."
     if reason.C is None:
@@ -64,3 +65,7 @@ def _repeats(batch: Batch, reason: Reason) -> str:
     if reason.switch_cost and reason.staleness > reason.C:
         return text + f", and going there costs as much as {reason.switch_cost:.3g} measurements."
     return text + f", and more would leave the model behind by over {reason.C:g} (now {reason.staleness:.3g})."
+
+
+def _many(repeats: int) -> str:
+    return "once" if repeats == 1 else "ever more often" if repeats > ENDLESS else f"{repeats:,} times"

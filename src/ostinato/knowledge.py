@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy
 from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
 from ostinato.kernels import Kernel

@@ -50,8 +50,8 @@ class Optimizer:
     candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
 
     goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.
-    budget: how many measurements there will be in all, where that is known. To find, the last fifth of them goes to
-        telling the best candidates apart.
+    budget: how many measurements there will be in all, where that is known. To find, the last tenth of them goes to
+        telling the best candidates apart; to earn, looking pays only while many are left.
     direction: "maximize" or "minimize".
     seed: any seed of `numpy.random.default_rng`; the same seed gives the same run.
     switch_cost, measurement_cost: what going to another candidate costs, and a measurement (1): a number, a cost per
@@ -425,7 +425,7 @@ class Optimizer:
         return self._answers.sample(size, points)
 
     def best(self, level: float = 0.95) -> Best:
-        """The measured candidate that is best by what is nearly sure of it: never the luckiest single value."""
+        """The measured candidate of the best lower bound (mean less a standard deviation): never the luckiest value."""
         return self._answers.best(level)
 
     def leader(self) -> tuple[int, float, float]:
@@ -442,8 +442,8 @@ class Optimizer:
     def chance_within(self, gap: float) -> float:
         """The probability that no candidate is better than the recommended one by more than `gap`.
 
-        It speaks of candidates that were never measured: where the kernel is learned, it is the lower of what the
-        learned length-scales say and of what shorter ones would.
+        It speaks of candidates that were never measured: where the kernel is learned, it is calibrated by how often
+        such claims came true (docs/results.md, "How sure it is").
         """
         return self._answers.chance_within(gap)
 

@@ -18,8 +18,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     Values and standard deviations speak of the candidate's true value; noise_std of one measurement; setup_std of
     the error that repeats share. `staleness` is by how much the batch can shrink any standard deviation, where C is
-    the most that the rule allows. `leads` says whether no measured candidate has a higher mean. `seeks` is what the
-    candidate has more of than any other.
+    the most that the rule allows; `cause` is why the batch is shorter than that. `leads` says whether no measured
+    candidate has a higher mean. `seeks` is what the candidate has more of than any other.
     """
 
     mean: float
@@ -35,6 +35,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     beta: float | None = None
     C: float | None = None
     switch_cost: float | None = None
+    cause: str = ""
     policy: str = ""
     seeks: str = ""
 
@@ -64,7 +65,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
 
 
 class Best(msgspec.Struct, frozen=True, eq=False):
-    """The measured candidate that is best by what is nearly sure of it: its mean less a standard deviation.
+    """The measured candidate of the best lower bound: its mean less a standard deviation.
 
     `mean` and `interval` speak of the candidate's true value, not of single measurements. `n` is how often it was
     measured; `chance` the probability that no other candidate is better; with 90% probability none is better by more

@@ -130,7 +130,7 @@ def test_hopeless_outcomes_do_not_rule_the_model():
 
 def test_what_is_given_is_not_learned():
     opt = Optimizer(GRID, kernel=Matern52(0.3), seed=0)
-    run(opt, TRUTH, 60)
+    run(opt, TRUTH, 150)
     assert opt.learned.what == ("noise_std",)
     assert opt.learned.lengthscales == {0: 0.3, 1: 0.3}
     assert opt.learned.noise_std[0] == pytest.approx(0.1, rel=0.4)

@@ -44,16 +44,16 @@ def top(
     name: Name = None,
     json: Json = False,
 ) -> None:
-    """The best measured candidates, each with its chance of being the best of all."""
+    """The best measured candidates, each with what it is within of the best of all, with 90% probability."""
     found = _opened(where, name).top(k)
     if json:
         print_answer([plain(each) for each in found], json)
         return
-    table = table_of("candidate", "estimate", "95% interval", "measured", "chance of being best")
+    table = table_of("candidate", "estimate", "95% interval", "measured", "within of the best (90%)")
     for each in found:
         low, high = each.interval
         interval, words = f"{low:.5g} to {high:.5g}", in_words(each.candidate)
-        table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", f"{each.chance:.0%}")
+        table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", f"{each.within:.2g}")
     show(Console(), table)
 
 

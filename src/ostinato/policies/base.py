@@ -29,8 +29,8 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     `covariance` of all candidates with one; `counts` and `averages` of the measurements of each candidate measured;
     `draw`, a function from the posterior; `ahead`, the variances if more were measured (one for each belief).
     `centre` is the prior mean; `setup` the variance of the error that repeats share; `barred` candidates must not be
-    asked for; `learned` says whether any hyperparameter is learned from the same measurements; `costs` says what it costs to go to some candidates from where we are, in the same units as `cost`, that
-    of a measurement.
+    asked for; `learned` says whether any hyperparameter is learned from the same measurements; `costs` says what it
+    costs to go to some candidates from where we are, in the same units as `cost`, that of a measurement.
     """
 
     means: list[Array]
@@ -93,7 +93,6 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
         block, place = self.place(candidate)
         return float(self.means[block][place]), float(self.variances[block][place])
 
-
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         """Means and variances at some candidates."""
         return gathered(self.means, self.starts, candidates), gathered(self.variances, self.starts, candidates)
@@ -155,13 +154,17 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """Measure this candidate this many times. `wanted` is what the rule asked for before any limit, if that is more."""
+    """Measure this candidate this many times. `wanted` is what the rule asked for before any limit, if that is more.
+
+    `cause` says why it is capped: "because …".
+    """
 
     candidate: int
     repeats: int
     wanted: int | None = None
     capped: bool = False
     truncated: bool = False
+    cause: str = ""
 
 
 class Policy(Protocol):

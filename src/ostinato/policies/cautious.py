@@ -1,8 +1,8 @@
 """No batch is longer than a learned model has earned.
 
-The mini-META rule trusts the model's variances. While hyperparameters are learned from few candidates the model may be wrong,
-and repeating one candidate brings nothing that would correct it. So a batch takes at most a share of what was measured
-so far, unless a switching cost makes a longer one pay.
+The mini-META rule trusts the model's variances. While hyperparameters are learned from few candidates the model may
+be wrong, and repeating one candidate brings nothing that would correct it. So a batch takes at most a share of what
+was measured so far, unless a switching cost makes a longer one pay.
 """
 
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ class Cautious(Pick):
         super().__post_init__()
         fraction("batch_share", self.batch_share)
 
-    def _allowance(self, candidate: int, belief: Belief) -> int:
-        allowed = super()._allowance(candidate, belief)
-        return min(allowed, self._earned(candidate, belief)) if belief.learned else allowed
-
-    def _earned(self, candidate: int, belief: Belief) -> int:
-        share = floor(self.batch_share * belief.progress.steps)
-        return max(1, share, belief.stake(candidate).paying())
+    def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
+        limits = super()._limits(candidate, belief)
+        if not belief.learned:
+            return limits
+        earned = max(1, floor(self.batch_share * belief.progress.steps), belief.stake(candidate).paying())
+        why = f"no batch takes more than {self.batch_share:.0%} of what was measured so far while the model is learned"
+        return [*limits, (earned, why)]

@@ -14,8 +14,8 @@ where s is what going to x costs, in measurements, and the 3 keeps it from hoppi
 knowledge gradient of Frazier and Powell (2008) with the repeats it is best at, in its online form. Without a budget as
 much again as was measured is taken to be left.
 
-No batch may be longer than m repeats (`cautious.py`), which gives a bound, u(x) ≤ ((r − 1) g_m(x) − (μ* − μ(x)))/4. It is
-computed at all candidates; u itself only at those whose bound is above the best u.
+No batch may be longer than m repeats (`cautious.py`), which gives a bound, u(x) ≤ ((r − 1) g_m(x) − (μ* − μ(x)))/4.
+It is computed at all candidates; u itself only at those whose bound is above the best u.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from ostinato.policies.base import Belief, Proposal, Scores, WithWidth
 from ostinato.policies.cautious import Cautious
 from ostinato.policies.stake import MOST, Stake
 
-LENGTHS = np.unique(np.round(1.5 ** np.arange(52)))  # numbers of repeats that are tried
+LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
 SHORTLIST = 64  # candidates at which u is computed first; then twice as many, until no other can be better
 TIE = 1e-9
 INERTIA = 3.0  # measurements that any switch counts as
@@ -72,10 +72,7 @@ class Earn(WithWidth, Cautious):
         return stake.paying()
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        candidate, wanted = self._choice(belief)
-        allowed = max(1, min(wanted, self._allowance(candidate, belief)))
-        repeats = min(allowed, limit or allowed)
-        return [Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)]
+        return [self._proposal(*self._choice(belief), belief, limit)]
 
     def _choice(self, belief: Belief) -> tuple[int, int]:
         """The candidate of the highest u, and its B."""

@@ -13,7 +13,7 @@ from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 class EI(WithWidth):
     """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm."""
 
-    seeks: ClassVar[str] = "promises most improvement on the leader, with what is unknown counted {width:.3g} times"
+    seeks: ClassVar[str] = "promises most improvement on the leader, with exploration weight {width:.3g}"
     beta: float | Schedule = 1.0
 
     def score(self, belief: Belief) -> Scores:

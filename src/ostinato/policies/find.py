@@ -1,10 +1,10 @@
 """For finding the best candidate: look at many candidates, then tell the best ones apart.
 
-What a run recommends is nearly always the best of what it looked at (docs/results.md, "Where regret comes from"), so the
-measurements go to looking: expected improvement on the best measured candidate with a wide β, which trusts the learned
-model less than it trusts itself; no long batches (`cautious.py`); and no candidate that takes more than a fifth of all
-measurements. Once 6√t candidates were looked at in t measurements the model has seen enough: β is smaller from there
-on, and the leader may take what it likes.
+What a run recommends is nearly always the best of what it looked at (docs/results.md, "Where regret comes from"), so
+the measurements go to looking: expected improvement on the best measured candidate with a wide β, which trusts the
+learned model less than it trusts itself; no long batches (`cautious.py`); and no candidate that takes more than a
+fifth of all measurements. Once 6√t candidates were looked at in t measurements the model has seen enough: β is
+smaller from there on, and the leader may take what it likes.
 
 Where it is known how many measurements there will be, the last tenth goes to the leader and its challenger: of the
 measured candidates the one with the best lower bound, and the one that is likeliest to be better after all. Whichever
@@ -75,11 +75,12 @@ class Find(Cautious, MiniEI):
         others = scores.without([candidate for candidate, n in belief.counts().items() if n > most], belief)
         return others if others.best > -np.inf else scores
 
-    def _allowance(self, candidate: int, belief: Belief) -> int:
-        allowed = super()._allowance(candidate, belief)
+    def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
+        limits = super()._limits(candidate, belief)
         if not self._finishing(belief):
-            return allowed
-        return min(allowed, ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES))
+            return limits
+        part = ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES)
+        return [*limits, (part, "the last measurements are divided between the best candidates")]
 
     def _looked_enough(self, belief: Belief) -> bool:
         return len(belief.counts()) >= LOOK * sqrt(belief.progress.steps)

@@ -48,10 +48,14 @@ class Pick(Settings, ABC):
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         candidate = self._candidate(belief)
-        wanted = self.repeats(belief.stake(candidate))
-        allowed = min(wanted, self._allowance(candidate, belief))
-        repeats = min(allowed, limit or allowed)
-        return [Proposal(candidate, repeats, wanted, capped=allowed < wanted, truncated=repeats < allowed)]
+        return [self._proposal(candidate, self.repeats(belief.stake(candidate)), belief, limit)]
+
+    def _proposal(self, candidate: int, wanted: int, belief: Belief, limit: int | None) -> Proposal:
+        """As many repeats as are wanted, within what is allowed and the limit."""
+        allowed, cause = min(self._limits(candidate, belief), default=(MOST, ""))
+        repeats = min(wanted, allowed, limit or MOST)
+        capped = allowed < wanted
+        return Proposal(candidate, repeats, wanted, capped, repeats < min(wanted, allowed), cause if capped else "")
 
     def _candidate(self, belief: Belief) -> int:
         scores = self._possible(belief)
@@ -80,8 +84,12 @@ class Pick(Settings, ABC):
             raise NothingToAsk(f"Nothing is left to ask for: every candidate {', or '.join(causes)}.")
         return scores
 
-    def _allowance(self, candidate: int, belief: Belief) -> int:
-        per_batch = self.cap_per_batch or MOST
-        if self.cap_per_candidate is None:
-            return per_batch
-        return min(per_batch, self.cap_per_candidate - belief.counts().get(candidate, 0))
+    def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
+        """The most repeats that are allowed, each with the reason why."""
+        limits: list[tuple[int, str]] = []
+        if self.cap_per_batch is not None:
+            limits.append((self.cap_per_batch, "of the cap per batch"))
+        if self.cap_per_candidate is not None:
+            left = self.cap_per_candidate - belief.counts().get(candidate, 0)
+            limits.append((left, "of the cap per candidate"))
+        return limits

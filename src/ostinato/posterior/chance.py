@@ -43,14 +43,10 @@ class Shortfalls:
         likely, wins = np.mean(self.likely <= bar, axis=0), np.mean(self.everyone <= bar, axis=0)
         return wins * np.divide(wins, likely, out=np.zeros_like(wins), where=likely > 0) ** self.power
 
-    def within(self, chance: float, place: int = 0) -> float:
-        """The smallest gap for which a candidate's chance is at least so much."""
-        gaps = np.sort(np.maximum(self.everyone[:, place] - self.equal, 0.0))
-        low, high = 0, len(gaps) - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.chances(float(gaps[middle]))[place] >= chance else (middle + 1, high)
-        return float(gaps[low])
+    @property
+    def largest(self) -> float:
+        """The largest shortfall drawn."""
+        return float(np.max(self.everyone))
 
 
 def shortfalls(posterior: Posterior, numbers: list[int], rng: Generator, wider: Vector | None = None) -> Shortfalls:
@@ -76,8 +72,8 @@ def shortfalls(posterior: Posterior, numbers: list[int], rng: Generator, wider: 
     independence = _independence(covariance[len(likely) :, len(likely) :]) if len(rest) else 0.0
     power = (len(rest) / len(spread) - 1) * independence if len(rest) else 0.0
     own = draws[:, : len(numbers)]
-    tops = (np.max(draws[:, :count], axis=1)[:, None] for count in (len(likely), len(drawn)))
-    return Shortfalls(*(top - own for top in tops), power, equal)
+    top_of_likely, top_of_all = (np.max(draws[:, :count], axis=1)[:, None] for count in (len(likely), len(drawn)))
+    return Shortfalls(top_of_likely - own, top_of_all - own, power, equal)
 
 
 def chances_of_being_best(

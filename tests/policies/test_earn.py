@@ -1,0 +1,82 @@
+"""Earning: early measurements are an investment, late ones are not."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from ostinato import MiniEI, Optimizer
+from ostinato.kernels import RBF
+from ostinato.policies import Earn
+
+X = np.linspace(0, 10, 80)[:, None]
+TRUTH = np.sin(X[:, 0]) + X[:, 0] / 10
+
+
+def run(steps, seed=0, noise=0.5, **settings):
+    opt, rng = Optimizer(X, goal="earn", seed=seed, **settings), np.random.default_rng(seed)
+    earned = 0.0
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        earned += batch.repeats * TRUTH[batch.index]
+        opt.tell(batch, TRUTH[batch.index] + noise * rng.standard_normal(batch.repeats))
+    return opt, earned / steps
+
+
+def asked_with(left, policy):
+    """What is asked with so many measurements left, of a good candidate that is known and an uncertain worse one."""
+    table = np.array([[0.0], [100.0]])
+    opt = Optimizer(table, policy=policy, kernel=RBF(1.0, std=1.0), noise_std=0.5, mean=0.0, budget=100 + left, seed=0)
+    opt.observe(0, [1.0] * 99)
+    opt.observe(1, [0.4])
+    return opt.ask()
+
+
+def test_what_is_left_decides_whether_looking_pays():
+    assert asked_with(1_000, Earn()).index == 1
+    assert asked_with(3, Earn()).index == 0
+
+
+def test_it_is_the_knowledge_gradient_by_hand():
+    """Two unrelated candidates, B = 1: the value of looking at the second, against going on with the first."""
+    noise, left = 0.25, 50
+    mean, variance = 0.4 / (1 + noise), noise / (1 + noise)
+    top, own = 99 / (99 + noise), noise / (99 + noise)
+
+    def gain(gap, v):
+        std = 1.25**2 * v / np.sqrt(1.25**2 * v + noise)
+        return std * (gap / std * norm.cdf(gap / std) + norm.pdf(gap / std))
+
+    looking = (left - 1) * gain(mean - top, variance) + mean - top
+    staying = (left - 1) * gain(mean - top, own)
+    assert asked_with(left, Earn(cap_per_batch=1)).index == int(looking > staying)
+
+
+def test_the_last_measurements_go_to_the_leader():
+    opt, _ = run(200, budget=200)
+    batch = opt.ask(limit=1)
+    assert batch.index == opt.leader()[0]
+
+
+def test_it_earns_more_than_expected_improvement_one_at_a_time():
+    from ostinato.policies import GPEI
+
+    ours = np.mean([run(200, seed, budget=200)[1] for seed in range(8)])
+    theirs = np.mean([run(200, seed, policy=GPEI())[1] for seed in range(8)])
+    assert ours > theirs - 0.05
+
+
+@pytest.mark.parametrize("block_size", [None, 7])
+def test_blocks_make_the_same_choices(block_size):
+    whole, parts = (run(60, budget=60, block_size=size)[0] for size in (None, block_size))
+    assert whole.diagnose().rows == parts.diagnose().rows
+    assert whole.switches == parts.switches
+
+
+def test_where_kernel_and_noise_are_given_it_is_the_papers():
+    assert Optimizer(X, goal="earn", kernel=RBF(1.0), noise_std=0.5).policy == MiniEI(C=1.2, beta=1.0)
+    assert Optimizer(X, goal="earn").policy == Earn()
+
+
+def test_it_is_explained():
+    opt, _ = run(40, budget=100)
+    assert "measurements that are left" in str(opt.explain(opt.ask())) or "best measured" in str(opt.explain(opt.ask()))

@@ -1,0 +1,68 @@
+"""Intervals and chances that hold where the kernel is learned, and the model's own where it is given."""
+
+import numpy as np
+import pytest
+
+from ostinato import Optimizer
+from ostinato.kernels import RBF
+
+POINTS = np.random.default_rng(0).random((400, 2))
+SMOOTH = np.sin(4 * POINTS[:, 0]) + np.cos(3 * POINTS[:, 1])
+CLIFF = np.where(POINTS[:, 0] + POINTS[:, 1] > 1.2, -3.0, SMOOTH)
+
+
+def measured(truth, seed=0, steps=120, **settings):
+    opt, rng = Optimizer(POINTS, budget=steps, seed=seed, **settings), np.random.default_rng(seed)
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        opt.tell(batch, truth[batch.index] + 0.2 * rng.standard_normal(batch.repeats))
+    return opt
+
+
+@pytest.mark.parametrize("truth", [SMOOTH, CLIFF])
+def test_90_per_cent_intervals_hold_about_as_often(truth):
+    shares = []
+    for seed in range(8):
+        prediction = measured(truth, seed).predict()
+        shares.append(np.mean(np.abs(truth - prediction.mean) <= 1.645 * prediction.std))
+    assert 0.8 <= np.mean(shares) <= 0.99
+
+
+def test_a_given_kernel_is_taken_at_its_word():
+    opt = Optimizer(POINTS, kernel=RBF(0.3), noise_std=0.2, mean=0.0, seed=0)
+    opt.observe(3, [1.0, 2.0])
+    k = RBF(0.3)(POINTS[[3]], POINTS)[0]
+    assert opt.predict().std == pytest.approx(np.sqrt(1 - k**2 / (1 + 0.02)), abs=1e-9)
+
+
+def test_the_same_point_has_the_same_interval_however_it_is_asked_for():
+    opt = measured(SMOOTH)
+    everywhere, here = opt.predict(), opt.predict(POINTS[:50])
+    assert here.std == pytest.approx(everywhere.std[:50], rel=1e-6)
+    assert np.sqrt(np.diagonal(opt.covariance(POINTS[:50]))) == pytest.approx(here.std, rel=1e-6)
+
+
+def test_chances_grow_with_the_gap_and_within_is_where_they_reach_nine_tenths():
+    opt = measured(SMOOTH)
+    chances = [opt.chance_within(gap) for gap in (0.001, 0.01, 0.1, 1.0, 10.0)]
+    assert opt.best().chance <= chances[0]
+    assert chances == sorted(chances)
+    within = opt.best().within
+    assert opt.chance_within(1.01 * within) >= 0.9
+    assert opt.chance_within(0.9 * within) < 0.9
+
+
+def test_what_is_printed_says_something_useful():
+    opt = measured(SMOOTH)
+    assert f"within {opt.best().within:.2g} of the best with 90% probability" in str(opt.best())
+    opt = Optimizer(np.array([[0.0], [100.0]]), kernel=RBF(1.0), noise_std=0.1, mean=0.0, seed=0)
+    opt.observe(0, [3.0] * 20)
+    opt.observe(1, [0.0] * 20)
+    assert "the best of all with 100% probability" in str(opt.best())
+
+
+def test_candidates_of_the_top_share_what_chance_there_is():
+    opt = measured(SMOOTH)
+    top = opt.top(5)
+    assert top[0].chance == pytest.approx(opt.best().chance, abs=0.05)
+    assert all(0 <= each.chance <= 1 for each in top)
