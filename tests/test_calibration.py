@@ -65,4 +65,12 @@ def test_candidates_of_the_top_share_what_chance_there_is():
     opt = measured(SMOOTH)
     top = opt.top(5)
     assert top[0].chance == pytest.approx(opt.best().chance, abs=0.05)
-    assert all(0 <= each.chance <= 1 for each in top)
+    assert sum(each.chance for each in top) <= 1 + 1e-9
+
+
+def test_where_all_candidates_were_measured_the_draws_are_believed():
+    opt = Optimizer(np.array([[0.0], [1.0]]), seed=0)
+    opt.observe(0, [0.0, 0.1, -0.1] * 5)
+    opt.observe(1, [5.0, 5.1, 4.9] * 5)
+    assert opt.best().index == 1
+    assert opt.best().chance > 0.99

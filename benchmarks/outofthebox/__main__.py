@@ -49,7 +49,7 @@ def run(
         for name in only or [*OURS, *RIVALS]
         for horizon in lengths(name, budget or [60, 300, 2_000])
     ]
-    done = {key(outcome) for outcome in stored(folder)}
+    done = {key(outcome) for outcome in stored(folder) if outcome.claims or not claims or outcome.optimizer not in OURS}
     todo = [job for job in todo if key(job) not in done]
     with ProcessPoolExecutor(jobs) as pool:
         futures = [pool.submit(finished, job, claims) for job in todo]

@@ -177,5 +177,5 @@ def unit_cube(table: Candidates) -> Matrix:
         if column.kind == "category":
             parts.append((values[:, None] == np.unique(values)).astype(float))
         else:
-            parts.append(((values - values.min()) / (values.max() - values.min()))[:, None])
+            parts.append(((values - values.min()) / (np.ptp(values) or 1.0))[:, None])
     return np.concatenate(parts, axis=1)

@@ -54,8 +54,6 @@ def standing(outcomes: list[Outcome]) -> Standing:
                     "measured": 100 * run.regret[place] / random / at,
                     "switches": float(run.switches[place]),
                     "seconds": run.seconds[place],
-                    "largest_batch": run.largest_batch / at,
-                    "largest_candidate": run.largest_candidate / at,
                 }
     return table
 

@@ -42,13 +42,16 @@ def smallest_width(kappa: float) -> float:
 
 
 def log_h(xp: Namespace, z: Any) -> Any:
-    """log(z Φ(z) + φ(z)), to full relative precision for every z ≤ 0 (and any moderate z above)."""
+    """log(z Φ(z) + φ(z)), to full relative precision; above 0 by h(z) = z + h(−z)."""
     if not is_numpy(xp):  # the array API has no error function
         return from_numpy(xp, log_h(np, to_numpy(z)))
-    near = z > -1
+    above = z > 0
+    near = (z > -1) & ~above
     far = z < FAR
-    middle = ~(near | far)
+    middle = ~(near | far | above)
     result = np.empty_like(z)
+    if above.any():
+        result[above] = np.log(z[above] + np.exp(log_h(np, -z[above])))
     result[near] = np.log(_h(z[near]))
     x: Vector = -z[middle]
     result[middle] = _log_phi(x) + np.log1p(-x * sqrt(pi / 2) * erfcx(x / sqrt(2)))

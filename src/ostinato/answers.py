@@ -153,7 +153,9 @@ class Answers:
         short, trust = self._shortfalls(numbers), self._trust
         drawn: list[float] = short.chances().tolist()
         first = trust.chance(drawn[0], 0.0, stds[0])
-        chances = [min(1.0, first * (each + RARE) / (drawn[0] + RARE)) for each in drawn]
+        others = [first * (each + RARE) / (drawn[0] + RARE) for each in drawn[1:]]
+        scale = min(1.0, (1 - first) / sum(others)) if sum(others) > 0 else 1.0  # together they are at most certain
+        chances = [first, *(scale * each for each in others)]
         return [(chance, self._within(short, place, stds[place])) for place, chance in enumerate(chances)]
 
     def _within(self, short: Shortfalls, place: int, std: float) -> float:

@@ -50,7 +50,7 @@ class Calibration:
     others: float
     measured: NDArray[np.int64]
     at_measured: Vector
-    unknown: float | None = None  # v, where the kernel is learned
+    unknown: float | None = None  # v, where the kernel is learned and not every candidate was measured
 
     def over_candidates(self, size: int) -> Vector:
         """The factor at every candidate."""
@@ -101,10 +101,10 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     return Calibration(few * c, measured, few * MEASURED * widened, _unknown(posterior, measured))
 
 
-def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float:
-    """The share of the prior's variance that is left at candidates never measured, on average."""
+def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:
+    """The share of the prior's variance that is left at candidates never measured, on average; None if all were."""
     _, variance = posterior.over_candidates()
-    share = variance / posterior.kernel.diag(posterior.features)
+    share: Vector = variance / posterior.kernel.diag(posterior.features)
     never = np.ones(len(share), dtype=bool)
     never[measured] = False
-    return float(np.mean(share[never])) if never.any() else 0.0
+    return float(np.mean(share[never])) if never.any() else None

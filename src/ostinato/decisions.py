@@ -1,7 +1,7 @@
 """What to ask next: from what is known, and what is in flight, to proposals with the reasons for them."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from math import sqrt
 from typing import Any, TypeAlias, cast
 
@@ -142,7 +142,7 @@ class Decisions:
             switch_cost=stake.switch if belief.costs is not None else None,
             cause=proposal.cause,
             policy=repr(policy),
-            seeks=getattr(policy, "seeks", "").format(width=width),
+            seeks=proposal.seeks or getattr(policy, "seeks", "").format(width=width),
         )
 
     def _leading(self) -> tuple[int, float] | None:
@@ -195,7 +195,8 @@ class Decisions:
             rng=self._rng,
             variance=ghost.variance,
             covariance=covariance,
-            counts=lambda: self._known.counts(pending),
+            counts=cache(lambda: self._known.counts(pending)),
+            pending=pending,
             averages=lambda: {candidate: statistics.mean for candidate, statistics in self._known.tally},
             draw=lambda: self._known.draw_ahead(ghost, lots, self._rng),
             ahead=lambda: self._known.ahead(lots),

@@ -67,7 +67,7 @@ def _is_sound(proposal: Any, candidates: int) -> bool:
 def policy_for(goal: str, *, learned: bool) -> Policy:
     """The policy that serves a goal best, by the evidence in docs/results.md.
 
-    Where kernel and noise are given it is one of the paper's, whose guarantees then hold.
+    Where kernel and noise are given it repeats by the paper's rule, whose guarantees then hold.
     """
     if goal not in LEARNING:
         raise InvalidSetting(

@@ -62,10 +62,10 @@ def test_it_earns_more_than_expected_improvement_one_at_a_time():
 
     ours = np.mean([run(200, seed, budget=200)[1] for seed in range(8)])
     theirs = np.mean([run(200, seed, policy=GPEI())[1] for seed in range(8)])
-    assert ours > theirs - 0.05
+    assert ours > theirs
 
 
-@pytest.mark.parametrize("block_size", [None, 7])
+@pytest.mark.parametrize("block_size", [1, 7])
 def test_blocks_make_the_same_choices(block_size):
     whole, parts = (run(60, budget=60, block_size=size)[0] for size in (None, block_size))
     assert whole.diagnose().rows == parts.diagnose().rows
@@ -75,6 +75,26 @@ def test_blocks_make_the_same_choices(block_size):
 def test_where_kernel_and_noise_are_given_it_is_the_papers():
     assert Optimizer(X, goal="earn", kernel=RBF(1.0), noise_std=0.5).policy == MiniEI(C=1.2, beta=1.0)
     assert Optimizer(X, goal="earn").policy == Earn()
+
+
+def test_a_value_that_is_nearly_sure_to_be_better_is_no_obstacle():
+    """Candidates between well-known ones, far above them in units of what is unknown."""
+    points = np.linspace(0, 1, 201)[:, None]
+    truth = -20 * (points[:, 0] - 0.56) ** 2
+    opt = Optimizer(points, goal="earn", seed=0, noise_std=1.0, budget=10**7)
+    for row in range(0, 201, 25):
+        opt.observe(row, mean=truth[row], n=4000, std=1.0)
+    assert truth[opt.ask().index] >= truth[100]
+
+
+def test_a_capped_leader_is_left_for_what_is_near():
+    points = np.array([[0.0], [1.0], [100.0]])
+    settings = {"kernel": RBF(0.1), "noise_std": 0.1, "mean": 0.0, "switch_cost": {0: 1.0}}
+    opt = Optimizer(points, policy=Earn(cap_per_candidate=5), budget=100, seed=0, **settings)
+    opt.observe(1, [1.0] * 3)
+    opt.observe(2, [1.0] * 3)
+    opt.observe(0, [2.0] * 5)
+    assert opt.ask().index in (1, 2)
 
 
 def test_it_is_explained():

@@ -87,6 +87,31 @@ def test_a_second_and_higher_peak_is_found():
     assert found >= 4
 
 
+@pytest.mark.parametrize("kernel", [None, RBF(1.0)])
+def test_failures_beyond_the_budget_leave_it_asking(kernel):
+    opt = Optimizer(X, budget=3, kernel=kernel, noise_std=0.5, seed=0)
+    for _ in range(4):
+        opt.tell(opt.ask(limit=1), [np.nan])
+    assert opt.ask().repeats >= 1
+
+
+def test_a_plate_spreads_while_little_is_known():
+    opt, _ = run(60)
+    plate = opt.ask(slots=30)
+    assert max(batch.repeats for batch in plate) <= 6
+    assert plate.repeats == 30
+
+
+def test_few_candidates_are_told_apart():
+    """With six of them all were looked at soon, and the best may take what it likes."""
+    opt, rng = Optimizer(np.arange(6.0)[:, None], seed=0), np.random.default_rng(0)
+    while opt.steps < 300:
+        batch = opt.ask(limit=300 - opt.steps)
+        opt.tell(batch, 3.0 * (batch.index == 2) + rng.standard_normal(batch.repeats))
+    assert opt.top(1)[0].index == 2
+    assert opt.best().n > 90
+
+
 def test_shares_are_shares():
     for name in ("finish", "batch_share", "candidate_share"):
         with pytest.raises(InvalidSetting, match=name):

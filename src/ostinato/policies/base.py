@@ -26,11 +26,12 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
 
     Variances count measurements still in flight as if they had come; means do not. `top` and `bottom` are the highest
     and the lowest mean. What costs something answers when called: `variance` of one candidate, to the last digit;
-    `covariance` of all candidates with one; `counts` and `averages` of the measurements of each candidate measured;
-    `draw`, a function from the posterior; `ahead`, the variances if more were measured (one for each belief).
-    `centre` is the prior mean; `setup` the variance of the error that repeats share; `barred` candidates must not be
-    asked for; `learned` says whether any hyperparameter is learned from the same measurements; `costs` says what it
-    costs to go to some candidates from where we are, in the same units as `cost`, that of a measurement.
+    `covariance` of all candidates with one; `counts` (told and in flight) and `averages` of the measurements of each
+    candidate measured; `pending` repeats are in flight; `draw`, a function from the posterior; `ahead`, the variances
+    if more were measured (one for each belief). `centre` is the prior mean; `setup` the variance of the error that
+    repeats share; `barred` candidates must not be asked for; `learned` says whether any hyperparameter is learned
+    from the same measurements; `costs` says what it costs to go to some candidates from where we are, in the same
+    units as `cost`, that of a measurement.
     """
 
     means: list[Array]
@@ -53,12 +54,18 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     setup: float = 0.0
     barred: frozenset[int] = frozenset()
     learned: bool = False
+    pending: Mapping[int, int] = {}
     costs: Callable[[NDArray[np.int64]], Vector] | None = None
     cost: float = 1.0
 
     @property
     def candidates(self) -> int:
         return len(self.priority)
+
+    @property
+    def taken(self) -> int:
+        """Measurements told and in flight."""
+        return self.progress.steps + sum(self.pending.values())
 
     def resolution(self, beta: float) -> float:
         """How far apart scores in units of f must lie to count as different: 1e-9 (κβ + max|μ − μ₀|), and rounding."""
@@ -156,7 +163,8 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 class Proposal(msgspec.Struct, frozen=True):
     """Measure this candidate this many times. `wanted` is what the rule asked for before any limit, if that is more.
 
-    `cause` says why it is capped: "because …".
+    `cause` says why it is capped: "because …"; `seeks` what the candidate has more of than any other, where that is not
+    what the policy says of itself.
     """
 
     candidate: int
@@ -165,6 +173,7 @@ class Proposal(msgspec.Struct, frozen=True):
     capped: bool = False
     truncated: bool = False
     cause: str = ""
+    seeks: str = ""
 
 
 class Policy(Protocol):

@@ -6,10 +6,10 @@ was measured so far, unless a switching cost makes a longer one pay.
 """
 
 from dataclasses import dataclass, field
-from math import floor
+from math import floor, inf
 
 from ostinato.checks import fraction
-from ostinato.policies.base import Belief
+from ostinato.policies.base import Belief, Scores
 from ostinato.policies.pick import Pick
 
 
@@ -23,10 +23,23 @@ class Cautious(Pick):
         super().__post_init__()
         fraction("batch_share", self.batch_share)
 
+    def _possible(self, belief: Belief) -> Scores:
+        """Without candidates that have all the repeats in flight that they may have, if others are left."""
+        scores = super()._possible(belief)
+        if not belief.learned:
+            return scores
+        full = [candidate for candidate, n in belief.pending.items() if n >= self._earned(candidate, belief)]
+        others = scores.without(full, belief)
+        return others if others.best > -inf else scores
+
     def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
         limits = super()._limits(candidate, belief)
         if not belief.learned:
             return limits
-        earned = max(1, floor(self.batch_share * belief.progress.steps), belief.stake(candidate).paying())
+        left = max(1, self._earned(candidate, belief) - belief.pending.get(candidate, 0))
         why = f"no batch takes more than {self.batch_share:.0%} of what was measured so far while the model is learned"
-        return [*limits, (earned, why)]
+        return [*limits, (left, why)]
+
+    def _earned(self, candidate: int, belief: Belief) -> int:
+        share = floor(self.batch_share * belief.progress.steps)
+        return max(1, share, belief.stake(candidate).paying())

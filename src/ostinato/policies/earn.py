@@ -18,9 +18,9 @@ No batch may be longer than m repeats (`cautious.py`), which gives a bound, u(x)
 It is computed at all candidates; u itself only at those whose bound is above the best u.
 """
 
-from collections.abc import Mapping
+from collections.abc import Set
 from dataclasses import dataclass
-from math import floor, sqrt
+from math import ceil, floor, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from ostinato.policies.cautious import Cautious
 from ostinato.policies.stake import MOST, Stake
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
-SHORTLIST = 64  # candidates at which u is computed first; then twice as many, until no other can be better
+SHORTLIST = 64  # candidates at which u is computed first; then eight times as many, until no other can be better
 TIE = 1e-9
 INERTIA = 3.0  # measurements that any switch counts as
 
@@ -50,7 +50,7 @@ class Earn(WithWidth, Cautious):
 
     def score(self, belief: Belief) -> Scores:
         """The bound on u, at every candidate."""
-        standing, left = Standing.of(belief), self._left(belief)
+        standing, left = self._standing(belief), self._left(belief)
         noises = np.split(belief.noise / self._longest(belief) + belief.setup, belief.starts[1:])
         blocks: list[Array] = []
         for mean, variance, noise in zip(belief.means, belief.variances, noises, strict=True):
@@ -77,19 +77,19 @@ class Earn(WithWidth, Cautious):
     def _choice(self, belief: Belief) -> tuple[int, int]:
         """The candidate of the highest u, and its B."""
         bounds = self._possible(belief)
-        standing, size = Standing.of(belief), SHORTLIST
+        standing, size = self._standing(belief), SHORTLIST
         while True:
             listed, rest = _highest(bounds, belief, size)
             values, lengths = self._values(listed, standing, belief)
             best = float(np.max(values))
-            if rest <= best + bounds.tolerance:
+            if not rest > best + bounds.tolerance:
                 break
             size *= 8
         tied = np.flatnonzero(values >= best - bounds.tolerance)
         place = int(tied[np.argmin(belief.priority[listed[tied]])])
         candidate = int(listed[place])
         if candidate == standing.leader:
-            return candidate, self._left(belief)  # nothing else pays: go on earning
+            return candidate, self._longest(belief)  # nothing else pays: go on earning
         return candidate, int(lengths[place])
 
     def _values(self, listed: NDArray[np.int64], standing: "Standing", belief: Belief) -> tuple[Vector, Vector]:
@@ -110,12 +110,17 @@ class Earn(WithWidth, Cautious):
     def _longest(self, belief: Belief) -> int:
         """m: the longest batch that is considered."""
         share = max(1, floor(self.batch_share * belief.progress.steps))
-        return min(share if belief.costs is None else MOST, self.cap_per_batch or MOST, self._left(belief))
+        if belief.costs is not None:  # where a switch costs so many measurements, so many may follow it
+            share = max(share, ceil(float(np.max(belief.costs(np.arange(belief.candidates)))) / belief.cost))
+        return min(share, self.cap_per_batch or MOST, self._left(belief))
+
+    def _standing(self, belief: Belief) -> "Standing":
+        return Standing.of(belief, belief.barred | self._capped(belief))
 
     def _left(self, belief: Belief) -> int:
         """Measurements to come."""
         progress = belief.progress
-        return max(1, progress.steps if progress.budget is None else progress.budget - progress.steps)
+        return max(1, belief.taken if progress.budget is None else progress.budget - belief.taken)
 
 
 @dataclass(frozen=True)
@@ -128,11 +133,11 @@ class Standing:
     second: float
 
     @classmethod
-    def of(cls, belief: Belief) -> "Standing":
-        counts: Mapping[int, int] = belief.counts()
-        if not counts:
+    def of(cls, belief: Belief, closed: Set[int]) -> "Standing":
+        """Of the candidates that may be measured again."""
+        candidates = np.array(sorted(belief.counts().keys() - closed), dtype=np.int64)
+        if not len(candidates):
             return cls(None, belief.top, 0.0, belief.top)
-        candidates = np.array(sorted(counts))
         mean, variance = belief.at_each(candidates)
         order = np.lexsort((belief.priority[candidates], -mean))
         lead, second = order[0], float(mean[order[1]]) if len(order) > 1 else belief.bottom
@@ -147,8 +152,10 @@ def _highest(bounds: Scores, belief: Belief, size: int) -> tuple[NDArray[np.int6
         return listed, -np.inf
     bar = float(np.partition(values, -size)[-size])
     sure = np.flatnonzero(values > bar + bounds.tolerance)
-    tied = np.flatnonzero(np.abs(values - bar) <= bounds.tolerance) if bar > -np.inf else sure[:0]
+    near = (values >= bar - bounds.tolerance) & (values <= bar + bounds.tolerance)
+    tied = np.flatnonzero(near) if bar > -np.inf else sure[:0]
     chosen = tied[np.argsort(belief.priority[tied])[: max(size - len(sure), 1)]]
     listed = np.concatenate([sure, chosen])
-    rest = float(np.max(values[values < bar - bounds.tolerance], initial=-np.inf))
-    return listed, rest
+    if len(chosen) < len(tied):
+        return listed, bar
+    return listed, float(np.max(values[values < bar - bounds.tolerance], initial=-np.inf))

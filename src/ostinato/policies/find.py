@@ -15,19 +15,21 @@ from dataclasses import dataclass, field
 from math import ceil, sqrt
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.checks import fraction
 from ostinato.confidence import Schedule
 from ostinato.policies.algorithms import MiniEI
-from ostinato.policies.base import Belief, Scores
+from ostinato.policies.base import Belief, Proposal, Scores
 from ostinato.policies.cautious import Cautious
 
 SURE = 1.0  # standard deviations below its mean, where a candidate's lower bound lies
 LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
 LATE = 1.5  # β from then on
+CHALLENGES = "is the likeliest to be better than the leader after all"
 FEW = 25  # measurements before which no candidate is said to have taken too many
 
 
@@ -50,6 +52,10 @@ class Find(Cautious, MiniEI):
         fraction("candidate_share", self.candidate_share)
         fraction("finish", self.finish)
 
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        proposals = super().propose(belief, limit)
+        return [replace(each, seeks=CHALLENGES) for each in proposals] if self._finishing(belief) else proposals
+
     def width(self, belief: Belief) -> float:
         width = super().width(belief)
         return min(width, LATE) if belief.learned and self._looked_enough(belief) else width
@@ -61,8 +67,8 @@ class Find(Cautious, MiniEI):
     def _candidate(self, belief: Belief) -> int:
         if not self._finishing(belief):
             return super()._candidate(belief)
-        possible = super()._possible(belief)
-        measured = [candidate for candidate in belief.counts() if possible.at(candidate, belief) > -np.inf]
+        closed = belief.barred | self._capped(belief)
+        measured = [candidate for candidate in belief.counts() if candidate not in closed]
         if len(measured) < 2:
             return super()._candidate(belief)
         return leader_or_challenger(belief, np.array(sorted(measured)))
@@ -71,7 +77,7 @@ class Find(Cautious, MiniEI):
         scores = super()._possible(belief)
         if not belief.learned or self._finishing(belief) or self._looked_enough(belief):
             return scores
-        most = self.candidate_share * max(belief.progress.steps, FEW)
+        most = self.candidate_share * max(belief.taken, FEW)
         others = scores.without([candidate for candidate, n in belief.counts().items() if n > most], belief)
         return others if others.best > -np.inf else scores
 
@@ -79,21 +85,22 @@ class Find(Cautious, MiniEI):
         limits = super()._limits(candidate, belief)
         if not self._finishing(belief):
             return limits
-        part = ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES)
-        return [*limits, (part, "the last measurements are divided between the best candidates")]
+        part = max(1, ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES))
+        most = max(part, belief.stake(candidate).paying())
+        return [*limits, (most, "the last measurements are divided between the best candidates")]
 
     def _looked_enough(self, belief: Belief) -> bool:
-        return len(belief.counts()) >= LOOK * sqrt(belief.progress.steps)
+        return len(belief.counts()) >= min(LOOK * sqrt(belief.taken), belief.candidates - len(belief.barred))
 
     def _finishing(self, belief: Belief) -> bool:
         budget = belief.progress.budget
-        return budget is not None and belief.progress.steps >= (1 - self.finish) * budget
+        return budget is not None and belief.taken >= (1 - self.finish) * budget
 
 
 def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:
     """Of the leader and its challenger, the one whose next measurement reduces the variance of their difference more.
 
-    With d = f(c) − f(l), measuring x once takes cov(d, f(x))²/(σ²(x) + λ(x)) off the variance of d.
+    With d = f(c) − f(l), measuring x once takes cov(d, f(x))²/(σ²(x) + τ² + λ(x)) off the variance of d.
     """
     mean, variance = belief.at_each(measured)
     lead = _first(mean - SURE * np.sqrt(variance), measured, belief)
@@ -103,7 +110,7 @@ def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:
     likely[lead] = -np.inf
     other = _first(likely, measured, belief)
     told = [
-        (variance[place] - covariance[other]) ** 2 / (variance[place] + belief.noise[measured[place]])
+        (variance[place] - covariance[other]) ** 2 / (variance[place] + belief.setup + belief.noise[measured[place]])
         for place in (lead, other)
     ]
     return int(measured[lead if told[0] >= told[1] else other])

@@ -70,11 +70,7 @@ class Pick(Settings, ABC):
 
     def _possible(self, belief: Belief) -> Scores:
         """The scores of all candidates that may be measured."""
-        capped = {
-            candidate
-            for candidate, count in (belief.counts().items() if self.cap_per_candidate is not None else ())
-            if count >= (self.cap_per_candidate or MOST)
-        }
+        capped = self._capped(belief)
         scores = self.score(belief).without(belief.barred | capped, belief)
         if scores.best == -inf:
             causes = (
@@ -83,6 +79,12 @@ class Pick(Settings, ABC):
             causes += ["failed whenever it was measured"] if belief.barred else []
             raise NothingToAsk(f"Nothing is left to ask for: every candidate {', or '.join(causes)}.")
         return scores
+
+    def _capped(self, belief: Belief) -> set[int]:
+        """Candidates that were measured as often as they may be."""
+        if self.cap_per_candidate is None:
+            return set()
+        return {candidate for candidate, count in belief.counts().items() if count >= self.cap_per_candidate}
 
     def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
         """The most repeats that are allowed, each with the reason why."""
