@@ -39,7 +39,7 @@ class Answers:
     ) -> None:
         self._table, self._sign, self._known, self._priority, self._rng = table, sign, knowledge, priority, rng
         self._learned = learned
-        self._short: dict[tuple[float, tuple[int, ...]], Shortfalls] = {}
+        self._short: dict[tuple[float, int, tuple[int, ...]], Shortfalls] = {}
         self._calibration: tuple[Factor, Calibration] | None = None
 
     def predict(self, points: Any = None) -> Prediction:
@@ -167,6 +167,8 @@ class Answers:
         low, high = 0.0, max(short.largest, std, np.finfo(np.float64).tiny)
         while not likely(high):
             low, high = high, 2 * high
+            if not high < np.inf:
+                return np.inf
         if likely(low):
             return low
         while high - low > PRECISION * high:
@@ -175,12 +177,13 @@ class Answers:
         return high
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
-        """How far some candidates fall short of the best; computed once for what is known now."""
-        key = (self._known.tally.steps, tuple(numbers))
+        """How far some candidates fall short of the best that can be measured; computed once for what is known now."""
+        key = (self._known.tally.steps, self._known.failures.total(), tuple(numbers))
         if key not in self._short:
             posterior = self._known.posterior
             wider = self._trust.for_chances(len(self._table))
-            self._short = {key: shortfalls(posterior, numbers, self._quietly(), wider)}
+            failed = [candidate for candidate in self._known.failures if candidate not in self._known.tally]
+            self._short = {key: shortfalls(posterior, numbers, self._quietly(), wider, failed)}
         return self._short[key]
 
     def _quietly(self) -> np.random.Generator:

@@ -96,8 +96,7 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     far = z2[variance >= np.median(variance)]
     z = sqrt((float(np.sum(far)) + PSEUDO) / (len(far) + PSEUDO))
     c = max(LEAST, SCALE * z**POWER)
-    before, after = (k * variance * own / (k * variance + own) for k in (1.0, c**2))
-    widened = np.sqrt(np.divide(after, before, out=np.ones_like(after), where=before > 0))
+    widened = c * np.sqrt((variance + own) / (c**2 * variance + own))  # of what both leave, in place of σ²ℓ/(σ² + ℓ)
     return Calibration(few * c, measured, few * MEASURED * widened, _unknown(posterior, measured))
 
 

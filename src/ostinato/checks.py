@@ -83,6 +83,11 @@ def rounded(value: float, scale: float) -> str:
     return f"{value:.{min(max(4, ceil(size - least) + 1), 15)}g}"
 
 
+def short(value: float) -> str:
+    """Two digits, and no exponent where plain figures do."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
 def shown(value: Any) -> str:
     """`value` for a message, cut where it is long."""
     text = repr(value)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ostinato.arrays import Vector
-from ostinato.checks import counted, rounded
+from ostinato.checks import counted, rounded, short
 
 SHOWN = 8  # length-scales in a line
 SURE = 0.9  # the probability of being the best from which that is said
@@ -94,7 +94,7 @@ class Best(msgspec.Struct, frozen=True, eq=False):
         """How near the best candidate it is, in words."""
         if self.chance >= SURE:
             return f"the best of all with {self.chance:.0%} probability"
-        return f"within {self.within:.2g} of the best with 90% probability"
+        return f"within {short(self.within)} of the best with 90% probability"
 
 
 class Certificate(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@ optimize(…, stop=NoImprovement(500))                   500 measurements brough
 optimize(…, stop=Spent(2_000))                         switches and measurements have cost 2,000
 optimize(…, stop=[Width(0.5), Spent(2_000)])           whichever comes first; so does any function of an Optimizer
 
-Where scales are learned, a rule that asks the model does not hold before ten different candidates were measured: fewer
-say nothing. What is to be spent never waits, and cuts the last batch.
+Where scales are learned, a rule that asks the model does not hold before 20 measurements of ten different candidates
+(or of all, if there are fewer): less says nothing. What is to be spent never waits, and cuts the last batch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
 
 Rule: TypeAlias = Callable[[Optimizer], bool]
-ENOUGH = 10  # different candidates, where anything is learned, before any rule can hold
+ENOUGH, MEASURED = 10, 20  # different candidates, and measurements, before any rule can hold where anything is learned
 ROUNDING = 1e-9
 AGAIN = 1.05  # growth of measurements after which a costly question is asked again
 
@@ -143,8 +143,8 @@ def _patient(rule: Rule) -> Rule:
     """The same rule, once there is something to judge by: where scales are learned, a few candidates say nothing."""
 
     def holds(optimizer: Optimizer) -> bool:
-        known = optimizer.learned.guaranteed or optimizer.unique >= min(ENOUGH, optimizer.candidates)
-        return known and rule(optimizer)
+        looked = optimizer.unique >= min(ENOUGH, optimizer.candidates) and optimizer.steps >= MEASURED
+        return (optimizer.learned.guaranteed or looked) and rule(optimizer)
 
     return holds
 

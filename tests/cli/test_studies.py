@@ -26,7 +26,12 @@ def test_a_program_is_optimised_and_the_study_answers(lab):
     assert len(json.loads(ostinato("top", "catalogue.db", "-k", "3", "--json", cwd=lab).stdout)) == 3
     history = json.loads(ostinato("history", "catalogue.db", "--json", cwd=lab).stdout)
     assert sum(batch["repeats"] for batch in history) == 40
-    for command, word in (("status", "switches"), ("best", "interval"), ("top", "within"), ("history", "average")):
+    for command, word in (
+        ("status", "switches"),
+        ("best", "interval"),
+        ("top", "below the best"),
+        ("history", "average"),
+    ):
         shown = ostinato(command, "catalogue.db", cwd=lab)
         assert shown.returncode == 0
         assert word in shown.stdout

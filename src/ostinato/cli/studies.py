@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.checks import counted
+from ostinato.checks import counted, short
 from ostinato.cli.manual import in_words
 from ostinato.cli.measurements import read_csv, write_csv
 from ostinato.cli.optimize import optimize
@@ -49,11 +49,11 @@ def top(
     if json:
         print_answer([plain(each) for each in found], json)
         return
-    table = table_of("candidate", "estimate", "95% interval", "measured", "within of the best (90%)")
+    table = table_of("candidate", "estimate", "95% interval", "measured", "below the best by at most (90%)")
     for each in found:
         low, high = each.interval
         interval, words = f"{low:.5g} to {high:.5g}", in_words(each.candidate)
-        table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", f"{each.within:.2g}")
+        table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", short(each.within))
     show(Console(), table)
 
 

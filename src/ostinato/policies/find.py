@@ -83,7 +83,7 @@ class Find(Cautious, MiniEI):
 
     def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
         limits = super()._limits(candidate, belief)
-        if not self._finishing(belief):
+        if not self._finishing(belief) or len(belief.counts()) < 2:
             return limits
         part = max(1, ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES))
         most = max(part, belief.stake(candidate).paying())

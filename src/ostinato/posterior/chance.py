@@ -5,6 +5,7 @@ RIVALS/2 and a spread of the others are drawn, and the others' share is scaled u
 neighbours of a smooth function stand for each other, unrelated candidates do not.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -49,10 +50,16 @@ class Shortfalls:
         return float(np.max(self.everyone))
 
 
-def shortfalls(posterior: Posterior, numbers: list[int], rng: Generator, wider: Vector | None = None) -> Shortfalls:
+def shortfalls(
+    posterior: Posterior,
+    numbers: list[int],
+    rng: Generator,
+    wider: Vector | None = None,
+    apart: Sequence[int] = (),
+) -> Shortfalls:
     """Joint draws at the given candidates and their rivals; the first of the list says who these are.
 
-    wider: a factor on every candidate's standard deviation.
+    wider: a factor on every candidate's standard deviation. apart: candidates that are no rivals.
     """
     mean, variance = posterior.over_candidates()
     leader, wide = numbers[0], np.ones_like(mean) if wider is None else wider
@@ -60,6 +67,7 @@ def shortfalls(posterior: Posterior, numbers: list[int], rng: Generator, wider: 
     gap2 = variance + variance[leader] - 2 * wide * wide[leader] * posterior.covariance_with(leader)
     gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
     better = cast("Any", ndtr)((mean - mean[leader]) / gap)
+    better[list(apart)] = 0.0
     better[numbers] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
     unlikely = min(UNLIKELY, NEGLECTED / len(mean))
     rivals: NDArray[np.int64] = np.argsort(-better, kind="stable")[: np.count_nonzero(better > unlikely)]
