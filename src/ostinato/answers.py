@@ -48,13 +48,13 @@ class Answers:
             return Prediction(self._sign * mean[self._table.numbers], self._stds()[self._table.numbers])
         features = self._table.encode(points)
         mean, variance = self._known.posterior.predict(features)
-        return Prediction(self._sign * mean, self._trust.at(features, self._known.posterior) * np.sqrt(variance))
+        return Prediction(self._sign * mean, self._trust.at(features) * np.sqrt(variance))
 
     def covariance(self, points: Any = None) -> Matrix:
         return self._covariance(self._few(points))
 
     def _covariance(self, features: Matrix) -> Matrix:
-        wider = self._trust.at(features, self._known.posterior)
+        wider = self._trust.at(features)
         return wider[:, None] * self._known.posterior.covariance(features) * wider
 
     @property
@@ -103,7 +103,7 @@ class Answers:
         means, variances = means[:k], variances[:k]
         leading = [int(number) for number in numbers[:k]]
         features = self._table.features[leading]
-        stds = self._trust.at(features, self._known.posterior) * np.sqrt(variances)
+        stds = self._trust.at(features) * np.sqrt(variances)
         width = _simultaneous(self._covariance(features), level, self._quietly())
         rivalry = self._rivalry(leading, stds.tolist())
         rows = zip(leading, means.tolist(), stds.tolist(), rivalry, strict=True)

@@ -20,11 +20,12 @@ prior's variance that is left at candidates never measured, on average:
 
 It grows with the gap, as it must.
 
-All constants were found on the development set of `benchmarks/outofthebox`; what they do on other problems is in
-docs/results.md, "How sure it is". Where the kernel is given, nothing is changed.
+All constants were found on the development set of `benchmarks/outofthebox`; docs/results.md, "How sure it is", has how
+often what is said then holds there. Where the kernel is given, nothing is changed.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, hypot, log, sqrt
 
 import numpy as np
@@ -50,7 +51,13 @@ class Calibration:
     others: float
     measured: NDArray[np.int64]
     at_measured: Vector
-    unknown: float | None = None  # v, where the kernel is learned and not every candidate was measured
+    posterior: Posterior
+    learned: bool
+
+    @cached_property
+    def unknown(self) -> float | None:
+        """v; None where the kernel is given, or every candidate was measured."""
+        return _unknown(self.posterior, self.measured) if self.learned else None
 
     def over_candidates(self, size: int) -> Vector:
         """The factor at every candidate."""
@@ -72,10 +79,11 @@ class Calibration:
         size = log(hypot(gap / std, NO_GAP))
         return 1 / (1 + exp(0.73 - 0.17 * logit - 0.53 * size + 0.54 * log(self.unknown + LITTLE)))
 
-    def at(self, points: Matrix, posterior: Posterior) -> Vector:
+    def at(self, points: Matrix) -> Vector:
         """The factor at any points: rows of measured candidates are found among them."""
         factors = np.full(len(points), self.others)
-        known = {posterior.features[c].tobytes(): f for c, f in zip(self.measured, self.at_measured, strict=True)}
+        rows = self.posterior.features[self.measured]
+        known = {row.tobytes(): factor for row, factor in zip(rows, self.at_measured, strict=True)}
         for place, row in enumerate(points):
             factors[place] = known.get(row.tobytes(), self.others)
         return factors
@@ -89,7 +97,7 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     slots = np.flatnonzero(weights > 0)
     measured = posterior.measured[slots]
     if "kernel" not in learned or not len(slots):
-        return Calibration(few, measured, np.full(len(slots), few))
+        return Calibration(few, measured, np.full(len(slots), few), posterior, learned=False)
     M, alpha, own = np.diagonal(to_numpy(factor.M))[slots], to_numpy(factor.alpha)[slots], 1 / weights[slots]
     variance: Vector = np.maximum(1 / M - own, 0.0)  # of f at each candidate, as the others leave it
     z2 = alpha**2 / M
@@ -97,7 +105,7 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     z = sqrt((float(np.sum(far)) + PSEUDO) / (len(far) + PSEUDO))
     c = max(LEAST, SCALE * z**POWER)
     widened = c * np.sqrt((variance + own) / (c**2 * variance + own))  # of what both leave, in place of σ²ℓ/(σ² + ℓ)
-    return Calibration(few * c, measured, few * MEASURED * widened, _unknown(posterior, measured))
+    return Calibration(few * c, measured, few * MEASURED * widened, posterior, learned=True)
 
 
 def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:

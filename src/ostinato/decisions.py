@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from ostinato.arrays import Vector, highest, lowest
+from ostinato.arrays import Vector, gathered, highest, lowest
 from ostinato.candidates import Candidates
 from ostinato.confidence import Progress
 from ostinato.costs import SwitchCost, shortest_way
@@ -18,7 +18,6 @@ from ostinato.knowledge import Knowledge, Lot
 from ostinato.learning import Learner
 from ostinato.ledger import Ledger
 from ostinato.policies import Belief, Policy, Proposal
-from ostinato.policies.base import gathered
 from ostinato.records import Reason
 from ostinato.settings import checked_round
 

@@ -52,7 +52,8 @@ def _repeats(batch: Batch, reason: Reason) -> str:
         f" and its set-up ± {reason.setup_std:.2g}" if reason.setup_std else ""
     )
     if batch.capped:
-        return text + f" and not {_many(batch.wanted)}, because {reason.cause or 'of a cap'}."
+        wanted = "" if batch.wanted > ENDLESS else f" and not {_many(batch.wanted)}"
+        return text + f"{wanted}, because {reason.cause or 'of a cap'}."
     if batch.truncated:
         return text + f", as many as there is room for of {batch.wanted:,}."
     if reason.C is None:
@@ -68,4 +69,4 @@ def _repeats(batch: Batch, reason: Reason) -> str:
 
 
 def _many(repeats: int) -> str:
-    return "once" if repeats == 1 else "ever more often" if repeats > ENDLESS else f"{repeats:,} times"
+    return "once" if repeats == 1 else f"{repeats:,} times"

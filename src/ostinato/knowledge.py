@@ -13,12 +13,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, gathered
 from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Learnt, Prior, Shrinking
-from ostinato.policies.base import gathered
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally

@@ -10,7 +10,7 @@ from ostinato.arrays import Vector
 from ostinato.checks import counted, rounded, short
 
 SHOWN = 8  # length-scales in a line
-SURE = 0.9  # the probability of being the best from which that is said
+NEARLY_CERTAIN = 0.9  # the probability of being the best from which that is said
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class Best(msgspec.Struct, frozen=True, eq=False):
     @property
     def standing(self) -> str:
         """How near the best candidate it is, in words."""
-        if self.chance >= SURE:
+        if self.chance >= NEARLY_CERTAIN:
             return f"the best of all with {self.chance:.0%} probability"
         return f"within {short(self.within)} of the best with 90% probability"
 

@@ -27,7 +27,7 @@ CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcom
 REPEATS = 20  # within set-ups, until which every set-up is used twice where their error is learned
 FEW = 10  # unique candidates up to which a fit also starts from the priors
 BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless, for choosing
-NOTHING = inf  # the same, for answering: no outcome is left out
+NO_FLOOR = inf  # the same, for answering: no outcome is hopeless
 WORTH = 0.1  # gain in log-likelihood from which new hyper-parameters are worth a new model
 SMALL = -9.0  # log τ² of a start at which set-ups hardly differ, in units of the spread
 NEARLY = 0.1  # of the spread: a floor that moves by less stays where it is
@@ -110,7 +110,7 @@ class Learner:
 
     def for_answers(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""
-        prior = self._fitted(tally, self._last, NOTHING).prior
+        prior = self._fitted(tally, self._last, NO_FLOOR).prior
         return (
             replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if self._wanted.noise is None else prior
         )
@@ -152,9 +152,9 @@ class Learner:
     def _starts(self, spread: float, last: "_Fitted | None", tally: Tally, bad: float) -> list[Point]:
         """The last fit first; others where it may mislead: after few candidates, and where other outcomes count."""
         starts = [self._start(spread, last)] if last is not None else []
-        if last is None or len(tally) <= FEW or bad == NOTHING:
+        if last is None or len(tally) <= FEW or bad == NO_FLOOR:
             starts.append(self._start(spread, None))
-        if bad == NOTHING and self._wanted.setup is None:
+        if bad == NO_FLOOR and self._wanted.setup is None:
             starts += [replace(start, setup=SMALL) for start in starts]
         return starts
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Vector, highest, indices, namespace_of, to_numpy
+from ostinato.arrays import Array, Vector, gathered, highest, indices, namespace_of
 from ostinato.checks import number
 from ostinato.confidence import Progress, Schedule, as_schedule
 from ostinato.errors import InvalidSetting, NothingToAsk
@@ -103,18 +103,6 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         """Means and variances at some candidates."""
         return gathered(self.means, self.starts, candidates), gathered(self.variances, self.starts, candidates)
-
-
-def gathered(blocks: Sequence[Array], starts: Sequence[int], candidates: NDArray[np.int64]) -> Vector:
-    """The values of some candidates, out of blocks."""
-    if len(blocks) == 1:
-        return to_numpy(blocks[0])[candidates]
-    order = np.argsort(candidates, kind="stable")
-    places = np.split(order, np.searchsorted(candidates[order], starts[1:]))
-    found = np.empty(len(candidates))
-    for start, block, here in zip(starts, blocks, places, strict=True):
-        found[here] = to_numpy(block)[candidates[here] - start]
-    return found
 
 
 class Scores(msgspec.Struct, frozen=True, eq=False):

@@ -1,7 +1,7 @@
 """For finding the best candidate: look at many candidates, then tell the best ones apart.
 
-What a run recommends is nearly always the best of what it looked at (docs/results.md, "Where regret comes from"), so
-the measurements go to looking: expected improvement on the best measured candidate with a wide β, which trusts the
+What a run recommends is nearly always the best of what it looked at: what is lost is lost by not looking. So the
+measurements go to looking: expected improvement on the best measured candidate with a wide β, which trusts the
 learned model less than it trusts itself; no long batches (`cautious.py`); and no candidate that takes more than a
 fifth of all measurements. Once 6√t candidates were looked at in t measurements the model has seen enough: β is
 smaller from there on, and the leader may take what it likes.
