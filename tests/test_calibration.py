@@ -80,8 +80,9 @@ def test_where_all_candidates_were_measured_the_draws_are_believed():
 def test_values_of_any_size_that_is_accepted_are_answered():
     opt = Optimizer(np.arange(5.0)[:, None], seed=0)
     opt.observe([0, 1, 2, 3, 4, 0, 1], [1.0, 2.0, 3.0, 2.0, 1.0, 1.1, 1e90])
-    assert opt.best().index == 1
+    assert opt.best().index == 2
     assert opt.best().within >= 0
+    assert [each.value for each in opt.outliers] == [1e90]
 
 
 def test_candidates_that_always_fail_are_no_rivals():

@@ -13,10 +13,11 @@ from ostinato.checks import fraction, positive, whole
 from ostinato.diagnose import Diagnosis, diagnosis
 from ostinato.errors import InvalidSetting
 from ostinato.knowledge import Knowledge
+from ostinato.outcomes import Outcome
 from ostinato.posterior.chance import Shortfalls, shortfalls
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.factor import Factor
-from ostinato.records import Best, Learned, Prediction
+from ostinato.records import Best, Learned, Outlier, Prediction
 
 JOINT = 5_000  # points whose covariance matrix is made
 RARE = 1e-3  # a share of draws that tells nothing from none
@@ -36,19 +37,28 @@ class Answers:
         priority: NDArray[np.int64],
         rng: np.random.Generator,
         learned: tuple[str, ...],
+        outcome: Outcome,
     ) -> None:
         self._table, self._sign, self._known, self._priority, self._rng = table, sign, knowledge, priority, rng
-        self._learned = learned
+        self._learned, self._outcome = learned, outcome
         self._short: dict[tuple[float, int, tuple[int, ...]], Shortfalls] = {}
         self._calibration: tuple[Factor, Calibration] | None = None
 
     def predict(self, points: Any = None) -> Prediction:
         if points is None:
             mean, _ = self._known.posterior.over_candidates()
-            return Prediction(self._sign * mean[self._table.numbers], self._stds()[self._table.numbers])
+            return self._predicted(mean[self._table.numbers], self._stds()[self._table.numbers])
         features = self._table.encode(points)
         mean, variance = self._known.posterior.predict(features)
-        return Prediction(self._sign * mean, self._trust.at(features) * np.sqrt(variance))
+        return self._predicted(mean, self._trust.at(features) * np.sqrt(variance))
+
+    def _predicted(self, mean: Vector, std: Vector) -> Prediction:
+        """In the user's sign, within the bounds of the outcome."""
+        signed, outcome = self._sign * mean, self._outcome
+        return Prediction(
+            *outcome.inside(signed, std),
+            lambda level: outcome.interval(signed, std, two_sided(fraction("level", level))),
+        )
 
     def covariance(self, points: Any = None) -> Matrix:
         return self._covariance(self._few(points))
@@ -62,7 +72,7 @@ class Answers:
         """How far standard deviations can be trusted; computed once for what is known now."""
         posterior = self._known.posterior
         if self._calibration is None or self._calibration[0] is not posterior.factor:
-            made = calibration(posterior, steps=self._known.tally.steps, learned=self._learned)
+            made = calibration(posterior, steps=self._known.told.steps, learned=self._learned)
             self._calibration = posterior.factor, made
         return self._calibration[1]
 
@@ -77,15 +87,19 @@ class Answers:
             draws = [np.concatenate([to_numpy(b) for b in self._known.draw(self._rng)]) for _ in range(size)]
             mean, _ = self._known.posterior.over_candidates()
             wider = self._trust.over_candidates(len(mean))
-            return self._sign * (mean + wider * (np.stack(draws) - mean))[:, self._table.numbers]
+            return self._clipped((mean + wider * (np.stack(draws) - mean))[:, self._table.numbers])
         features = self._few(points)
         mean, _ = self._known.posterior.predict(features)
         root = square_root(self._covariance(features))
-        return self._sign * (mean + self._rng.standard_normal((size, len(features))) @ root.T)
+        return self._clipped(mean + self._rng.standard_normal((size, len(features))) @ root.T)
+
+    def _clipped(self, draws: Matrix) -> Matrix:
+        return np.clip(self._sign * draws, self._outcome.low, self._outcome.high)
 
     def leader(self) -> tuple[int, float, float]:
         number, mean, std = self._leader()
-        return self._table.index_of(number), self._sign * mean, std
+        inside = self._outcome.inside(np.array([self._sign * mean]), np.array([std]))
+        return self._table.index_of(number), float(inside[0][0]), float(inside[1][0])
 
     def _leader(self) -> tuple[int, float, float]:
         number, mean, std = self._known.leader(self._priority)
@@ -93,8 +107,8 @@ class Answers:
 
     def best(self, level: float = 0.95) -> Best:
         number, mean, std = self._leader()
-        half = float(ndtri(0.5 + fraction("level", level) / 2)) * std
-        return self._standing(number, mean, std, half, level, self._rivalry([number], [std])[0])
+        width = two_sided(fraction("level", level))
+        return self._standing(number, mean, std, width, level, self._rivalry([number], [std])[0])
 
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         whole("k", k)
@@ -107,7 +121,7 @@ class Answers:
         width = _simultaneous(self._covariance(features), level, self._quietly())
         rivalry = self._rivalry(leading, stds.tolist())
         rows = zip(leading, means.tolist(), stds.tolist(), rivalry, strict=True)
-        return [self._standing(number, mean, std, width * std, level, each) for number, mean, std, each in rows]
+        return [self._standing(number, mean, std, width, level, each) for number, mean, std, each in rows]
 
     def chance_within(self, gap: float) -> float:
         number, _, std = self._leader()
@@ -121,28 +135,45 @@ class Answers:
     def _fits(self) -> int:
         return getattr(self._known.learner, "fits", 0)
 
+    def outliers(self) -> list[Outlier]:
+        """Furthest off first."""
+        found = [self._outlier(each) for each in self._known.outliers]
+        return sorted(
+            found, key=lambda each: -abs(each.value - sum(each.expected) / 2) / (each.expected[1] - each.expected[0])
+        )
+
+    def _outlier(self, found: Any) -> Outlier:
+        index, value = self._table.index_of(found.value.candidate), found.value
+        low, high = sorted((self._sign * found.low, self._sign * found.high))
+        return Outlier(value.number, value.batch, index, self._table[index], self._sign * value.y, (low, high))
+
     def diagnose(self) -> Diagnosis:
         self._known.check_measured()
         known = self._known
         learned = known.answering.told(self._table.columns, self._sign, self._learned, self._fits)
         return diagnosis(
-            known.posterior, known.tally, known.answering.setup, known.returns, self._table.indices, learned
+            known.posterior, known.told, known.answering.setup, known.history, self._table.indices, learned
         )
 
     def _standing(
-        self, number: int, mean: float, std: float, half: float, level: float, rivalry: tuple[float, float]
+        self, number: int, mean: float, std: float, width: float, level: float, rivalry: tuple[float, float]
     ) -> Best:
-        index = self._table.index_of(number)
+        index, outcome, chance = self._table.index_of(number), self._outcome, rivalry[0]
+        believed = np.array([self._sign * mean]), np.array([std])
+        inside = outcome.inside(*believed)
+        low, high = outcome.interval(*believed, width)
+        best = float(inside[0][0])
+        room = outcome.high - best if self._sign > 0 else best - outcome.low
         return Best(
             index=index,
             candidate=self._table[index],
-            mean=self._sign * mean,
-            std=std,
-            interval=(self._sign * mean - half, self._sign * mean + half),
+            mean=best,
+            std=float(inside[1][0]),
+            interval=(float(low[0]), float(high[0])),
             level=level,
-            n=int(self._known.tally[number].n),
-            chance=rivalry[0],
-            within=rivalry[1],
+            n=self._known.history.count(number),
+            chance=chance,
+            within=min(rivalry[1], room),
         )
 
     def _rivalry(self, numbers: list[int], stds: list[float]) -> list[tuple[float, float]]:
@@ -178,17 +209,17 @@ class Answers:
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
         """How far some candidates fall short of the best that can be measured; computed once for what is known now."""
-        key = (self._known.tally.steps, self._known.failures.total(), tuple(numbers))
+        key = (self._known.history.steps, self._known.failures.total(), tuple(numbers))
         if key not in self._short:
             posterior = self._known.posterior
             wider = self._trust.for_chances(len(self._table))
-            failed = [candidate for candidate in self._known.failures if candidate not in self._known.tally]
+            failed = [candidate for candidate in self._known.failures if candidate not in self._known.told]
             self._short = {key: shortfalls(posterior, numbers, self._quietly(), wider, failed)}
         return self._short[key]
 
     def _quietly(self) -> np.random.Generator:
         """Randomness that is the same whenever the same is known."""
-        return np.random.default_rng((int(self._priority[0]), int(self._known.tally.steps)))
+        return np.random.default_rng((int(self._priority[0]), self._known.history.steps))
 
     def _few(self, points: Any) -> Matrix:
         features = self._table.features[self._table.numbers] if points is None else self._table.encode(points)
@@ -199,8 +230,13 @@ class Answers:
         return features
 
 
+def two_sided(level: float) -> float:
+    """How many standard deviations either side hold a normal variable with this probability."""
+    return float(ndtri(0.5 + level / 2))
+
+
 def _simultaneous(covariance: Matrix, level: float, rng: np.random.Generator) -> float:
     """How many standard deviations make intervals that all hold at once with probability `level`."""
     std = np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
     draws = rng.standard_normal((DRAWS, len(std))) @ square_root(covariance).T / std
-    return max(float(np.quantile(np.max(np.abs(draws), axis=1), level)), float(ndtri(0.5 + level / 2)))
+    return max(float(np.quantile(np.max(np.abs(draws), axis=1), level)), two_sided(level))

@@ -23,6 +23,7 @@ from ostinato.settings import checked_round
 
 INITIAL = 5  # random candidates with which a run begins where scales are learned
 HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
+DOUBTED = "gave a value that does not fit, and is measured again to see whether that was a mistake"
 Decided: TypeAlias = tuple[Proposal, Reason]
 
 
@@ -100,6 +101,7 @@ class Decisions:
             first = bool(proposals)
             if not first:
                 self._known.learn()
+                proposals = self._checks(extra)
             with self._known.whole():
                 belief = self.belief(extra)
                 proposals = proposals or self._policy.propose(belief, most)
@@ -110,6 +112,12 @@ class Decisions:
         if most is not None and proposal.repeats > most:
             proposal = replace(proposal, repeats=most, truncated=True)
         return proposal, self._reason(proposal, belief or self.belief(extra), first=first)
+
+    def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
+        """A value that does not fit, with no repeats that say the same or another, is measured again first."""
+        pending = self._pending(extra)
+        wanted = {c: n - pending.get(c, 0) for c, n in self._known.unconfirmed.items() if c not in self._barred}
+        return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
     def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
         """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
@@ -222,11 +230,11 @@ class Decisions:
         )
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
-        """While scales are unknown: a few random candidates, once each."""
+        """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
         if not isinstance(self._known.learner, Learner):
             return []
         known = self._known.counts(self._pending(extra))
-        if len(known) >= INITIAL:
+        if len(known) >= INITIAL and (self._switch_cost is not None or not self._known.tally.constant):
             return []
         tried = known.keys() | self._known.failures.keys()
         new = (int(candidate) for candidate in np.argsort(self._priority)[: len(tried) + 1])

@@ -9,6 +9,7 @@ from scipy.special import chdtrc, chdtri, fdtrc
 
 from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.checks import counted
+from ostinato.history import History
 from ostinato.learning.noise import Scatter
 from ostinato.posterior import Posterior
 from ostinato.records import Learned
@@ -59,36 +60,35 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
         return "\n".join([*lines, f"  the model: {self.learned}"])
 
 
-class Returns(msgspec.Struct, frozen=True):
+class Returns:
     """What was measured of each candidate, batch by batch: how far do averages lie apart on returning to it?
 
     Measurements that came with standard errors are left out.
     """
 
-    each: dict[int, dict[int, Statistics]] = {}
-
-    def after(self, candidate: int, batch: int, more: Statistics) -> "Returns":
-        """With more measurements of a batch."""
-        if more.known or not more.n:
-            return self
-        batches = self.each.get(candidate, {})
-        return Returns(self.each | {candidate: batches | {batch: batches.get(batch, Statistics()) + more}})
+    def __init__(self, history: History) -> None:
+        self._each: dict[int, list[Statistics]] = {}
+        for entry in history:
+            statistics = entry.measured.statistics
+            if statistics.n and not statistics.known:
+                self._each.setdefault(entry.candidate, []).append(statistics)
 
     def in_units(self, noise: Vector) -> tuple[float, float]:
         """Degrees of freedom between batches and their squares, each in units of the candidate's noise."""
         freedom, squares = 0, 0.0
-        for candidate, batches in self.each.items():
-            n = np.array([batch.n for batch in batches.values()], dtype=np.float64)
-            means = np.array([batch.mean for batch in batches.values()])
+        for candidate, batches in self._each.items():
+            n = np.array([batch.n for batch in batches], dtype=np.float64)
+            means = np.array([batch.mean for batch in batches])
             freedom += len(n) - 1
             squares += float(n @ (means - n @ means / n.sum()) ** 2) / float(noise[candidate])
         return freedom, squares
 
 
 def diagnosis(
-    posterior: Posterior, tally: Tally, setup: float, returns: Returns, indices: Any, learned: Learned
+    posterior: Posterior, tally: Tally, setup: float, history: History, indices: Any, learned: Learned
 ) -> Diagnosis:
     """Ask the data."""
+    returns = Returns(history)
     factor = posterior.factor
     M, alpha, l, m = (to_numpy(each) for each in (factor.M, factor.alpha, factor.l, factor.m))
     measured = np.flatnonzero(l > 0)

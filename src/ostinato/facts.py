@@ -8,15 +8,28 @@ from typing import Any
 
 import msgspec
 
+from ostinato.history import Measured, Points
 from ostinato.learning import Learnt
 from ostinato.policies import Proposal
 from ostinato.tally import Statistics
 
 
+class Looked(msgspec.Struct, frozen=True):
+    """Which single values were judged: by their numbers, those set aside as outliers, and those that fit after all.
+
+    `until` is the number of measurements looked over.
+    """
+
+    aside: frozenset[int] = frozenset()
+    cleared: frozenset[int] = frozenset()
+    until: int = 0
+
+
 class BatchFacts(msgspec.Struct, frozen=True):
     """A batch, and what was told of it. Observations, which nobody asked for, have numbers below 0.
 
-    `index` is the row of the user's table. `first` is the place of its first feedback among all feedback, 0 for none;
+    `index` is the row of the user's table. `points` are its lowest and highest value by number, and `rest` the
+    statistics of the others, where single values were told. `first` is the place of its first feedback among all feedback, 0 for none;
     epochs are counted in that order.
     """
 
@@ -31,11 +44,20 @@ class BatchFacts(msgspec.Struct, frozen=True):
     statistics: Statistics = Statistics()
     first: int = 0
     closed: bool = False
+    points: Points = ()
+    rest: Statistics = Statistics()
 
     @property
     def answered(self) -> int:
         """Repeats that were told, with a value or as failed."""
         return int(self.statistics.n) + self.failed
+
+    @property
+    def measured(self) -> Measured:
+        """What was measured, the lowest and the highest value by themselves."""
+        if not self.points:
+            return Measured.summed(self.statistics)
+        return Measured(self.statistics, self.points, self.rest)
 
     @property
     def full(self) -> bool:
@@ -49,3 +71,4 @@ class State(msgspec.Struct, frozen=True):
     round: list[Proposal] = []
     learnt: Learnt | None = None
     log_det_0: float = 0.0
+    looked: Looked = Looked()

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
-from ostinato.tally import Statistics, Tally, as_values
+from ostinato.history import Measured
+from ostinato.outcomes import Outcome
+from ostinato.tally import Statistics, Tally
 
 FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
 ENOUGH = 5  # first values of a run from which their median says what is far off
@@ -18,11 +22,15 @@ FEW = 3  # values below which their median says nothing, and what was expected t
 
 @dataclass(frozen=True)
 class Feedback:
-    """Statistics of what succeeded, how many failed, and the values themselves where they were told."""
+    """Statistics of what succeeded, how many failed, and the values themselves where they were told.
+
+    `places` are those of the values among all that was told, the failed ones included.
+    """
 
     statistics: Statistics
     failed: int = 0
     values: Vector | None = None
+    places: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -32,6 +40,18 @@ class Feedback:
     @property
     def answered(self) -> int:
         return self.n + self.failed
+
+    def measured(self, sign: int, before: int, limits: tuple[float, float, float] | None = None) -> Measured:
+        """With the lowest and the highest value by themselves, numbered on from what was told before."""
+        statistics = self.turned(sign, limits)
+        if self.values is None:
+            return Measured.summed(statistics)
+        y = sign * self.values
+        ends = sorted({int(np.argmin(y)), int(np.argmax(y))}, key=lambda place: (y[place], place))
+        places = np.arange(len(y)) if self.places is None else self.places
+        points = tuple((before + int(places[place]) + 1, float(y[place])) for place in ends)
+        rest = np.delete(y, ends)
+        return Measured(statistics, points, Statistics.of_values(rest) if len(rest) else Statistics())
 
     def turned(self, sign: int, limits: tuple[float, float, float] | None) -> Statistics:
         """With the sign of values turned, and values that are far off brought near, where limits are given."""
@@ -86,43 +106,68 @@ def limited(values: Vector, expected: float, expected_std: float, noise_std: flo
     return np.clip(values, middle - FAR * std, middle + FAR * std)
 
 
-def read_feedback(values: Any, stderr: Any, n: int | None, mean: float | None, std: float | None) -> Feedback:
-    """The feedback for one candidate."""
-    if values is not None:
-        if n is not None or mean is not None or std is not None:
-            raise InvalidFeedback("Both values and statistics were given: give the values, or n=, mean= and std=.")
-        return _of_values(values, stderr)
-    if stderr is not None:
-        raise InvalidFeedback("stderr was given without values: give the values that it belongs to.")
-    if n is None or mean is None:
-        raise InvalidFeedback("No feedback was given: give the measured values, or n=, mean= and std=.")
-    return Feedback(Statistics.of_summary(n, mean, std))
+class Given(msgspec.Struct, frozen=True):
+    """What a user said of one candidate: values, with standard errors or without, or statistics of them."""
+
+    values: Any = None
+    stderr: Any = None
+    n: Any = None
+    mean: Any = None
+    std: Any = None
+    successes: Any = None
+    trials: Any = None
+
+    def read(self, outcome: Outcome) -> Feedback:
+        """Checked, as an outcome of its kind."""
+        summed = not (self.n is None and self.mean is None and self.std is None)
+        tried = not (self.successes is None and self.trials is None)
+        if (self.values is not None) + summed + tried > 1:
+            raise InvalidFeedback(
+                "Both values and statistics were given: give the values, or n=, mean= and std=, or successes= and "
+                "trials=."
+            )
+        if self.values is not None:
+            return _of_values(self.values, self.stderr, outcome)
+        if self.stderr is not None:
+            raise InvalidFeedback("stderr was given without values: give the values that it belongs to.")
+        if tried:
+            return Feedback(outcome.successes(self.successes, self.trials))
+        if self.n is None or self.mean is None:
+            raise InvalidFeedback("No feedback was given: give the measured values, or n=, mean= and std=.")
+        return Feedback(outcome.summary(self.n, self.mean, self.std))
 
 
-def read_many(candidates: list[int], values: Any, stderr: Any) -> dict[int, Feedback]:
+def read_many(candidates: list[int], values: Any, stderr: Any, outcome: Outcome) -> dict[int, Feedback]:
     """The feedback for each candidate, from one value for each place in the list."""
     shape = np.shape(() if values is None else values)
     if shape != (len(candidates),):
         raise InvalidFeedback(f"{len(candidates)} candidates came with values of shape {shape}: give one for each.")
     if stderr is not None:
         raise InvalidFeedback("stderr goes with one candidate at a time: observe them one by one.")
-    y = as_values(values)
+    y = outcome.values(values)
     if not np.isnan(y).all():
         Statistics.of_values(y[~np.isnan(y)])  # every one that succeeded is a finite number
-    merged: dict[int, Feedback] = {}
-    for candidate, value in zip(candidates, y, strict=True):
-        before = merged.get(candidate, Feedback(Statistics()))
-        new = Statistics() if np.isnan(value) else Statistics(1, float(value))
-        merged[candidate] = Feedback(before.statistics + new, before.failed + int(np.isnan(value)))
-    return merged
+    by_candidate: dict[int, list[int]] = {}
+    for place, candidate in enumerate(candidates):
+        by_candidate.setdefault(candidate, []).append(place)
+    return {candidate: _told(y[places], np.array(places)) for candidate, places in by_candidate.items()}
 
 
-def _of_values(values: Any, stderr: Any) -> Feedback:
-    y = as_values(values)
+def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
+    y = outcome.values(values)
+    if stderr is None:
+        return _told(y, np.arange(len(y)))
     fine = ~np.isnan(y)
     failed = int(len(y) - np.count_nonzero(fine))
-    if stderr is None:
-        return Feedback(Statistics.of_values(y[fine]) if fine.any() else Statistics(), failed, y[fine])
     if failed and np.ndim(stderr) == 1 and len(stderr) == len(y):
         stderr = np.asarray(stderr)[fine]
     return Feedback(Statistics.of_weighted(y[fine], stderr) if fine.any() else Statistics(), failed)
+
+
+def _told(y: Vector, places: NDArray[np.int64]) -> Feedback:
+    """Values, NaN for those that failed."""
+    fine = ~np.isnan(y)
+    failed = int(len(y) - np.count_nonzero(fine))
+    if not fine.any():
+        return Feedback(Statistics(), failed)
+    return Feedback(Statistics.of_values(y[fine]), failed, y[fine], places[fine])

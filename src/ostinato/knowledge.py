@@ -5,19 +5,22 @@ from the tally on a growing schedule.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from contextlib import contextmanager
 from math import sqrt
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, gathered
-from ostinato.diagnose import Returns
 from ostinato.errors import NothingMeasured, NothingToAsk
+from ostinato.facts import Looked
+from ostinato.history import History, Measured, clock
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Learnt, Prior, Shrinking
+from ostinato.outliers import CONFIRMED, Outlier, outliers, surprises, suspects, values_of
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
@@ -31,7 +34,8 @@ class Knowledge:
     """Tally, prior and model.
 
     make: from a prior to the model that the policy sees, nothing measured. learner: what changes the prior as
-    measurements come, if anything does.
+    measurements come, if anything does. half_life: in how many measurements one comes to count for half.
+    judges: whether single values that do not fit are set aside; names_outliers: whether they are looked for at all.
     """
 
     def __init__(
@@ -43,61 +47,165 @@ class Knowledge:
         xp: Namespace,
         *,
         by_setup: bool,
+        half_life: int | None = None,
+        judges: bool = False,
+        names_outliers: bool = True,
     ) -> None:
         self.features, self.prior, self.learner, self._make = features, prior, learner, make
         self.tally = Tally(by_setup=by_setup)
         self.model: Model = make(prior, xp)
-        self.returns = Returns()
+        self.history = History()
+        self.half_life, self._judges, self._names_outliers = half_life, judges, names_outliers
+        self.looked = Looked()
         self.failures: Counter[int] = Counter()
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
         self._exact: Posterior | None = None
+        self._answers: tuple[tuple[int, Looked], list[Outlier], Tally] | None = None
         self._answering: Prior | None = None
         self._peek: Prior | None = None
         self._draws: tuple[Kernel, PriorDraw] | None = None
 
     # Taking in
 
-    def take_in(self, feedback: Mapping[int, Statistics], setup: int) -> None:
+    def take_in(self, feedback: Mapping[int, Measured], setup: int) -> None:
         """Feedback → model and tally: all of it, or, if anything stops that, none."""
-        tally, returns = self.tally.plus(feedback, setup), self.returns
-        for candidate, statistics in feedback.items():
-            returns = returns.after(candidate, setup, statistics)
+        told = {candidate: measured.statistics for candidate, measured in feedback.items()}
+        tally, before = self.tally.plus(told, setup), self.history.steps
         with self.whole():
-            self._condition(feedback, tally, setup)
-            self._exact, self._peek, self.returns, self.tally = None, None, returns, tally
+            self._condition(told, tally, setup)
+            self._changed(tally)
+            self.history.add(feedback, setup)
+        if clock(before, self.half_life) != clock(self.history.steps, self.half_life):
+            self._retake()
 
     def recall(
-        self, told: Iterable[tuple[int, int, Statistics]], failures: Mapping[int, int], learnt: Learnt | None
+        self,
+        told: Iterable[tuple[int, int, Measured]],
+        failures: Mapping[int, int],
+        learnt: Learnt | None,
+        looked: Looked,
     ) -> None:
-        """What is known, from facts: candidate, set-up and statistics of every batch, in the order they came."""
-        tally, returns = Tally(by_setup=self.tally.by_setup), Returns()
-        for candidate, setup, statistics in told:
-            returns = returns.after(candidate, setup, statistics)
-            tally.add(candidate, statistics, setup)
+        """What is known, from facts: candidate, set-up and measurements of every batch, in the order they came."""
+        for candidate, setup, measured in told:
+            self.history.add({candidate: measured}, setup)
+        self.looked = looked
+        tally = self._tally(looked.aside)
         self.failures = Counter(failures)
         if self.learner is not None and learnt is not None:
             self.prior = self.learner.recall(learnt)
             self.model = self._make(self.prior, self.model.xp)
         self.model.rebuild(self.evidence(self.prior, tally))
-        self._exact, self._peek, self.tally, self.returns = None, None, tally, returns
+        self._changed(tally)
 
-    def retake(self, tally: Tally) -> None:
-        """Another tally in place of the one so far."""
+    def retake(self, tally: Tally, feedback: Mapping[int, Measured], setup: int) -> None:
+        """Another tally in place of the one so far, because of more feedback."""
         with self.whole():
             self.model.rebuild(self.evidence(self.prior, tally))
-            self._exact, self._peek, self.tally = None, None, tally
+            self._changed(tally)
+            self.history.add(feedback, setup)
+
+    def _retake(self) -> None:
+        """The tally anew, where old measurements have faded."""
+        tally = self._tally(self.looked.aside)
+        with self.whole():
+            self.model.rebuild(self.evidence(self.prior, tally))
+            self._changed(tally)
+
+    def _tally(self, aside: Set[int]) -> Tally:
+        return self.history.tally(by_setup=self.tally.by_setup, aside=aside, half_life=self.half_life)
+
+    def _changed(self, tally: Tally) -> None:
+        self._exact, self._peek, self._answers, self.tally = None, None, None, tally
 
     def learn(self) -> None:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
-        if self.settled or self.learner is None:
+        if self.learner is None:
             return
+        due, looked, found = self.learner.due(self.tally), self.looked, list[Outlier]()
+        if self._judges and (due or self._surprises):
+            suspected = self._suspected if due else self._surprises | looked.aside
+            found = self._outliers(suspected)
+            aside = frozenset(outlier.value.number for outlier in found)
+            looked = Looked(aside, suspected - aside if due else looked.cleared | (suspected - aside), self._told)
+        again = looked.aside != self.looked.aside
+        if not due and not again:
+            self._look(looked)
+            return
+        tally = self._tally(looked.aside) if again else self.tally
         with self.whole():
-            prior = self.learner.learn(self.tally)
-            if prior is not self.prior:
+            prior = self.learner.learn(tally)
+            if prior is not self.prior or again:
                 model = self._make(prior, self.model.xp)
-                model.rebuild(self.evidence(prior))
+                model.rebuild(self.evidence(prior, tally))
                 self.prior, self.model = prior, model
-        self._exact = self._peek = None
+            self._changed(tally)
+            self._look(looked)
+
+    def _look(self, looked: Looked) -> None:
+        self.looked = looked if looked is not self.looked else replace(looked, until=self._told)
+        self.history.looked_over()
+
+    # Single values that do not fit
+
+    @property
+    def _told(self) -> int:
+        """Measurements told, those that failed included."""
+        return self.history.steps + self.failures.total()
+
+    @property
+    def _surprises(self) -> frozenset[int]:
+        """New values that stand out from what the model says."""
+        fitted = not isinstance(self.learner, Learner) or self.learner.fits > 0
+        if not isinstance(self.model, Posterior) or not fitted:
+            return frozenset()
+        new = self.history.new(self.looked.until)
+        return surprises(new, self.prior, self.model, self.tally) - self.looked.cleared
+
+    @property
+    def _suspected(self) -> frozenset[int]:
+        return suspects(values_of(self.history), self._told) | self._surprises | self.looked.aside
+
+    def _outliers(self, suspected: frozenset[int]) -> list[Outlier]:
+        """Those that do not fit, judged by a model that knows none of them."""
+        if not suspected:
+            return []
+        tally = self._tally(suspected)
+        if not len(tally):
+            return []
+        prior = self.prior if not isinstance(self.learner, Learner) else self.learner.peek(tally)
+        posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
+        posterior.rebuild(prior.evidence(tally))
+        values = [value for value in values_of(self.history) if value.number in suspected]
+        learned = ("kernel",) if isinstance(self.learner, Learner) else ()
+        return outliers(values, prior, posterior, tally, learned)
+
+    @property
+    def unconfirmed(self) -> dict[int, int]:
+        """Candidates of values that were set aside with too few others to be sure, and how many are wanted."""
+        if not self.looked.aside:
+            return {}
+        found = [value for value in values_of(self.history) if value.number in self.looked.aside]
+        return {value.candidate: CONFIRMED - int(value.others.n) for value in found if value.others.n < CONFIRMED}
+
+    @property
+    def outliers(self) -> list[Outlier]:
+        """Single values that do not fit what is known now."""
+        return self._for_answers()[0]
+
+    @property
+    def told(self) -> Tally:
+        """What answers rest on: everything but outliers."""
+        return self._for_answers()[1]
+
+    def _for_answers(self) -> tuple[list[Outlier], Tally]:
+        key = (self._told, self.looked)
+        if self._answers is None or self._answers[0] != key:
+            suspected = self._suspected if self._names_outliers else frozenset[int]()
+            found = self._outliers(suspected)
+            aside = frozenset(outlier.value.number for outlier in found) if self._judges else frozenset[int]()
+            tally = self.tally if aside == self.looked.aside else self._tally(aside)
+            self._answers = key, found, tally
+        return self._answers[1:]
 
     @contextmanager
     def whole(self) -> Generator[None, None, None]:
@@ -110,7 +218,7 @@ class Knowledge:
             raise
         except BaseException:
             if self.tally is tally:
-                self.prior = prior
+                self.prior, self._answers = prior, None
                 if self.learner is not None:
                     vars(self.learner).update(learner)
                 self.model = self._make(prior, self.model.xp)
@@ -155,14 +263,14 @@ class Knowledge:
     @property
     def settled(self) -> bool:
         """Whether nothing is to be learned before the next decision."""
-        return self.learner is None or not self.learner.due(self.tally)
+        return self.learner is None or not (self.learner.due(self.tally) or (self._judges and self._surprises))
 
     @property
     def learned(self) -> Prior:
         """The prior that the next decision will be made with. Looking at it does not disturb a run."""
         if self.settled or self.learner is None:
             return self.prior
-        self._peek = self._peek or self.learner.peek(self.tally)
+        self._peek = self._peek or self.learner.peek(self.told)
         return self._peek
 
     @property
@@ -171,11 +279,11 @@ class Knowledge:
 
         A policy may look away from how bad the bad candidates are; answers do not.
         """
-        learned = isinstance(self.learner, Learner) and len(self.tally) > 0
+        learned = isinstance(self.learner, Learner) and len(self.told) > 0
         if isinstance(self.model, Posterior) and not learned and not self._imputed:
             return self.model
         if self._exact is None:
-            self._answering = cast("Learner", self.learner).for_answers(self.tally) if learned else self.prior
+            self._answering = cast("Learner", self.learner).for_answers(self.told) if learned else self.prior
             self._exact = self._posterior(self._answering)
         return self._exact
 
@@ -186,7 +294,7 @@ class Knowledge:
 
     def _posterior(self, prior: Prior) -> Posterior:
         posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
-        posterior.rebuild(prior.evidence(self.tally))
+        posterior.rebuild(prior.evidence(self.told))
         return posterior
 
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:
@@ -206,7 +314,7 @@ class Knowledge:
         return numbers[order], means[order], variances[order]
 
     def check_measured(self) -> None:
-        if len(self.tally) == 0:
+        if len(self.told) == 0:
             failed = (
                 f"All {self.failures.total():,} measurements failed" if self.failures else "Nothing was measured yet"
             )
@@ -214,7 +322,7 @@ class Knowledge:
 
     def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Number, mean and variance of every measured candidate."""
-        numbers = self.tally.numbers
+        numbers = self.told.numbers
         means, variances = (gathered(blocks, model.starts, numbers) for blocks in (model.means, model.variances))
         return numbers, means, variances
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ostinato.checks import number
 from ostinato.errors import Failed, InvalidFeedback, InvalidSetting
-from ostinato.tally import LARGEST, as_values
+from ostinato.outcomes import REAL, Outcome
+from ostinato.tally import LARGEST
 
 
 class Enough(Event):
@@ -28,6 +29,7 @@ class Measure:
     f: Callable[..., Any]
     vectorized: bool
     catch: tuple[type[Exception], ...]
+    outcome: Outcome = REAL
     enough: Enough = field(default_factory=Enough, repr=False, compare=False)
 
     def __call__(
@@ -65,12 +67,15 @@ class Measure:
             value = self.f(candidate)
         except (Failed, *self.catch):
             return nan
+        if self.outcome.binary and isinstance(value, (bool, np.bool_)):
+            value = float(value)
         result = nan if value is None else number(value)
         if not (isfinite(result) or _is_nan(value)) or abs(result) > LARGEST:
             raise InvalidFeedback(
                 f"f returned {value!r} for {candidate}: it must return one finite number a call, below {LARGEST:g}, or "
                 "NaN or None where the measurement failed."
             )
+        self.outcome.check(result)
         return result
 
     def _all(self, candidate: Any, repeats: int) -> Any:
@@ -83,7 +88,7 @@ class Measure:
                 f"f returned shape {answer.shape} for {repeats} repeats of {candidate}: with vectorized=True it must "
                 f"return {repeats} numbers."
             )
-        values = as_values(answer)
+        values = self.outcome.values(answer)
         wrong = np.flatnonzero(~(np.abs(values) <= LARGEST) & ~np.isnan(values))
         if len(wrong):
             raise InvalidFeedback(

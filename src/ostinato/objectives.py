@@ -95,6 +95,7 @@ class Command:
     columns: tuple[str, ...]
     timeout: float | None = None
     retries: int = 0
+    truths: bool = False  # whether true and false are values, 1 and 0
     failures: Failures = field(default_factory=Failures)
     running: Running = field(default_factory=Running, repr=False)
 
@@ -166,7 +167,7 @@ class Command:
             said = complaint or printed.strip()
             raise Failed(f"{how}, for {dict(candidate)}" + (f": {said}" if said else ""))
         try:
-            return value_of(printed)
+            return value_of(printed, truths=self.truths)
         except Failed as error:
             raise Failed(f"{error}, for {dict(candidate)}") from None
 
@@ -186,8 +187,11 @@ def _read(file: IO[bytes]) -> str:
     return file.read().decode(errors="replace")
 
 
-def value_of(printed: str) -> float:
-    """The number in the last line that says anything: itself, or JSON's "value"; null and nan are failures."""
+def value_of(printed: str, *, truths: bool = False) -> float:
+    """The number in the last line that says anything: itself, or JSON's "value"; null and nan are failures.
+
+    truths: whether true and false are 1 and 0.
+    """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     if not lines:
         raise Failed('it printed nothing: the last line must be a number, or JSON such as {"value": 1.5}')
@@ -198,6 +202,8 @@ def value_of(printed: str) -> float:
         read = line
     if isinstance(read, dict):
         read = read.get("value", line)  # type: ignore[reportUnknownMemberType]
+    if truths:
+        read = {"true": 1.0, "false": 0.0}.get(str(read).lower(), read)
     if isinstance(read, str):
         try:
             read = float(read.replace("_", "?"))

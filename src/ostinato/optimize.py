@@ -8,6 +8,7 @@ from ostinato.errors import InvalidFeedback, NothingToAsk
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
+from ostinato.outcomes import outcome_of
 from ostinato.progress import Reporter, reporter
 from ostinato.records import Batch
 from ostinato.result import Result, result_of
@@ -36,14 +37,15 @@ def optimize(
     stop: a rule of `ostinato.stopping`, or several, by which to stop before that.
     catch: other exceptions of f that mean that a measurement failed.
     progress: whether to show a progress line; by default where a person is looking.
-    settings: everything `Optimizer` takes: goal, direction, seed, switch_cost, setup_std, kernel, noise_std, …
+    settings: everything `Optimizer` takes: goal, direction, seed, outcome, switch_cost, setup_std, kernel, …
 
     Ctrl-C ends the run with the result so far, the measurements of the unfinished batch included. An error raised
     by f is passed on, with the optimiser so far as its attribute `optimizer`.
     """
     budget, rules = whole("budget", budget), watched(stop)
     check_names(settings, Optimizer)
-    measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
+    outcome = outcome_of(settings.get("outcome", "real"))
+    measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome)
     optimizer = Optimizer(candidates, budget=budget, **settings)
     with Interrupts() as interrupts:
         with reporter(lambda question: question(optimizer), budget, progress) as report:

@@ -20,15 +20,16 @@ from ostinato.decisions import INITIAL, Decided, Decisions
 from ostinato.diagnose import Diagnosis
 from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.explain import Explanation, explanation
-from ostinato.facts import BatchFacts, State
-from ostinato.feedback import Early, Feedback, read_feedback, read_many
+from ostinato.facts import BatchFacts, Looked, State
+from ostinato.feedback import Early, Feedback, Given, read_many
 from ostinato.kernels import Kernel
 from ostinato.knowledge import Knowledge
-from ostinato.learning import Prior
+from ostinato.learning import Learner, Prior
 from ostinato.ledger import Lease, Ledger
+from ostinato.outcomes import OutcomeName, outcome_of
 from ostinato.policies import Policy
 from ostinato.posterior import Model, Posterior
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
 from ostinato.settings import (
     Goal,
     checked_policy,
@@ -58,6 +59,9 @@ class Optimizer:
         column as a dict, a table from row to row, or a function of two candidates.
     setup_std: standard deviation of the error that repeats made with one set-up share; "learn" learns it from returns.
         Every batch is a set-up: prepare anew for each.
+    outcome: what kind of number a measurement is: "real", "binary" (0 or 1, True or False), "count" (0, 1, 2, …) or
+        "positive" (0 or more, with noise in proportion). Noise then follows the mean, and intervals stay within bounds.
+    half_life: in how many measurements a measurement comes to count for half, where what is measured changes with time.
     robust: whether single measurements that are far off count less.
 
     What is learned unless it is given, in your own units; the paper's guarantees hold where all of it is given:
@@ -87,6 +91,8 @@ class Optimizer:
         setup_std: float | Literal["learn"] | None = None,
         switch_cost: Any = None,
         measurement_cost: float = 1.0,
+        outcome: OutcomeName = "real",
+        half_life: int | None = None,
         robust: bool = False,
         direction: Literal["maximize", "minimize"] = "maximize",
         seed: Any = None,
@@ -104,16 +110,30 @@ class Optimizer:
         self.measurement_cost = positive("measurement_cost", measurement_cost)
         self._robust = flag("robust", robust)
         self._early = Early(self._sign) if robust else None
-        wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign)
+        self._outcome = outcome_of(outcome)
+        wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign, self._outcome)
         by_goal = policy_for(goal, learned=bool(wanted.learned))
         self.policy: Policy = by_goal if policy is None else checked_policy(policy)
         learner = learner_for(self.policy, self._table, wanted)
         prior = given(wanted) if learner is None else learner.first()
         size = None if block_size is None else whole("block_size", block_size)
         make = Maker(self.policy, self._table.features, size)
-        self._known = Knowledge(self._table.features, prior, learner, make, xp, by_setup=wanted.setup != 0)
+        self.half_life = None if half_life is None else whole("half_life", half_life)
+        if self.half_life is not None and robust:
+            raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
+        self._known = Knowledge(
+            self._table.features,
+            prior,
+            learner,
+            make,
+            xp,
+            by_setup=wanted.setup != 0,
+            half_life=self.half_life,
+            judges=isinstance(learner, Learner) and wanted.noise is None and self._outcome.real and not robust,
+            names_outliers=self._outcome.real,
+        )
         rng, learned = self._rng.spawn(1)[0], wanted.learned
-        self._answers = Answers(self._table, self._sign, self._known, self._priority, rng, learned)
+        self._answers = Answers(self._table, self._sign, self._known, self._priority, rng, learned, self._outcome)
         self._concerns = Concerns(self._sign)
         self._ledger = Ledger()
         self._decisions = Decisions(
@@ -158,7 +178,7 @@ class Optimizer:
     @property
     def steps(self) -> int:
         """Measurements taken in, asked for or not."""
-        return int(self._known.tally.steps)
+        return self._known.history.steps
 
     @property
     def epochs(self) -> int:
@@ -284,14 +304,16 @@ class Optimizer:
         n: int | None = None,
         mean: float | None = None,
         std: float | None = None,
+        successes: int | None = None,
+        trials: int | None = None,
     ) -> None:
         """The answer to a batch: its values, or their count, mean and sample standard deviation.
 
-        NaN and None stand for measurements that failed. stderr: the standard error of each value, where they are known.
+        successes, trials: of yes and no (outcome="binary"), how often it was yes. NaN and None stand for measurements that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
         lease = self._ledger.find(batch)
-        feedback = read_feedback(values, stderr, n, mean, std)
+        feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._outcome)
         if feedback.answered > lease.pending:
             raise InvalidFeedback(
                 f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
@@ -329,6 +351,8 @@ class Optimizer:
         n: int | None = None,
         mean: float | None = None,
         std: float | None = None,
+        successes: int | None = None,
+        trials: int | None = None,
     ) -> None:
         """Measurements that were not asked for: a warm start, logged data.
 
@@ -338,11 +362,11 @@ class Optimizer:
         named = self._table.named_by(candidate)
         if isinstance(named, int) or len(named) == 1:
             number = named if isinstance(named, int) else named[0]
-            feedback = {number: read_feedback(values, stderr, n, mean, std)}
+            feedback = {number: Given(values, stderr, n, mean, std, successes, trials).read(self._outcome)}
         elif values is None:
             raise InvalidFeedback(f"Statistics are told for one candidate at a time, and {len(named)} were given.")
         else:
-            feedback = read_many(named, values, stderr)
+            feedback = read_many(named, values, stderr, self._outcome)
         told = self._take_in(feedback, -1 - self._observed)
         self._observed += 1
         self._fail(feedback)
@@ -355,7 +379,8 @@ class Optimizer:
         """What the next decision rests on besides what was asked and told."""
         learner = self._known.learner
         learnt = None if learner is None else learner.learnt
-        return State(dict(self._rng.bit_generator.state), list(self._decisions.round), learnt, self._log_det_0)
+        random, looked = dict(self._rng.bit_generator.state), self._known.looked
+        return State(random, list(self._decisions.round), learnt, self._log_det_0, looked)
 
     def recall(self, facts: Sequence[BatchFacts], state: State | None) -> None:
         """Become the optimiser that was told these facts; before anything else was asked or told.
@@ -366,11 +391,12 @@ class Optimizer:
             raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
         number_of, sign = self._table.number_of, self._sign
         told = sorted((fact for fact in facts if fact.statistics.n), key=lambda fact: fact.first)
-        turned = [(number_of(f.index), f.id, f.statistics if sign > 0 else -f.statistics) for f in told]
+        turned = [(number_of(f.index), f.id, f.measured if sign > 0 else -f.measured) for f in told]
         failures: Counter[int] = Counter()
         for fact in facts:
             failures[number_of(fact.index)] += fact.failed
-        self._known.recall(turned, +failures, None if state is None else state.learnt)
+        learnt, looked = (None, Looked()) if state is None else (state.learnt, state.looked)
+        self._known.recall(turned, +failures, learnt, looked)
         asked = sorted((fact for fact in facts if fact.id >= 0), key=lambda fact: fact.id)
         self._ledger.recall([(fact, self._batch(fact), number_of(fact.index)) for fact in asked], self._cost)
         self._observed = sum(fact.id < 0 for fact in facts)
@@ -382,6 +408,7 @@ class Optimizer:
         self._rng.bit_generator.state = state.random
         self._decisions.round = list(state.round)
         self._log_det_0 = state.log_det_0
+        self._known.looked = state.looked
 
     def follow(self, fact: BatchFacts) -> None:
         """A batch was asked elsewhere."""
@@ -452,6 +479,14 @@ class Optimizer:
         """What the model holds true besides the measurements, and which of it was learned from them."""
         return self._answers.learned()
 
+    @property
+    def outliers(self) -> list[Outlier]:
+        """Single values that do not fit what all else says of their candidates, the furthest off first.
+
+        While noise is learned they do not count, neither for choosing nor for answers.
+        """
+        return self._answers.outliers()
+
     def diagnose(self) -> Diagnosis:
         """Whether the model fits what was measured: residuals, repeats and returns, with a verdict in words."""
         return self._answers.diagnose()
@@ -464,16 +499,21 @@ class Optimizer:
 
     def _take_in(self, feedback: Mapping[int, Feedback], setup: int) -> dict[int, Statistics]:
         """Feedback → what is known; returns the part of it that succeeded."""
+        before = self.steps + self.failures
+        told = {
+            number: each.measured(self._sign, before, self._limits(number))
+            for number, each in feedback.items()
+            if each.n
+        }
         if self._early is not None:
             self._early.add(feedback, setup)
-            self._known.retake(self._early.tally(by_setup=self._known.tally.by_setup))
+            self._known.retake(self._early.tally(by_setup=self._known.tally.by_setup), told, setup)
             if self.unique >= INITIAL and self.steps >= EARLY:
                 self._early = None
-            return {number: self._known.tally[number] for number, each in feedback.items() if each.n}
-        told = {number: each.turned(self._sign, self._limits(number)) for number, each in feedback.items() if each.n}
+            return {number: self._known.tally[number] for number in told}
         if told:
             self._known.take_in(told, setup)
-        return told
+        return {number: measured.statistics for number, measured in told.items()}
 
     def _fail(self, feedback: Mapping[int, Feedback]) -> None:
         for number, each in feedback.items():
@@ -482,7 +522,7 @@ class Optimizer:
 
     def _limits(self, candidate: int) -> tuple[float, float, float] | None:
         """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
-        if not self._robust:
+        if not self._robust or self._early is not None:
             return None
         mean, variance = self._known.posterior.at(candidate)
         prior = self._known.learned

@@ -1,7 +1,7 @@
 """Facts that pass between the rooms and out to the user. All frozen."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -97,6 +97,25 @@ class Best(msgspec.Struct, frozen=True, eq=False):
         return f"within {short(self.within)} of the best with 90% probability"
 
 
+class Outlier(msgspec.Struct, frozen=True, eq=False):
+    """A single measurement that does not fit: its number in the order told, its batch, and what was expected of it."""
+
+    number: int
+    batch: int
+    index: int
+    candidate: Any
+    value: float
+    expected: tuple[float, float]
+
+    def __str__(self) -> str:
+        low, high = self.expected
+        digits = high - low
+        return (
+            f"measurement {self.number}: {self.value:.6g}, where {rounded(low, digits)} to {rounded(high, digits)} was "
+            f"expected of {self.candidate}"
+        )
+
+
 class Certificate(msgspec.Struct, frozen=True):
     """A proof, made by the run itself, that it switched rarely.
 
@@ -139,6 +158,11 @@ class Prediction:
 
     mean: Vector
     std: Vector
+    _interval: Callable[[float], tuple[Vector, Vector]] = field(repr=False)
+
+    def interval(self, level: float = 0.95) -> tuple[Vector, Vector]:
+        """Between what each true value lies with probability `level`."""
+        return self._interval(level)
 
     def __len__(self) -> int:
         return len(self.mean)

@@ -14,6 +14,7 @@ from ostinato.checks import finite, is_whole, not_negative, positive, shown
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
+from ostinato.outcomes import Outcome
 from ostinato.policies import Earn, Find, MiniEI, Policy, Proposal
 
 Goal: TypeAlias = Literal["find", "earn"]
@@ -77,8 +78,15 @@ def policy_for(goal: str, *, learned: bool) -> Policy:
     return (LEARNING if learned else GIVEN)[goal]
 
 
-def what_to_learn(table: Candidates, kernel: Any, noise_std: Any, mean: Any, setup_std: Any, sign: int) -> Wanted:
+def what_to_learn(
+    table: Candidates, kernel: Any, noise_std: Any, mean: Any, setup_std: Any, sign: int, outcome: Outcome
+) -> Wanted:
     """What the user gave, checked; what is missing is to be learned."""
+    if noise_std is not None and not outcome.real:
+        raise InvalidSetting(
+            f"noise_std={shown(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: leave "
+            "out one of them."
+        )
     setup = None if setup_std == "learn" else _setup(setup_std)
     if mean is not None:
         mean = sign * finite("mean", mean)
@@ -94,6 +102,8 @@ def what_to_learn(table: Candidates, kernel: Any, noise_std: Any, mean: Any, set
         mean=0.0 if mean is None and kernel is not None else mean,
         setup=setup,
         varying=varying,
+        outcome=outcome,
+        sign=sign,
     )
 
 

@@ -149,6 +149,13 @@ class Tally:
         return any(key[0] == setup for key in self._groups.get(candidate, {}))  # type: ignore[index]
 
     @property
+    def constant(self) -> bool:
+        """Whether all measurements came out the same."""
+        rows = iter(self._rows.values())
+        first = next(rows, Statistics())
+        return first.squares == 0 and all(row.mean == first.mean and row.squares == 0 for row in rows)
+
+    @property
     def plain(self) -> bool:
         """Whether everything of one candidate is one group."""
         return not self._groups

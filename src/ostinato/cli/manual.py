@@ -15,8 +15,9 @@ STOP = "q"
 
 def by_hand(study: Study, console: Console) -> str:
     """Ask, wait for a person's values, tell. Returns why it ended."""
+    trials = "3/20 for 3 yes of 20; " if study.outcome.binary else ""
     console.print(
-        f"Type the values of each measurement, separated by spaces; nan for one that failed; {STOP} to stop.",
+        f"Type the values of each measurement, separated by spaces; {trials}nan for one that failed; {STOP} to stop.",
         highlight=False,
     )
     while (task := study.ask()) is not None:
@@ -47,7 +48,7 @@ def _typed(study: Study, task: Task, console: Console) -> bool:
         if line == [STOP]:
             return False
         try:
-            values = _read(line, task.repeats - done)
+            values = _read(_spelt_out(line, task.repeats) if study.outcome.binary else line, task.repeats - done)
             study.tell(task, values, start=task.start + done)
             done += len(values)
         except (ValueError, OstinatoError) as error:
@@ -63,6 +64,18 @@ def _read(words: list[str], most: int) -> list[float]:
     if len(words) > most:
         raise ValueError(f"These are {len(words)} values, and {counted(most, 'measurement')} is to come here.")
     return [_number(word) for word in words]
+
+
+def _spelt_out(words: list[str], most: int) -> list[str]:
+    """3/20 as three ones and seventeen zeros."""
+    spelt: list[str] = []
+    for word in words:
+        yes, slash, of = word.partition("/")
+        if not (slash and yes.isdigit() and of.isdigit() and int(yes) <= int(of) <= most):
+            spelt.append(word)
+            continue
+        spelt += ["1"] * int(yes) + ["0"] * (int(of) - int(yes))
+    return spelt
 
 
 def _number(word: str) -> float:

@@ -10,6 +10,7 @@ from ostinato.candidates import Candidates
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
 from ostinato.study import Measurement, Study, read_one
 
+TRIALS = ("successes", "trials")
 OWN = ("batch", "repeat", "row", "value", "stderr", "count", "std")
 
 
@@ -62,9 +63,12 @@ def _read(row: dict[str, Any], study: Study) -> tuple[int, dict[str, Any]]:
     table = study.table
     own = dict(zip(OWN, _own(table), strict=True))
     what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
+    tried = [name for name in TRIALS if row.get(name) and name not in columns_of(table)]
+    if "value" not in what and len(tried) < len(TRIALS):
+        raise InvalidFeedback(f"there is no {own['value']} (nor successes and trials).")
     if "value" not in what:
-        raise InvalidFeedback(f"there is no {own['value']}.")
-    read_one(**what)
+        what |= {name: _number(row, name) for name in tried}
+    read_one(**what, outcome=study.outcome)
     return _candidate(row, own["row"], study), what
 
 

@@ -35,6 +35,13 @@ class Goal(StrEnum):
     EARN = "earn"
 
 
+class Outcome(StrEnum):
+    REAL = "real"
+    BINARY = "binary"
+    COUNT = "count"
+    POSITIVE = "positive"
+
+
 class Direction(StrEnum):
     maximize = "maximize"
     minimize = "minimize"
@@ -65,6 +72,10 @@ def optimize(
     ] = True,
     goal: Annotated[Goal, typer.Option(help="Know the best at the end, or have every measurement pay.")] = Goal.FIND,
     direction: Annotated[Direction, typer.Option(help="Whether higher or lower is better.")] = Direction.maximize,
+    outcome: Annotated[
+        Outcome | None,
+        typer.Option(help="What is measured: any number, yes or no (1 or 0), a count, or an amount of 0 or more."),
+    ] = None,
     switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")
@@ -87,7 +98,7 @@ def optimize(
     is under way; a second one stops it. Several of these commands, also on several machines (with PostgreSQL), can work
     on one study.
 
-    The program's last line is the value: a number, or JSON such as {"value": 1.5}. A program that fails, takes too long
+    The program's last line is the value: a number, or JSON such as {"value": 1.5}; true or false with --outcome binary. A program that fails, takes too long
     or prints no number is a failed measurement, and the study goes on. It is started without a shell: for pipes write
     --command "sh -c './measure {temp} | tail -1'". The candidate is in its environment too, as JSON in
     OSTINATO_CANDIDATE.
@@ -114,8 +125,14 @@ def optimize(
     table = read_file(candidates)
     objective = function(python) if python else None
     if command:
-        objective = Command(command, columns_of(table), timeout, retries)
-    given = {"goal": goal.value, "direction": direction.value, "switch_cost": switch_cost, "seed": seed}
+        objective = Command(command, columns_of(table), timeout, retries, truths=outcome is Outcome.BINARY)
+    given = {
+        "goal": goal.value,
+        "direction": direction.value,
+        "outcome": outcome and outcome.value,
+        "switch_cost": switch_cost,
+        "seed": seed,
+    }
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual)

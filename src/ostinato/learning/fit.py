@@ -31,19 +31,32 @@ SHORTEST, LONGEST = 1e-2, 1e3  # length-scales, in units of the columns' range
 
 @dataclass(frozen=True)
 class Priors:
-    """Normal priors of the logarithms: middles and widths, in the order of `Point.vector`."""
+    """Normal priors of the logarithms: middles and widths, in the order of `Point.vector`. `least`: of log λ."""
 
     middle: Vector
     width: Vector
+    least: float = log(LOWEST)
 
     @classmethod
     def of(cls, columns: int) -> "Priors":
         scales = np.full(columns, log(0.25 * np.sqrt(columns)))
         return cls(np.append(scales, [0.0, -3.0, -3.0]), np.append(np.full(columns, 0.75), [0.5, 1.5, 1.5]))
 
+    def with_noise(self, middle: float, width: float, least: float | None) -> "Priors":
+        """Another prior of log λ."""
+        middles, widths = self.middle.copy(), self.width.copy()
+        middles[-2], widths[-2] = middle, width
+        return Priors(middles, widths, self.least if least is None else least)
+
     @property
     def start(self) -> Point:
         return Point.of(self.middle)
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        scales = [(log(SHORTEST), log(LONGEST))] * (len(self.middle) - 3)
+        highest = max(log(HIGHEST), self.least + 1)
+        return np.array([*scales, (-3.0, 3.0), (self.least, highest), (log(LOWEST), log(HIGHEST))])
 
     def log_density(self, vector: Vector) -> tuple[float, Vector]:
         z = (vector - self.middle) / self.width
@@ -104,15 +117,10 @@ def fit(
                 best[1][free],
                 jac=True,
                 method="L-BFGS-B",
-                bounds=_bounds(len(fixed))[free],
+                bounds=priors.bounds[free],
                 options={"ftol": TOLERANCE, "gtol": 1e-2},
             )
     return Fit(Point.of(best[1]), best[0], first, evaluations)
-
-
-def _bounds(size: int) -> NDArray[np.float64]:
-    variance = (log(LOWEST), log(HIGHEST))
-    return np.array([(log(SHORTEST), log(LONGEST))] * (size - 3) + [(-3.0, 3.0), variance, variance])
 
 
 def free(columns: int, *, kernel: bool, noise: bool, setup: bool) -> NDArray[np.bool_]:

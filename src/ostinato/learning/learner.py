@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Column, Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
+from ostinato.learning.following import Following
 from ostinato.learning.learnt import Learnt
 from ostinato.learning.likelihood import GivenKernel, LearnedKernel, Point
 from ostinato.learning.noise import STRETCHES, relative_noise
 from ostinato.learning.prior import Prior
 from ostinato.learning.sample import Sample
 from ostinato.learning.scales import Scales
+from ostinato.outcomes import REAL, Outcome
 from ostinato.tally import Tally
 
 GROWTH = 1.3  # of unique candidates, from one fit to the next
 REPEATED = 2.0  # growth of measurements, where they repeat the same candidates: these teach less about the kernel
 CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcomes' spread
+DISPERSION = 0.5  # standard deviation of log φ, where counts may scatter more than Poisson's law says
 REPEATS = 20  # within set-ups, until which every set-up is used twice where their error is learned
 FEW = 10  # unique candidates up to which a fit also starts from the priors
 BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless, for choosing
@@ -36,13 +39,18 @@ ENOUGH = 5  # unique candidates from which that can be told
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to learn: whatever is None here, and set-ups or differing noise where asked for."""
+    """What to learn: whatever is None here, and set-ups or differing noise where asked for.
+
+    outcome: what kind of number a measurement is; its noise then follows the mean. sign: −1 where values are turned.
+    """
 
     kernel: Kernel | None = None
     noise: Vector | None = None
     mean: float | None = None
     setup: float | None = 0.0
     varying: bool = False
+    outcome: Outcome = REAL
+    sign: int = 1
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -91,14 +99,25 @@ class Learner:
         if self._last is None:
             return None
         prior, point, spread = self._last.prior, self._last.point, self._last.spread
-        relative = (prior.noise / (exp(point.noise) * spread**2)).tobytes() if self._wanted.varying else None
+        relative: Vector = prior.noise / (exp(point.noise) * spread**2)
         floor = None if prior.floor == -inf else prior.floor
-        return Learnt(self._at, self.fits, _finite(point.vector()), prior.mean, spread, floor, relative)
+        return Learnt(
+            self._at,
+            self.fits,
+            _finite(point.vector()),
+            prior.mean,
+            spread,
+            floor,
+            relative.tobytes() if self._wanted.varying else None,
+            {} if self._wanted.outcome.real else {int(i): float(relative[i]) for i in np.flatnonzero(relative != 1)},
+        )
 
     def recall(self, learnt: Learnt) -> Prior:
         """The prior of a fit that was made before."""
         point = Point.of(np.array([NO_SETUP if each is None else each for each in learnt.point], dtype=np.float64))
         relative = np.ones(len(self._features)) if learnt.relative is None else np.frombuffer(learnt.relative)
+        if learnt.noises:
+            relative[list(learnt.noises)] = list(learnt.noises.values())
         floor = -inf if learnt.floor is None else learnt.floor
         prior = self._prior(point, learnt.mean, learnt.spread, relative, floor)
         self._last, self._at, self.fits = _Fitted(prior, point, learnt.spread), learnt.at, learnt.fits
@@ -111,9 +130,8 @@ class Learner:
     def for_answers(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""
         prior = self._fitted(tally, self._last, NO_FLOOR).prior
-        return (
-            replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if self._wanted.noise is None else prior
-        )
+        uncertain = self._wanted.noise is None and not self._wanted.outcome.whole
+        return replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if uncertain else prior
 
     def _noise_uncertainty(self, tally: Tally) -> float:
         """The mean of λ over its most plausible value: log λ has a variance of 1/(1/1.5² + ν/2), with ν repeats."""
@@ -123,12 +141,14 @@ class Learner:
 
     def _fitted(self, tally: Tally, last: "_Fitted | None", bad: float) -> "_Fitted":
         wanted, candidates = self._wanted, [candidate for candidate, _ in tally]
-        relative = self._relative(tally)
+        following = None if wanted.outcome.real else Following(wanted.outcome, wanted.sign, tally)
+        relative = self._relative(tally, last, following)
         noise = self._noise(relative, last)
         means = np.array([_average(tally, candidate, noise) for candidate in candidates])
         floor = self._floor(means, bad)
         sample = _sample(tally, candidates, relative if wanted.noise is None else wanted.noise, means < floor, floor)
-        centre, spread = self._units(np.maximum(means, floor), sample, candidates)
+        centre, spread = self._units(np.maximum(means, floor), sample, candidates, following)
+        priors = self._priors if following is None else self._following_priors(following, spread)
         X = self._features[candidates]
         kernel = (
             LearnedKernel(self._scales.features(X), 0.0 if wanted.mean is not None else CONSTANT**2)
@@ -138,34 +158,49 @@ class Learner:
         learns = free(
             len(self._scales.columns),
             kernel=wanted.kernel is None,
-            noise=wanted.noise is None,
+            noise=wanted.noise is None and wanted.outcome.dispersed,
             setup=wanted.setup is None,
         )
         scaled = sample.standardised(centre, spread)
-        fits = [fit(kernel, scaled, self._priors, start, learns) for start in self._starts(spread, last, tally, bad)]
+        starts = self._starts(priors, spread, last, tally, bad)
+        fits = [fit(kernel, scaled, priors, start, learns) for start in starts]
         best = max(fits, key=lambda each: each.value)
         self.evaluations += sum(each.evaluations for each in fits)
-        if last is not None and best.value < fits[0].first + WORTH and last.still(floor, spread) and not wanted.varying:
+        changing = wanted.varying or following is not None
+        if last is not None and best.value < fits[0].first + WORTH and last.still(floor, spread) and not changing:
             return last
-        return _Fitted(self._prior(best.point, centre, spread, relative, floor), best.point, spread)
+        prior = self._prior(best.point, centre, spread, relative, floor)
+        if following is not None:
+            relative = self._relative(tally, _Fitted(prior, best.point, spread), following)
+            prior = self._prior(best.point, centre, spread, relative, floor)
+        return _Fitted(prior, best.point, spread)
 
-    def _starts(self, spread: float, last: "_Fitted | None", tally: Tally, bad: float) -> list[Point]:
+    def _following_priors(self, following: Following, spread: float) -> Priors:
+        """Where noise follows the mean, the law says how loud it is; counts may scatter more than it says."""
+        level = log(following.noise / spread**2)
+        if not self._wanted.outcome.whole:
+            return self._priors
+        return self._priors.with_noise(level, DISPERSION, level if self._wanted.outcome.dispersed else None)
+
+    def _starts(self, priors: Priors, spread: float, last: "_Fitted | None", tally: Tally, bad: float) -> list[Point]:
         """The last fit first; others where it may mislead: after few candidates, and where other outcomes count."""
-        starts = [self._start(spread, last)] if last is not None else []
+        starts = [self._start(priors, spread, last)] if last is not None else []
         if last is None or len(tally) <= FEW or bad == NO_FLOOR:
-            starts.append(self._start(spread, None))
+            starts.append(self._start(priors, spread, None))
         if bad == NO_FLOOR and self._wanted.setup is None:
             starts += [replace(start, setup=SMALL) for start in starts]
         return starts
 
-    def _start(self, spread: float, last: "_Fitted | None") -> Point:
+    def _start(self, priors: Priors, spread: float, last: "_Fitted | None") -> Point:
         """The last fit or the priors' middle, in units of the spread, with what was given in its place."""
-        vector = self._priors.start.vector() if last is None else last.point.vector()
+        vector = priors.start.vector() if last is None else last.point.vector()
         if last is not None:
             vector[-3:] += log(last.spread / spread) * np.array([1.0, 2.0, 2.0])
         setup = self._wanted.setup
         if self._wanted.noise is not None:
             vector[-2] = -2 * log(spread)
+        elif not self._wanted.outcome.dispersed:
+            vector[-2] = priors.middle[-2]
         if setup is not None:
             vector[-1] = log(setup / spread**2) if setup > 0 else NO_SETUP
         return Point.of(vector)
@@ -183,9 +218,13 @@ class Learner:
             return self._wanted.noise
         return exp(last.point.noise) * last.spread**2 * relative
 
-    def _units(self, means: Vector, sample: Sample, candidates: list[int]) -> tuple[float, float]:
+    def _units(
+        self, means: Vector, sample: Sample, candidates: list[int], following: Following | None
+    ) -> tuple[float, float]:
         """Where outcomes lie, and how far they spread; where they do not, how far the noise does."""
         centre = float(np.mean(means)) if self._wanted.mean is None else self._wanted.mean
+        if following is not None and self._wanted.outcome.whole:
+            return centre, following.spread
         spread = float(np.std(means))
         given = self._wanted.noise
         noise = sample.pooled if given is None else float(np.median(given[candidates]))
@@ -193,13 +232,26 @@ class Learner:
             spread = 0.0 if isnan(noise) else sqrt(noise)
         return centre, spread or abs(centre) or 1.0
 
-    def _relative(self, tally: Tally) -> Vector:
+    def _relative(self, tally: Tally, last: "_Fitted | None", following: Following | None) -> Vector:
         """λ(x)/λ at all candidates."""
+        relative = np.ones(len(self._features))
+        if following is not None:
+            means = following.at_first() if last is None else self._smoothed(last.prior, tally)
+            relative[following.numbers] = following.relative(means)
+            return relative
         if not self._wanted.varying:
-            return np.ones(len(self._features))
+            return relative
         scales = np.exp((self._last.point if self._last else self._priors.start).lengthscales)
         kernels = [self._scales.kernel(stretch * scales, 1.0, 0.0) for stretch in STRETCHES]
         return relative_noise(kernels, tally, self._features)
+
+    def _smoothed(self, prior: Prior, tally: Tally) -> Vector:
+        """What a model with this prior makes of the candidates that were measured."""
+        X, evidence = self._features[tally.numbers], prior.evidence(tally)
+        n = np.array([statistics.n for _, statistics in evidence], dtype=np.float64)
+        m = np.array([statistics.mean for _, statistics in evidence], dtype=np.float64) - prior.mean
+        K: Matrix = prior.kernel(X, X)
+        return prior.mean + K @ np.linalg.solve(K + np.diag(prior.noise[tally.numbers] / n), m)
 
     def _prior(self, point: Point, centre: float, spread: float, relative: Vector, floor: float) -> Prior:
         """Back to the user's units."""

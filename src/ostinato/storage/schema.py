@@ -23,7 +23,7 @@ from sqlalchemy import (
     Text,
 )
 
-HEAD = "0002"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0003"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 metadata = MetaData()
 
 studies = Table(
@@ -76,6 +76,7 @@ batches = Table(
     Column("first", BigInteger, nullable=False),  # the row of the log with its first feedback, and with its last
     Column("last", BigInteger, nullable=False, index=True),
     Column("closed", Boolean, nullable=False),
+    Column("extremes", Text, nullable=False),  # as JSON: lowest and highest value by number, and aggregates of the rest
     Column("check", BigInteger, nullable=False),
 )
 

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any, Protocol, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, Row, delete, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, UnknownStudy, notify
 from ostinato.facts import BatchFacts
+from ostinato.history import Points
 from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Storage, StudyRecord, Writer
 from ostinato.storage.schema import HEAD, batches, leases, log, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
@@ -246,10 +248,10 @@ class SQLReader(Reader):
         statistics = Statistics(row.n, row.mean, row.squares, row.known)
         facts = BatchFacts(
             row.id, row.candidate, row.repeats, row.wanted, bool(row.capped), bool(row.truncated), row.round,
-            row.failed, statistics, row.first, bool(row.closed),
+            row.failed, statistics, row.first, bool(row.closed), *_extremes(row.extremes),
         )  # fmt: skip
         record = BatchRecord(facts, row.made, row.reason, row.leased, row.last)
-        if row.check != checksum(*_batch_row(self._record.id, record).values()):
+        if row.check != _seal_of(_batch_row(self._record.id, record)):
             raise self._damage(f"batch {row.id}")
         return record
 
@@ -332,7 +334,7 @@ class SQLWriter(SQLReader, Writer):
 
     def _row(self, batch: BatchRecord) -> dict[str, Any]:
         row = _batch_row(self._record.id, batch)
-        return {**row, "check": checksum(*row.values())}
+        return {**row, "check": _seal_of(row)}
 
 
 def _damaged(name: str, cause: str) -> str:
@@ -354,7 +356,28 @@ def _batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
         "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(statistics.n),
         "mean": float(statistics.mean), "squares": float(statistics.squares), "known": float(statistics.known),
         "first": facts.first, "last": record.last, "closed": facts.closed,
+        "extremes": _as_text(facts.points, facts.rest) if facts.points else "",
     }  # fmt: skip
+
+
+def _as_text(points: Points, rest: Statistics) -> str:
+    numbers = [float(each) for each in (rest.n, rest.mean, rest.squares)]
+    return msgspec.json.encode((points, numbers)).decode()
+
+
+def _extremes(text: str) -> tuple[Points, Statistics]:
+    if not text:
+        return (), Statistics()
+    try:
+        points, rest = msgspec.json.decode(text, type=tuple[Points, tuple[float, float, float]])
+    except msgspec.DecodeError:
+        return ((0, 0.0),), Statistics(-1)  # which no checksum fits
+    return points, Statistics(*rest)
+
+
+def _seal_of(row: dict[str, Any]) -> int:
+    """A batch's checksum; where extremes are not known, as before there were any."""
+    return checksum(*(value for name, value in row.items() if name != "extremes" or value))
 
 
 def _version(connection: Connection) -> str | None:

@@ -50,7 +50,7 @@ class Told(msgspec.Struct, frozen=True):
             return Feedback(Statistics(), failed)
         if self.kind == Kind.WEIGHTED:
             return Feedback(Statistics.of_weighted(values[fine], numbers[self.count :][fine]), failed)
-        return Feedback(Statistics.of_values(values[fine]), failed)
+        return Feedback(Statistics.of_values(values[fine]), failed, values[fine], np.flatnonzero(fine))
 
 
 def told_values(values: Vector, errors: Vector | None = None) -> Told:

@@ -18,6 +18,7 @@ from ostinato.facts import BatchFacts
 from ostinato.storage import BatchRecord, Entry, Lease, Reader, Writer
 from ostinato.storage.values import Kind, Told
 from ostinato.study.workers import Gone
+from ostinato.tally import Statistics
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -162,10 +163,14 @@ def close(desk: Writer, number: int) -> None:
 def _appended(desk: Writer, batch: BatchRecord, start: int, told: Told) -> BatchRecord:
     """The log, the batch's aggregates and the study's counters, all in step."""
     facts, feedback = batch.facts, told.feedback()
+    measured = feedback.measured(1, desk.record.answered)
     entry = desk.append(facts.id, start, told)
+    together = facts.measured + measured if facts.statistics.n else measured
     facts = replace(
         facts,
         statistics=facts.statistics + feedback.statistics,
+        points=together.points,
+        rest=together.rest if together.points else Statistics(),
         failed=facts.failed + feedback.failed,
         first=facts.first or entry.number,
     )

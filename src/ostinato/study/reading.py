@@ -1,4 +1,4 @@
-"""What a study was told, read: values, values with standard errors, averages."""
+"""What a study was told, read: values, values with standard errors, averages, successes of so many trials."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from ostinato.checks import counted, shown
 from ostinato.errors import InvalidFeedback
+from ostinato.outcomes import REAL, Outcome
 from ostinato.storage.values import Told, told_summary, told_values
-from ostinato.tally import Statistics, as_values
 
 
-def read_values(values: Any, stderr: Any) -> Told:
-    y = as_values(values)
+def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
+    y = outcome.values(values)
     if stderr is None:
         return told_values(y)
     try:
@@ -24,9 +24,31 @@ def read_values(values: Any, stderr: Any) -> Told:
     return told_values(y, errors)
 
 
-def read_one(value: float, stderr: float | None = None, count: float | None = None, std: float | None = None) -> Told:
+def read_trials(successes: Any, trials: Any, outcome: Outcome) -> Told:
+    """One value a trial, successes first: so that the same answer is told in the same words."""
+    counts = outcome.successes(successes, trials)
+    return told_values(np.repeat([1.0, 0.0], [int(successes), int(counts.n) - int(successes)]))
+
+
+def read_one(
+    value: float | None = None,
+    stderr: float | None = None,
+    count: float | None = None,
+    std: float | None = None,
+    successes: float | None = None,
+    trials: float | None = None,
+    *,
+    outcome: Outcome = REAL,
+) -> Told:
+    """A value, an average of so many, or successes of so many trials."""
+    if value is None:
+        return told_summary(outcome.successes(_whole("successes", successes), _whole("trials", trials)))
     if count is None or count == 1:
-        return read_values([value], stderr)
-    if count != int(count):
-        raise InvalidFeedback(f"count={count} is no count of measurements: give a whole number.")
-    return told_summary(Statistics.of_summary(int(count), value, std))
+        return read_values([value], stderr, outcome)
+    return told_summary(outcome.summary(_whole("count", count), value, std))
+
+
+def _whole(name: str, value: float | None) -> int:
+    if value is None or value != int(value):
+        raise InvalidFeedback(f"{name}={value} is no count of measurements: give a whole number.")
+    return int(value)

@@ -15,9 +15,11 @@ from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSet
 from ostinato.executors import Pool
 from ostinato.explain import Explanation, explanation
 from ostinato.facts import BatchFacts
+from ostinato.feedback import Given
 from ostinato.interrupts import Interrupts
 from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
+from ostinato.outcomes import outcome_of
 from ostinato.progress import reporter
 from ostinato.records import Batch, Best, Reason
 from ostinato.result import Result, result_of
@@ -28,12 +30,11 @@ from ostinato.study import desk as at
 from ostinato.study.create import create, read_budget, table_of
 from ostinato.study.described import restored
 from ostinato.study.live import Live
-from ostinato.study.reading import read_one, read_values
+from ostinato.study.reading import read_one, read_trials, read_values
 from ostinato.study.records import Measurement, Status, measurements_of
 from ostinato.study.run import Run
 from ostinato.study.task import Task
 from ostinato.study.workers import this_worker
-from ostinato.tally import Statistics
 
 T = TypeVar("T")
 LEASE = 600.0  # seconds for which repeats are handed out, by default
@@ -83,6 +84,7 @@ class Study:
         record, table = self._read(lambda reader: (reader.record, reader.table()))
         self._table, self._made = table_of(table), (record.created, record.digest)
         self._settings = restored(record.settings, settings, name)
+        self.outcome = outcome_of(self._settings.get("outcome", "real"))
         if budget is not None and budget != record.budget:
             self.allow(budget)
 
@@ -143,17 +145,31 @@ class Study:
         live.decided(desk.record, batch.id, batch.index)
         return True
 
-    def tell(self, task: Task, values: Any, *, stderr: Any = None, start: int | None = None) -> int:
+    def tell(
+        self,
+        task: Task,
+        values: Any = None,
+        *,
+        stderr: Any = None,
+        start: int | None = None,
+        successes: int | None = None,
+        trials: int | None = None,
+    ) -> int:
         """The values of a task, in the order of its repeats; fewer are fine, and the rest later.
 
-        Returns how many are new.
+        Returns how many are new. successes, trials: of yes and no (outcome="binary"), in place of values.
         NaN and None are measurements that failed. The same values told again count once; other ones for the same
         repeats are refused. start: the number of the first repeat told, where it is not the task's first.
         """
         if not isinstance(cast("Any", task), Task) or task.study != self.name:
             raise UnknownBatch(f"{shown(task)} is no task of the study {self.name!r}: give what ask() returned.")
         first = task.start if start is None else whole("start", start, 0)
-        told = read_values(values, stderr)
+        if successes is None and trials is None:
+            told = read_values(values, stderr, self.outcome)
+        elif values is None:
+            told = read_trials(successes, trials, self.outcome)
+        else:
+            raise InvalidFeedback("Both values and successes were given: give one of them.")
         last = task.start + task.repeats - 1
         if not task.start <= first <= last - told.count + 1:
             raise InvalidFeedback(
@@ -172,9 +188,9 @@ class Study:
         """Measurements of many candidates, all of them or none: pairs of a candidate and what was measured of it.
 
         That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
-        what it averages. Returns how many measurements that is.
+        what it averages; or `successes` and `trials`. Returns how many measurements that is.
         """
-        told = [(self.index(candidate), read_one(**what)) for candidate, what in given]
+        told = [(self.index(candidate), read_one(**what, outcome=self.outcome)) for candidate, what in given]
         self._observe(told)
         return sum(each.count for _, each in told)
 
@@ -187,10 +203,13 @@ class Study:
         n: Any = None,
         mean: Any = None,
         std: Any = None,
+        successes: Any = None,
+        trials: Any = None,
     ) -> None:
         """Measurements that were not asked for, of one candidate: values, or their count, mean and sample std."""
         index = self.index(candidate)
-        told = told_summary(Statistics.of_summary(n, mean, std)) if values is None else read_values(values, stderr)
+        summed = Given(values, stderr, n, mean, std, successes, trials).read(self.outcome).statistics
+        told = told_summary(summed) if values is None else read_values(values, stderr, self.outcome)
         self._observe([(index, told)])
 
     def _observe(self, told: Sequence[tuple[int, Told]]) -> None:
@@ -263,7 +282,7 @@ class Study:
             most = budget
         if most is None and stop is None:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
-        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch))
+        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
         with Interrupts() as interrupts:
             with reporter(self.looked, most or 0, progress) as report:
                 run = Run(self, measure, Pool(executor, workers), watched(stop), spending(stop), report)

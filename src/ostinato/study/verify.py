@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ostinato.errors import Damaged, OstinatoError
+from ostinato.history import Measured
 from ostinato.storage import Reader, Storage
-from ostinato.tally import Statistics
 
 
 def verify(storage: Storage, name: str) -> list[str]:
@@ -27,7 +27,7 @@ def _checked(reader: Reader) -> Iterator[str]:
     reader.table()
     record = reader.record
     batches = {batch.facts.id: batch for batch in reader.batches()}
-    sums: dict[int, tuple[Statistics, int]] = dict.fromkeys(batches, (Statistics(), 0))
+    sums: dict[int, tuple[Measured, int]] = dict.fromkeys(batches, (Measured(), 0))
     held: dict[int, list[tuple[int, int]]] = {number: [] for number in batches}
     answered, rows = 0, 0
     while entries := reader.log(after=rows):
@@ -39,13 +39,16 @@ def _checked(reader: Reader) -> Iterator[str]:
                 yield f"row {entry.number} of the log is of batch {entry.batch}, which is missing"
                 continue
             feedback = entry.told.feedback()
-            statistics, failed = sums[entry.batch]
-            sums[entry.batch] = statistics + feedback.statistics, failed + feedback.failed
+            measured, failed = sums[entry.batch]
+            sums[entry.batch] = measured + feedback.measured(1, answered), failed + feedback.failed
             held[entry.batch].append((entry.start, entry.start + entry.told.count))
             answered += entry.told.count
     for number, batch in batches.items():
-        if sums[number] != (batch.facts.statistics, batch.facts.failed):
-            yield f"batch {number} says {batch.facts.statistics}, and its log {sums[number][0]}"
+        measured, failed = sums[number]
+        if (measured.statistics, failed) != (batch.facts.statistics, batch.facts.failed):
+            yield f"batch {number} says {batch.facts.statistics}, and its log {measured.statistics}"
+        if batch.facts.points and (measured.points, measured.rest) != (batch.facts.points, batch.facts.rest):
+            yield f"batch {number} says that its values lie between others than its log does"
         if any(
             stop > start for (_, stop), (start, _) in zip(sorted(held[number]), sorted(held[number])[1:], strict=False)
         ):

@@ -1,0 +1,168 @@
+"""What kind of number a measurement is: any, yes or no, a count, or an amount. It says which values there are, and how
+the noise of a measurement follows its mean μ:
+
+    real        any number                   noise that is the same everywhere, unless it is said to vary
+    binary      0 or 1                       μ(1 − μ)
+    count       0, 1, 2, …                   φ μ, φ ≥ 1: Poisson's law, or more scatter than that
+    positive    0 or more                    φ μ²: noise in proportion to the value
+
+An interval within the bounds is that of the normal law cut off at them. With a = (low − m)/s, b = (high − m)/s and
+Z = Φ(b) − Φ(a) its mean is m + s (φ(a) − φ(b))/Z, and its quantile at u is m + s Φ⁻¹(Φ(a) + u Z).
+"""
+
+from dataclasses import dataclass
+from math import inf, pi
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ostinato.arrays import Vector
+from ostinato.checks import is_whole, shown
+from ostinato.errors import InvalidFeedback, InvalidSetting
+from ostinato.tally import Statistics, as_values
+
+OutcomeName: TypeAlias = Literal["real", "binary", "count", "positive"]
+FAR = 8.0  # standard deviations beyond a bound, at most, where a mean is taken to lie
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A kind of measurement. `words` say what its values are; `dispersed`: whether φ is to be learned."""
+
+    name: str
+    low: float = -inf
+    high: float = inf
+    whole: bool = False
+    dispersed: bool = True
+    words: str = "any finite number"
+
+    @property
+    def real(self) -> bool:
+        return self.low == -inf
+
+    @property
+    def binary(self) -> bool:
+        return self.high == 1
+
+    def variance(self, mean: Vector) -> Vector:
+        """The noise of one measurement, over φ, where its mean is μ."""
+        if self.whole:
+            return mean * (1 - mean) if self.binary else mean
+        return mean**2
+
+    def scale(self, mean: float) -> float:
+        """How far means differ where their logits, or their logarithms, differ by 1: dμ/dη."""
+        return mean * (1 - mean) if self.binary else mean
+
+    # What is told
+
+    def values(self, given: Any) -> Vector:
+        """Measurements as numbers, NaN for those that failed; an InvalidFeedback where one is not of this kind."""
+        y = as_values(_from_truths(given) if self.binary else given)
+        if not self.real:
+            wrong = np.flatnonzero(
+                (y < self.low) | (y > self.high) | (self.whole & np.isfinite(y) & (y != np.floor(y)))
+            )
+            if len(wrong):
+                raise self._refused(f"{y[wrong[0]]:g}")
+        return y
+
+    def check(self, value: float) -> None:
+        """Whether a value is one of this kind; NaN, a measurement that failed, is of every kind."""
+        self.values([value])
+
+    def summary(self, n: Any, mean: Any, std: Any) -> Statistics:
+        """From count, mean and sample standard deviation; of yes and no the mean says all."""
+        told = Statistics.of_summary(n, mean, 0.0 if self.binary and std is None else std)
+        if not self.low <= told.mean <= self.high:
+            raise self._refused(f"mean={mean!r}")
+        if not self.binary:
+            return told
+        return Statistics(told.n, told.mean, told.n * told.mean * (1 - told.mean))
+
+    def successes(self, successes: Any, trials: Any) -> Statistics:
+        """From how often it was tried, and how often the answer was yes."""
+        if not self.binary:
+            raise InvalidFeedback(
+                "successes= and trials= are for outcome='binary': set that, or give the values, or n=, mean= and std=."
+            )
+        if not (is_whole(successes) and is_whole(trials) and 0 <= successes <= trials and trials >= 1):
+            raise InvalidFeedback(
+                f"successes={successes!r}, trials={trials!r} are no counts: give whole numbers, at least one trial, and "
+                "no more successes than trials."
+            )
+        return self.summary(int(trials), successes / trials, None)
+
+    def _refused(self, what: str) -> InvalidFeedback:
+        return InvalidFeedback(f"{what} is no measurement of outcome={self.name!r}: give {self.words}.")
+
+    # What is answered
+
+    def inside(self, mean: Vector, std: Vector) -> tuple[Vector, Vector]:
+        """Mean and standard deviation of what is believed, within the bounds."""
+        if self.real:
+            return mean, std
+        m, s = self._reachable(mean, std)
+        a, b = (self.low - m) / s, (self.high - m) / s
+        Z = _between(a, b)
+        at_a, at_b = _density(a), _density(b)
+        shift = (at_a - at_b) / Z
+        spread = 1 + (a * at_a - np.where(np.isfinite(b), b, 0.0) * at_b) / Z - shift**2
+        inside = np.clip(m + s * shift, self.low, self.high)
+        return inside, s * np.sqrt(np.maximum(spread, 0.0))
+
+    def interval(self, mean: Vector, std: Vector, width: Any) -> tuple[Vector, Vector]:
+        """The interval that without bounds would be mean ± width·std."""
+        if self.real:
+            return mean - width * std, mean + width * std
+        m, s = self._reachable(mean, std)
+        a, b = (self.low - m) / s, (self.high - m) / s
+        above, Z = ndtr(-a), _between(a, b)  # counted from above, which keeps digits where a is large
+        low, high = (m - s * ndtri(above - ndtr(u) * Z) for u in (-np.asarray(width), np.asarray(width)))
+        return np.clip(low, self.low, self.high), np.clip(high, self.low, self.high)
+
+    def _reachable(self, mean: Vector, std: Vector) -> tuple[Vector, Vector]:
+        """Means no further outside than can be computed with, and standard deviations above 0."""
+        s = np.maximum(np.asarray(std, dtype=np.float64), np.finfo(np.float64).tiny ** 0.25)
+        return np.clip(mean, self.low - FAR * s, self.high + FAR * s), s
+
+
+def _between(a: Vector, b: Vector) -> Vector:
+    """Φ(b) − Φ(a), by the tails."""
+    return np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
+
+
+def _density(z: Vector) -> Vector:
+    return np.exp(-0.5 * z * z) / np.sqrt(2 * pi)
+
+
+def _from_truths(given: Any) -> Any:
+    """True and False as 1 and 0, among numbers and None too."""
+    if isinstance(given, (bool, np.bool_)):
+        return float(given)
+    if isinstance(given, np.ndarray) and cast("Any", given).dtype == np.bool_:
+        return cast("Any", given).astype(np.float64)
+    if isinstance(given, (list, tuple)):
+        listed = cast("list[Any]", given)
+        return [float(each) if isinstance(each, (bool, np.bool_)) else each for each in listed]
+    return given
+
+
+REAL = Outcome("real")
+OUTCOMES: dict[str, Outcome] = {
+    "real": REAL,
+    "binary": Outcome("binary", 0.0, 1.0, True, False, "0 or 1, True or False, or successes= and trials="),
+    "count": Outcome("count", 0.0, inf, True, True, "whole numbers, 0 or more"),
+    "positive": Outcome("positive", 0.0, inf, False, True, "numbers, 0 or more"),
+}
+
+
+def outcome_of(name: Any) -> Outcome:
+    if not isinstance(name, str) or name not in OUTCOMES:
+        raise InvalidSetting(
+            f"outcome={shown(name)} is unknown: give 'real' (any number), 'binary' (0 or 1), 'count' (0, 1, 2, …) or "
+            "'positive' (0 or more, noise in proportion)."
+        )
+    return OUTCOMES[name]

@@ -1,0 +1,203 @@
+"""Single values that do not fit: a digit too many, another sample, a sensor that failed.
+
+A value y is compared with what all else says of its candidate: the other candidates, by way of the model, μ ± s; and
+its own repeats, of mean ȳ and noise λ,
+
+    z_model = |y − μ|/√(s² + λ)            z_own = |y − ȳ|/√(λ (1 + 1/n))
+
+An outlier is more than T off by both, T being the quantile of Student's t that is passed once in a million; and it is
+gross, twice as far off as nine tenths of all averages lie apart: one that is not does no harm. Repeats that agree are
+believed, however odd: a narrow peak is found once, and true when found again. A lone value that does not fit is
+therefore measured again before it counts (`decisions.py`).
+
+An outlier hides itself: it makes the noise seem loud, or the values seem to vary. So values are first looked over with
+measures that one value cannot spoil (`suspects`), and those that stand out are judged by a model fitted without them.
+Where many stand out alike they are not mistakes, but what the function is like.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import sqrt
+
+import msgspec
+import numpy as np
+from scipy.special import stdtrit
+
+from ostinato.arrays import Vector, gathered, to_numpy
+from ostinato.calibration import calibration
+from ostinato.history import Entry
+from ostinato.learning import Prior
+from ostinato.posterior import Model, Posterior
+from ostinato.tally import Statistics, Tally
+
+RARE = 5e-7  # probability, on either side, with which a value that fits is that far off
+SUSPECT = 4.0  # standard deviations from which a value is looked at
+FAR = 5.0  # the same, where they are told from few values
+TO_STD = 1.4826  # from the median of absolute deviations to a standard deviation
+AGAIN, FIRST = 2, 20  # value k is compared with all others until 2k + 20 are there
+ALIKE = 1 / 3  # of the furthest one's distance: values that far off stand out alike
+MANY, MOST = 3, 0.02  # values that may stand out, and the share of all, before they are taken for what is normal
+FEW = 5  # candidates from which their averages say how far values vary
+POOLED = 4.0  # degrees of freedom that the noise of all counts for, beside a candidate's own repeats
+LEAST = 3.0  # degrees of freedom, at the least
+CONFIRMED = 2  # other values of its candidate from which a value is judged for good
+
+
+class Value(msgspec.Struct, frozen=True):
+    """A single measurement, and what else was measured of its candidate."""
+
+    number: int
+    candidate: int
+    batch: int
+    y: float
+    others: Statistics
+
+
+class Outlier(msgspec.Struct, frozen=True):
+    """A single measurement that does not fit, and between what it was expected. `lone`: too few repeats to be sure."""
+
+    value: Value
+    low: float
+    high: float
+
+    @property
+    def lone(self) -> bool:
+        return self.value.others.n < CONFIRMED
+
+
+def values_of(history: Iterable[Entry]) -> list[Value]:
+    """The lowest and the highest value of every batch."""
+    entries = [entry for entry in history if not entry.measured.statistics.known]
+    totals: dict[int, Statistics] = {}
+    for entry in entries:
+        totals[entry.candidate] = totals.get(entry.candidate, Statistics()) + entry.measured.statistics
+    lone = {entry.candidate: entry for entry in entries}
+    values: list[Value] = []
+    for entry in entries:
+        for number, y in entry.measured.points:
+            only = lone[entry.candidate] is entry and totals[entry.candidate].n == entry.measured.statistics.n
+            others = entry.measured.without({number}) if only else _less(totals[entry.candidate], y)
+            values.append(Value(number, entry.candidate, entry.batch, y, others))
+    return values
+
+
+def _less(total: Statistics, y: float) -> Statistics:
+    """All but one value."""
+    if total.n <= 1:
+        return Statistics()
+    n, gap = total.n - 1, y - total.mean
+    return Statistics(n, total.mean - gap / n, max(total.squares - gap * gap * total.n / n, 0.0))
+
+
+def suspects(values: list[Value], told: int) -> frozenset[int]:
+    """The numbers of those that stand out among all values, by measures that one of them cannot spoil.
+
+    told: measurements in all. What was fine among so many is fine among many more: of the candidates of a run more and
+    more are good ones, and bad ones then stand out.
+    """
+    if not values:
+        return frozenset()
+    y = np.array([value.y for value in values])
+    recent = np.array([told < AGAIN * value.number + FIRST for value in values])
+    distance = np.maximum(np.where(recent, _from_all(values, y), 0.0), _from_own(values, y))
+    furthest = float(np.max(distance))
+    found = np.flatnonzero(distance > max(FAR, ALIKE * furthest))
+    return _unless_many([values[place].number for place in found], len(values))
+
+
+def _unless_many(numbers: list[int], among: int) -> frozenset[int]:
+    return frozenset(numbers) if len(numbers) <= max(MANY, MOST * among) else frozenset()
+
+
+def _from_all(values: list[Value], y: Vector) -> Vector:
+    """How far from the middle of all candidates, in standard deviations."""
+    averages = {value.candidate: (value.others + Statistics(1, value.y)).mean for value in values}
+    each = np.array(list(averages.values()))
+    middle = float(np.median(each))
+    spread = TO_STD * float(np.median(np.abs(each - middle)))
+    return np.abs(y - middle) / spread if len(each) >= FEW and spread > 0 else np.zeros(len(y))
+
+
+def _from_own(values: list[Value], y: Vector) -> Vector:
+    """How far from the repeats of its candidate, by the scatter of all repeats but this one."""
+    n = np.array([value.others.n for value in values], dtype=np.float64)
+    mean = np.array([value.others.mean for value in values])
+    own = {value.candidate: value.others + Statistics(1, value.y) for value in values}
+    squares, freedom = sum(each.squares for each in own.values()), sum(each.n - 1 for each in own.values())
+    share = np.divide(n, n + 1)
+    left = np.maximum(squares - share * (y - mean) ** 2, 0.0) / max(freedom - 1, 1)
+    gap = np.abs(y - mean) * np.sqrt(share)
+    enough = (n >= 1) & (left > 0) & (freedom - 1 >= LEAST)
+    return np.divide(gap, np.sqrt(left), out=np.zeros(len(y)), where=enough)
+
+
+def gross(tally: Tally) -> float:
+    """Twice as far as nine tenths of all averages lie apart."""
+    averages = [statistics.mean for _, statistics in tally]
+    low, high = np.quantile(averages, [0.05, 0.95]) if averages else (0.0, np.inf)
+    return 2 * float(high - low)
+
+
+def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Model, tally: Tally) -> frozenset[int]:
+    """The numbers of those that stand out from what the model says where they are left out.
+
+    Of points (number, candidate, y). Leaving one value out of the mean m and the variance v of its candidate is
+    1/v' = 1/v − 1/λ, m' = v'(m/v − y/λ).
+    """
+    if not points:
+        return frozenset()
+    numbers, y = np.array([candidate for _, candidate, _ in points]), np.array([y for _, _, y in points])
+    m, v = (gathered(blocks, model.starts, numbers) for blocks in (model.means, model.variances))
+    noise = prior.noise[numbers] + prior.setup
+    rest = np.maximum(1 / np.maximum(v, 1e-300) - 1 / noise, 1 / (1e6 * np.maximum(v, 1e-300)))
+    without = 1 / rest
+    mean = without * (m / np.maximum(v, 1e-300) - y / noise)
+    found = np.abs(y - mean) > SUSPECT * np.sqrt(without + noise)
+    if found.any():
+        found &= np.abs(y - mean) > gross(tally)
+    return _unless_many([points[place][0] for place in np.flatnonzero(found)], len(points))
+
+
+def outliers(
+    values: Iterable[Value], prior: Prior, posterior: Posterior, tally: Tally, learned: tuple[str, ...]
+) -> list[Outlier]:
+    """Those that are far off by the model and by their own repeats. Prior, posterior and tally know none of them."""
+    found: list[Outlier] = []
+    trust = calibration(posterior, steps=tally.steps, learned=learned).others if len(tally) else 1.0
+    least = gross(tally)
+    for value in values:
+        noise = float(prior.noise[value.candidate]) + prior.setup
+        mean, variance = _from_others(posterior, value.candidate)
+        std = sqrt(trust**2 * variance + noise)
+        limit = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE))
+        if abs(value.y - mean) <= max(limit * std, least) or _agrees(value, noise, tally.steps):
+            continue
+        known = value.others.n > 0
+        middle = value.others.mean if known else mean
+        half = 2 * (sqrt(noise * (1 + 1 / value.others.n)) if known else std)
+        found.append(Outlier(value, middle - half, middle + half))
+    return found
+
+
+def _from_others(posterior: Posterior, candidate: int) -> tuple[float, float]:
+    """Mean and variance of f at a candidate as all other candidates leave it."""
+    slots = np.flatnonzero(posterior.measured == candidate)
+    factor = posterior.factor
+    weight = float(to_numpy(factor.w)[slots[0]]) if len(slots) else 0.0
+    if weight == 0:
+        mean, variance = posterior.predict(posterior.features[[candidate]])
+        return float(mean[0]), float(variance[0])
+    slot = int(slots[0])
+    M, alpha = float(to_numpy(factor.M)[slot, slot]), float(to_numpy(factor.alpha)[slot])
+    own = float(to_numpy(factor.m)[slot])
+    return posterior.prior_mean + own - alpha / M, max(1 / M - 1 / weight, 0.0)
+
+
+def _agrees(value: Value, noise: float, steps: float) -> bool:
+    """Whether a value is like the others of its candidate."""
+    others = value.others
+    if others.n < 1:
+        return False
+    freedom = POOLED + max(others.n - 1, 0.0)
+    own = (POOLED * noise + others.squares) / freedom
+    limit = float(stdtrit(max(min(freedom, steps - 1), LEAST), 1 - RARE))
+    return abs(value.y - others.mean) <= limit * sqrt(max(own, noise) * (1 + 1 / others.n))
