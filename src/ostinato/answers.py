@@ -152,7 +152,16 @@ class Answers:
         known = self._known
         learned = known.answering.told(self._table.columns, self._sign, self._learned, self._fits)
         return diagnosis(
-            known.posterior, known.told, known.answering.setup, known.history, self._table.indices, learned
+            known.posterior,
+            known.told,
+            known.answering.setup,
+            known.history,
+            self._table.indices,
+            learned,
+            tuple(self.outliers()),
+            unknown=self._trust.unknown,
+            outcome=self._outcome,
+            fading=known.half_life is not None,
         )
 
     def _standing(

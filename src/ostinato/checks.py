@@ -32,6 +32,11 @@ def number(value: Any) -> float:
         return nan
 
 
+def from_truth(value: Any) -> Any:
+    """True and False as 1 and 0, Python's or NumPy's; anything else as it is."""
+    return float(bool(value)) if isinstance(value, (bool, np.bool_)) else value  # pyright: ignore[reportUnknownArgumentType]
+
+
 def finite(name: str, value: Any) -> float:
     result = number(value)
     if not isfinite(result):

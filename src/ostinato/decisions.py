@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache, partial
-from math import sqrt
+from math import log, sqrt
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -217,8 +217,15 @@ class Decisions:
 
     @property
     def _affordable(self) -> int | None:
-        """Measurements that the budget allows for, those that failed left out."""
-        return None if self.budget is None else self.budget - self._known.failures.total()
+        """Measurements that the budget allows for, those that failed left out.
+
+        Where old ones fade, these are the ones that count now, and those to come within the time they take to fade.
+        """
+        if self.budget is None:
+            return None
+        left = self.budget - self._known.failures.total() - self._known.history.steps
+        lasting = self._known.half_life
+        return int(self._known.tally.steps) + (left if lasting is None else min(left, round(lasting / log(2))))
 
     @property
     def _barred(self) -> frozenset[int]:

@@ -1,5 +1,6 @@
 """Does the model fit what was measured? Residuals, repeats and returns are asked, and the answer is said in words."""
 
+from collections.abc import Set
 from math import sqrt
 from typing import Any, cast
 
@@ -11,13 +12,17 @@ from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.checks import counted
 from ostinato.history import History
 from ostinato.learning.noise import Scatter
+from ostinato.outcomes import REAL, Outcome
 from ostinato.posterior import Posterior
-from ostinato.records import Learned
-from ostinato.tally import Statistics, Tally
+from ostinato.records import Learned, Outlier
+from ostinato.tally import Tally
 
 FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
+DRIFT = 1e-2  # chance of straight lines in time that explain so much of how averages differ, below which they do
+LOOKED_LITTLE, LOOKED_ENOUGH = 1.0, 6.0  # candidates measured, over the root of all measurements
+HALF = 0.5
 REPEATS = 9  # degrees of freedom of a candidate's repeats from which they say something of its own noise
 ROUNDING = 1e-12  # of the values: scatter that is no noise
 
@@ -40,6 +45,7 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
 
     residuals: of each measured candidate (row numbers in `rows`), its average minus what the others say of it, in
     standard deviations of that. noise_std: from the scatter of repeats, with a 95% interval; None without repeats.
+    fits is None where too little was measured to say so. outliers: single values that do not fit.
     """
 
     verdict: str
@@ -50,6 +56,7 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     noise_std: float | None
     noise_interval: tuple[float, float] | None
     learned: Learned
+    outliers: tuple[Outlier, ...] = ()
 
     def __str__(self) -> str:
         lines = [self.verdict]
@@ -57,6 +64,7 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
         if self.noise_std is not None and self.noise_interval is not None:
             low, high = self.noise_interval
             lines.append(f"  repeats scatter by {self.noise_std:.3g} (95% interval {low:.3g} to {high:.3g})")
+        lines += [f"  {outlier}" for outlier in self.outliers]
         return "\n".join([*lines, f"  the model: {self.learned}"])
 
 
@@ -66,29 +74,50 @@ class Returns:
     Measurements that came with standard errors are left out.
     """
 
-    def __init__(self, history: History) -> None:
-        self._each: dict[int, list[Statistics]] = {}
+    def __init__(self, history: History, aside: Set[int]) -> None:
+        each: dict[int, list[tuple[float, float, float]]] = {}
+        before = 0.0
         for entry in history:
-            statistics = entry.measured.statistics
+            statistics = entry.measured.without(aside)
             if statistics.n and not statistics.known:
-                self._each.setdefault(entry.candidate, []).append(statistics)
+                row = (statistics.n, statistics.mean, before + statistics.n / 2)
+                each.setdefault(entry.candidate, []).append(row)
+            before += entry.measured.statistics.n
+        self._each = {candidate: np.array(rows).T for candidate, rows in each.items() if len(rows) > 1}
 
     def in_units(self, noise: Vector) -> tuple[float, float]:
         """Degrees of freedom between batches and their squares, each in units of the candidate's noise."""
         freedom, squares = 0, 0.0
-        for candidate, batches in self._each.items():
-            n = np.array([batch.n for batch in batches], dtype=np.float64)
-            means = np.array([batch.mean for batch in batches])
+        for candidate, (n, means, _) in self._each.items():
             freedom += len(n) - 1
             squares += float(n @ (means - n @ means / n.sum()) ** 2) / float(noise[candidate])
         return freedom, squares
 
+    def trends(self, noise: Vector) -> tuple[float, float]:
+        """How many candidates were returned to later, and the squares that straight lines in time explain."""
+        freedom, squares = 0, 0.0
+        for candidate, (n, means, times) in self._each.items():
+            gaps = times - n @ times / n.sum()
+            freedom += 1
+            squares += float(n @ (gaps * means)) ** 2 / float(n @ gaps**2) / float(noise[candidate])
+        return freedom, squares
+
 
 def diagnosis(
-    posterior: Posterior, tally: Tally, setup: float, history: History, indices: Any, learned: Learned
+    posterior: Posterior,
+    tally: Tally,
+    setup: float,
+    history: History,
+    indices: Any,
+    learned: Learned,
+    outliers: tuple[Outlier, ...] = (),
+    *,
+    unknown: float | None = None,
+    outcome: Outcome = REAL,
+    fading: bool = False,
 ) -> Diagnosis:
-    """Ask the data."""
-    returns = Returns(history)
+    """Ask the data. unknown: the share of the prior's variance that is left where nothing was measured."""
+    returns = Returns(history, {outlier.number for outlier in outliers})
     factor = posterior.factor
     M, alpha, l, m = (to_numpy(each) for each in (factor.M, factor.alpha, factor.l, factor.m))
     measured = np.flatnonzero(l > 0)
@@ -105,27 +134,50 @@ def diagnosis(
             float(np.sum(scatter.squares / noises)) / freedom
         )  # in units of each candidate's noise, so that it is χ²
         held = sqrt(noise / ratio) if ratio > 0 else sqrt(float(np.mean(noises)))
-        checks.append(_noise(ratio, freedom, sqrt(noise), held, given="noise_std" not in learned.what))
+        if not outcome.whole:  # whose noise is given by its mean
+            checks.append(_noise(ratio, freedom, sqrt(noise), held, given="noise_std" not in learned.what))
         checks.append(_lack_of_fit(l[measured], M[np.ix_(measured, measured)], alpha[measured], ratio, freedom))
-        checks += _unequal(scatter, noises)
+        checks += _unequal(scatter, noises) if outcome.real else []
         again, squares = returns.in_units(posterior.noise)
         within = freedom - again
-        if again and within >= FEW and setup == 0 and not tally.has_errors:
-            checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within))
+        if again and within >= FEW and setup == 0 and not tally.has_errors and not fading:
+            trends = returns.trends(posterior.noise)
+            checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within, trends, history.steps))
     far = int(np.count_nonzero(np.abs(z) > OUTLIER))
     fits = all(check.ok for check in checks)
-    if len(measured) < FEW and (fits or learned.what):
+    early = len(measured) < FEW and (fits or bool(learned.what))
+    doubt = "" if early or not fits or "kernel" not in learned.what else _doubt(tally, len(posterior.features), unknown)
+    if early or doubt:
         fits = None
     return Diagnosis(
-        verdict=_verdict(fits, checks, len(measured), far),
+        verdict=doubt or _verdict(fits, checks, len(measured), far),
         fits=fits,
-        checks=tuple(checks) if fits is not None else (),
+        checks=() if early else tuple(checks),
         rows=rows,
         residuals=z,
         noise_std=sqrt(noise) if noise is not None else None,
         noise_interval=_interval(noise, freedom) if noise is not None else None,
         learned=learned,
+        outliers=outliers,
     )
+
+
+def _doubt(tally: Tally, candidates: int, unknown: float | None) -> str:
+    """Why a model that fits may be wrong all the same: what it has seen is too little."""
+    if unknown is None:
+        return ""
+    unique, root = len(tally), sqrt(tally.steps)
+    most = max(statistics.n for _, statistics in tally) / tally.steps
+    seen = f"{counted(unique, 'candidate')} of {candidates:,}"
+    if unique < min(LOOKED_LITTLE * root, candidates):
+        cause = f"{counted(int(tally.steps), 'measurement')} went to {seen}"
+    elif most > HALF and unique < LOOKED_ENOUGH * root:
+        cause = f"one candidate took {most:.0%} of all measurements, and {seen} were looked at"
+    elif unknown > HALF:
+        cause = f"{seen} were looked at, and {unknown:.0%} of what the others vary by is unknown"
+    else:
+        return ""
+    return f"The model fits what was measured, but it has seen too little to be sure of the rest: {cause}."
 
 
 def _verdict(fits: bool | None, checks: list[Check], unique: int, far: int) -> str:
@@ -195,13 +247,23 @@ def _unequal(scatter: Scatter, noises: Vector) -> list[Check]:
     return [Check("noise of each candidate", spread, chance, words)]
 
 
-def _returns(again: float, squares: float, within: float, freedom: float) -> Check:
-    """Averages of one candidate from different batches, against the scatter within batches."""
+def _returns(
+    again: float, squares: float, within: float, freedom: float, trends: tuple[float, float], steps: int
+) -> Check:
+    """Averages of one candidate from different batches, against the scatter within batches.
+
+    Where they differ, straight lines in time explain it (each takes one of the degrees of freedom), or they do not.
+    """
     ratio = squares / again / within if within > 0 else 1.0
     chance = float(cast("Any", fdtrc)(again, freedom, ratio))
-    words = f"averages differ {sqrt(ratio):.2f} times as much as repeats when a candidate is measured again" + (
-        "" if chance >= DOUBT else ": repeats share the error of a set-up, and setup_std='learn' accounts for it"
-    )
+    words = f"averages differ {sqrt(ratio):.2f} times as much as repeats when a candidate is measured again"
+    lines, explained = trends
+    left = max((squares - explained) / max(again - lines, 1), within)
+    drifts = float(cast("Any", fdtrc)(lines, max(again - lines, 1) + freedom, explained / lines / left))
+    if chance < DOUBT and drifts < DRIFT:
+        words += f": values drift with time, and half_life= (such as {max(steps // 4, 1):,}) lets old ones fade"
+    elif chance < DOUBT:
+        words += ": repeats share the error of a set-up, and setup_std='learn' accounts for it"
     return Check("returns", ratio, chance, words)
 
 

@@ -114,6 +114,10 @@ class SurprisingMeasurements(OstinatoWarning):
     """Measurements are far from anything that the prior mean and the kernel allow for."""
 
 
+class SuspiciousMeasurement(OstinatoWarning):
+    """A single value does not fit what all else says of its candidate."""
+
+
 class LongMeasurements(OstinatoWarning):
     """A measurement takes longer than it is handed out for."""
 

@@ -28,9 +28,9 @@ class Looked(msgspec.Struct, frozen=True):
 class BatchFacts(msgspec.Struct, frozen=True):
     """A batch, and what was told of it. Observations, which nobody asked for, have numbers below 0.
 
-    `index` is the row of the user's table. `points` are its lowest and highest value by number, and `rest` the
-    statistics of the others, where single values were told. `first` is the place of its first feedback among all feedback, 0 for none;
-    epochs are counted in that order.
+    `index` is the row of the user's table. `first` is the place of its first feedback among all feedback, 0 for none;
+    epochs are counted in that order. `points` are its lowest and highest value by number, and `rest` the statistics
+    of the others, where single values were told.
     """
 
     id: int

@@ -32,7 +32,7 @@ class Measured(msgspec.Struct, frozen=True):
         rest = self.rest + other.rest
         for _, value in points[1:-1]:
             rest += Statistics(1, value)
-        return Measured(self.statistics + other.statistics, tuple([*points[:1], *points[1:][-1:]]), rest)
+        return Measured(self.statistics + other.statistics, (*points[:1], *points[1:][-1:]), rest)
 
     def __neg__(self) -> "Measured":
         """With the sign of values turned."""

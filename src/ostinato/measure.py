@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ostinato.checks import number
+from ostinato.checks import from_truth, number
 from ostinato.errors import Failed, InvalidFeedback, InvalidSetting
 from ostinato.outcomes import REAL, Outcome
 from ostinato.tally import LARGEST
@@ -67,8 +67,7 @@ class Measure:
             value = self.f(candidate)
         except (Failed, *self.catch):
             return nan
-        if self.outcome.binary and isinstance(value, (bool, np.bool_)):
-            value = float(value)
+        value = from_truth(value) if self.outcome.binary else value
         result = nan if value is None else number(value)
         if not (isfinite(result) or _is_nan(value)) or abs(result) > LARGEST:
             raise InvalidFeedback(

@@ -19,7 +19,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
-from ostinato.checks import number
+from ostinato.checks import from_truth, number
 from ostinato.errors import Failed, InvalidSetting
 from ostinato.tally import LARGEST
 
@@ -203,7 +203,7 @@ def value_of(printed: str, *, truths: bool = False) -> float:
     if isinstance(read, dict):
         read = read.get("value", line)  # type: ignore[reportUnknownMemberType]
     if truths:
-        read = {"true": 1.0, "false": 0.0}.get(str(read).lower(), read)
+        read = from_truth({"true": True, "false": False}.get(line.lower(), read))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(read, str):
         try:
             read = float(read.replace("_", "?"))

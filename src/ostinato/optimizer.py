@@ -18,7 +18,7 @@ from ostinato.concerns import Concerns
 from ostinato.costs import read_costs
 from ostinato.decisions import INITIAL, Decided, Decisions
 from ostinato.diagnose import Diagnosis
-from ostinato.errors import InvalidFeedback, InvalidSetting
+from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, notify
 from ostinato.explain import Explanation, explanation
 from ostinato.facts import BatchFacts, Looked, State
 from ostinato.feedback import Early, Feedback, Given, read_many
@@ -149,6 +149,7 @@ class Optimizer:
             self._rng,
         )
         self._observed = 0
+        self._remarked: frozenset[int] = frozenset()
         self._log_det_0 = 0.0
 
     def __repr__(self) -> str:
@@ -255,6 +256,27 @@ class Optimizer:
         workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
         slots: a plan that fills exactly so many places, such as the wells of a plate; fewer where `limit` is lower.
         """
+        answer = self._ask(limit, workers, slots)
+        self.remark_outliers()
+        return answer
+
+    def decide(self, limit: int | None) -> Batch:
+        """The same for one batch, without a word of what was noticed: for who has still to keep the decision."""
+        return cast("Batch", self._ask(limit, None, None))
+
+    def remark_outliers(self) -> None:
+        """Warn, once, of values that do not fit and were set aside."""
+        new = self._known.looked.aside - self._remarked
+        self._remarked |= new
+        for outlier in self.outliers if new else ():
+            if outlier.number in new:
+                notify(
+                    f"{str(outlier).capitalize()}. It does not count unless it comes again: the candidate is measured "
+                    "again where it has no other values.",
+                    SuspiciousMeasurement,
+                )
+
+    def _ask(self, limit: int | None, workers: int | None, slots: int | None) -> Batch | Plan:
         most = self._most(None if limit is None else whole("limit", limit))
         if workers is None and slots is None:
             return self._lease(self._decisions.next(most))
@@ -309,7 +331,8 @@ class Optimizer:
     ) -> None:
         """The answer to a batch: its values, or their count, mean and sample standard deviation.
 
-        successes, trials: of yes and no (outcome="binary"), how often it was yes. NaN and None stand for measurements that failed. stderr: the standard error of each value, where they are known.
+        successes, trials: of yes and no (outcome="binary"), how often it was yes. NaN and None stand for measurements
+        that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
         lease = self._ledger.find(batch)

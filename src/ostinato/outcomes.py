@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ostinato.arrays import Vector
-from ostinato.checks import is_whole, shown
+from ostinato.checks import from_truth, is_whole, shown
 from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.tally import Statistics, as_values
 
@@ -90,8 +90,8 @@ class Outcome:
             )
         if not (is_whole(successes) and is_whole(trials) and 0 <= successes <= trials and trials >= 1):
             raise InvalidFeedback(
-                f"successes={successes!r}, trials={trials!r} are no counts: give whole numbers, at least one trial, and "
-                "no more successes than trials."
+                f"successes={successes!r}, trials={trials!r} are no counts: give whole numbers, at least one trial, "
+                "and no more successes than trials."
             )
         return self.summary(int(trials), successes / trials, None)
 
@@ -140,14 +140,9 @@ def _density(z: Vector) -> Vector:
 
 def _from_truths(given: Any) -> Any:
     """True and False as 1 and 0, among numbers and None too."""
-    if isinstance(given, (bool, np.bool_)):
-        return float(given)
-    if isinstance(given, np.ndarray) and cast("Any", given).dtype == np.bool_:
-        return cast("Any", given).astype(np.float64)
     if isinstance(given, (list, tuple)):
-        listed = cast("list[Any]", given)
-        return [float(each) if isinstance(each, (bool, np.bool_)) else each for each in listed]
-    return given
+        return [from_truth(each) for each in cast("list[Any]", given)]
+    return given.astype(np.float64) if getattr(given, "dtype", None) == np.bool_ else from_truth(given)
 
 
 REAL = Outcome("real")

@@ -101,7 +101,7 @@ def suspects(values: list[Value], told: int) -> frozenset[int]:
     distance = np.maximum(np.where(recent, _from_all(values, y), 0.0), _from_own(values, y))
     furthest = float(np.max(distance))
     found = np.flatnonzero(distance > max(FAR, ALIKE * furthest))
-    return _unless_many([values[place].number for place in found], len(values))
+    return _unless_many([values[place].number for place in found.tolist()], len(values))
 
 
 def _unless_many(numbers: list[int], among: int) -> frozenset[int]:
@@ -154,7 +154,7 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
     found = np.abs(y - mean) > SUSPECT * np.sqrt(without + noise)
     if found.any():
         found &= np.abs(y - mean) > gross(tally)
-    return _unless_many([points[place][0] for place in np.flatnonzero(found)], len(points))
+    return _unless_many([points[place][0] for place in np.flatnonzero(found).tolist()], len(points))
 
 
 def outliers(

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from ostinato.checks import counted
 from ostinato.optimizer import Optimizer
-from ostinato.records import Best, Certificate, Costs, Learned
+from ostinato.records import Best, Certificate, Costs, Learned, Outlier
+
+SHOWN = 5  # outliers in a summary
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Result:
     costs: Costs
     learned: Learned
     certificate: Certificate | None
-    misfit: str  # the diagnosis where the model does not fit the data, else nothing
+    misfit: str  # the diagnosis where the model does not fit the data, or has seen too little; else nothing
+    outliers: tuple[Outlier, ...]  # single values that do not fit
     ended: str
     optimizer: Optimizer
 
@@ -45,6 +48,7 @@ class Result:
             lines.append(f"set-ups     {self.epochs:,}, one a batch")
         if self.misfit:
             lines.append(f"doubt       {self.misfit}")
+        lines += [f"outlier     {outlier}" for outlier in self.outliers[:SHOWN]]
         if not self.learned.guaranteed:
             lines.append(f"learned     {self.learned}")
             lines.append(
@@ -76,7 +80,8 @@ def result_of(optimizer: Optimizer, ended: str) -> Result:
         costs=optimizer.costs,
         learned=optimizer.learned,
         certificate=optimizer.certificate,
-        misfit=diagnosis.verdict if diagnosis.fits is False else "",
+        misfit="" if diagnosis.fits else diagnosis.verdict,
+        outliers=diagnosis.outliers,
         ended=ended,
         optimizer=optimizer,
     )

@@ -84,8 +84,8 @@ def what_to_learn(
     """What the user gave, checked; what is missing is to be learned."""
     if noise_std is not None and not outcome.real:
         raise InvalidSetting(
-            f"noise_std={shown(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: leave "
-            "out one of them."
+            f"noise_std={shown(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: "
+            "leave out one of them."
         )
     setup = None if setup_std == "learn" else _setup(setup_std)
     if mean is not None:

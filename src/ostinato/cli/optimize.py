@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Generator
 from concurrent import futures
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,6 +77,10 @@ def optimize(
         Outcome | None,
         typer.Option(help="What is measured: any number, yes or no (1 or 0), a count, or an amount of 0 or more."),
     ] = None,
+    half_life: Annotated[
+        int | None,
+        typer.Option(min=1, help="Where what is measured changes: in how many measurements one counts for half."),
+    ] = None,
     switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")
@@ -98,10 +103,10 @@ def optimize(
     is under way; a second one stops it. Several of these commands, also on several machines (with PostgreSQL), can work
     on one study.
 
-    The program's last line is the value: a number, or JSON such as {"value": 1.5}; true or false with --outcome binary. A program that fails, takes too long
-    or prints no number is a failed measurement, and the study goes on. It is started without a shell: for pipes write
-    --command "sh -c './measure {temp} | tail -1'". The candidate is in its environment too, as JSON in
-    OSTINATO_CANDIDATE.
+    The program's last line is the value: a number, or JSON such as {"value": 1.5} (with --outcome binary also true or
+    false). A program that fails, takes too long or prints no number is a failed measurement, and the study goes on. It
+    is started without a shell: for pipes write --command "sh -c './measure {temp} | tail -1'". The candidate is in its
+    environment too, as JSON in OSTINATO_CANDIDATE. A value that does not fit is named, and measured again.
 
     A space is described by a TOML file with a section a column: [bold]\\[temp][/bold] with low = 20, high = 80,
     step = 2.5 (or count = 11, and log = true, or integer = true), or [bold]\\[solvent][/bold] with
@@ -125,11 +130,12 @@ def optimize(
     table = read_file(candidates)
     objective = function(python) if python else None
     if command:
-        objective = Command(command, columns_of(table), timeout, retries, truths=outcome is Outcome.BINARY)
+        objective = Command(command, columns_of(table), timeout, retries)
     given = {
         "goal": goal.value,
         "direction": direction.value,
         "outcome": outcome and outcome.value,
+        "half_life": half_life,
         "switch_cost": switch_cost,
         "seed": seed,
     }
@@ -137,6 +143,8 @@ def optimize(
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual)
     study = Study(called, where, table, budget=budget, lease=lease or (DAY if manual else LEASE), **settings)
+    if isinstance(objective, Command):
+        objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)
     ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
     print_status(study, json)

@@ -1,4 +1,4 @@
-"""What can be asked of a study: status, best, top, history, explain, export, import, verify, delete."""
+"""What can be asked of a study: status, best, top, history, explain, diagnose, export, import, verify, delete."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -104,6 +104,12 @@ def explain(
 ) -> None:
     """Why a batch was asked for: this candidate, and this many repeats."""
     found = _opened(where, name).explain(batch)
+    print_answer(found if not json else plain(found), json)
+
+
+def diagnose(where: Where, name: Name = None, json: Json = False) -> None:
+    """Does the model fit what was measured? What residuals, repeats and returns say, and which values do not fit."""
+    found = _opened(where, name).diagnose()
     print_answer(found if not json else plain(found), json)
 
 
@@ -218,6 +224,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "top": top,
     "history": history,
     "explain": explain,
+    "diagnose": diagnose,
     "export": export,
     "import": import_,
     "verify": verify,

@@ -6,7 +6,8 @@ import msgspec
 class Learnt(msgspec.Struct, frozen=True):
     """The last fit: the logarithms that were learned, the units they are in, and when that was.
 
-    `relative` holds λ(x)/λ of all candidates, as float64 bytes, where noise differs between them; `noises` that of some, where it follows the mean.
+    `relative` holds λ(x)/λ of all candidates, as float64 bytes, where noise differs between them; `noises` that of
+    some, where it follows the mean.
     """
 
     at: tuple[int, float]

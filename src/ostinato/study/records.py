@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from ostinato.checks import counted
-from ostinato.records import Best
+from ostinato.records import Best, Outlier
 from ostinato.storage import Entry
 from ostinato.storage.values import Kind
 
@@ -24,7 +24,10 @@ class Measurement(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """Where a study stands. `in_flight` are in workers' hands; `waiting` were asked for, and are for whoever comes."""
+    """Where a study stands. `in_flight` are in workers' hands; `waiting` were asked for, and are for whoever comes.
+
+    `outliers` are single values that do not fit, which do not count while noise is learned.
+    """
 
     name: str
     created: float
@@ -38,6 +41,7 @@ class Status(msgspec.Struct, frozen=True):
     batches: int
     switches: int
     best: Best | None
+    outliers: tuple[Outlier, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -54,7 +58,8 @@ class Status(msgspec.Struct, frozen=True):
             lines.append(f"in flight   {counted(self.in_flight, 'measurement')}")
         if self.waiting:
             lines.append(f"waiting     {counted(self.waiting, 'measurement')}, asked for and in nobody's hands")
-        return "\n".join([*lines, *([f"best        {self.best}"] if self.best else [])])
+        lines += [f"best        {self.best}"] if self.best else []
+        return "\n".join([*lines, *(f"outlier     {outlier}" for outlier in self.outliers)])
 
     @property
     def _so_far(self) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
 from ostinato.checks import flag, positive, shown, whole
+from ostinato.diagnose import Diagnosis
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
 from ostinato.executors import Pool
 from ostinato.explain import Explanation, explanation
@@ -107,7 +108,10 @@ class Study:
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
         worker = f"{this_worker()}|{uuid4().hex}"
         with self._alone():
-            return self.storage.patiently(lambda: self._ask(most, among, worker))
+            task = self.storage.patiently(lambda: self._ask(most, among, worker))
+            if self._live is not None:
+                self._live.optimizer.remark_outliers()
+        return task
 
     def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
         try:
@@ -133,7 +137,7 @@ class Study:
             if left < 1:
                 return False
         live = self._synced(desk)
-        batch = live.optimizer.ask(limit=left)
+        batch = live.optimizer.decide(left)
         if batch.id != record.asked:
             raise Damaged(f"The study {self.name!r} is damaged: batch {batch.id} comes after {record.asked} of them.")
         facts = BatchFacts(
@@ -348,7 +352,12 @@ class Study:
             batches=record.asked,
             switches=optimizer.switches,
             best=optimizer.best() if optimizer.steps else None,
+            outliers=tuple(optimizer.outliers) if optimizer.steps else (),
         )
+
+    def diagnose(self) -> Diagnosis:
+        """Whether the model fits what was measured, with a verdict in words."""
+        return self.looked(lambda optimizer: optimizer.diagnose())
 
     def history(self) -> list[BatchRecord]:
         """All batches, in the order they were asked for, and what became of them; observations first."""
