@@ -133,3 +133,24 @@ def test_given_noise_that_differs_raises_no_false_alarm():
                 opt.observe(row, truth[row] + std[row] * rng.standard_normal(5))
         alarms += opt.diagnose().fits is False
     assert alarms <= 2
+
+
+def test_a_model_that_has_seen_too_little_is_doubted():
+    """One candidate took most of the measurements, as in a run that repeats the first decent one."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2_000, 6))
+    opt = Optimizer(X, seed=0)
+    for row in range(40):
+        opt.observe(row, X[row].sum() + 0.1 * rng.standard_normal())
+    opt.observe(0, X[0].sum() + 0.1 * rng.standard_normal(260))
+    found = opt.diagnose()
+    assert found.fits is None
+    assert "has seen too little to be sure of the rest: one candidate took 87% of all measurements" in found.verdict
+
+
+def test_few_candidates_for_many_measurements_are_too_little():
+    rng = np.random.default_rng(0)
+    opt = Optimizer(np.arange(100.0)[:, None], seed=0)
+    for row in range(0, 60, 10):
+        opt.observe(row, np.sin(row / 20) + 0.1 * rng.standard_normal(50))
+    assert "300 measurements went to 6 candidates of 100" in opt.diagnose().verdict

@@ -259,8 +259,9 @@ def _returns(
     words = f"averages differ {sqrt(ratio):.2f} times as much as repeats when a candidate is measured again"
     lines, explained = trends
     left = max((squares - explained) / max(again - lines, 1), within)
-    drifts = float(cast("Any", fdtrc)(lines, max(again - lines, 1) + freedom, explained / lines / left))
-    if chance < DOUBT and drifts < DRIFT:
+    straight = explained / lines / left if left > 0 else 0.0
+    drifts = float(cast("Any", fdtrc)(lines, max(again - lines, 1) + freedom, straight))
+    if chance < DOUBT and drifts < DRIFT and again - lines >= FEW:
         words += f": values drift with time, and half_life= (such as {max(steps // 4, 1):,}) lets old ones fade"
     elif chance < DOUBT:
         words += ": repeats share the error of a set-up, and setup_std='learn' accounts for it"

@@ -4,6 +4,7 @@ import csv
 import json
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -156,3 +157,51 @@ def test_damage_is_told(lab):
     assert damaged.returncode == 1
     assert "batch 2 does not fit its checksum" in " ".join(damaged.stdout.split())
     assert ostinato("best", "catalogue.db", cwd=lab).returncode == 2
+
+
+def test_clicks_by_a_program_and_by_hand(lab):
+    (lab / "click.py").write_text("import sys\nprint('true' if float(sys.argv[1]) > 50 else 'false')\n")
+    command = f"{sys.executable} click.py {{temp}}"
+    where = ("--storage", "clicks.db")
+    done = ostinato(
+        "optimize", "catalogue.csv", "--command", command, "--budget", "12", "--outcome", "binary", *where, cwd=lab
+    )
+    assert done.returncode == 0, done.stderr
+    status = json.loads(ostinato("status", "clicks.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["failures"]) == (12, 0)
+    low, high = status["best"]["interval"]
+    assert 0 <= low <= high <= 1
+    more = ostinato("optimize", "catalogue.csv", "--command", command, "--budget", "14", *where, cwd=lab)
+    assert more.returncode == 0, more.stderr  # the kind is the study's own
+    (lab / "more.csv").write_text("row,successes,trials\n1,3,20\n2,0,5\n")
+    assert "took in 25" in ostinato("import", "clicks.db", "more.csv", cwd=lab).stderr
+    typed = ostinato("optimize", "catalogue.csv", "--manual", "--budget", "45", *where, cwd=lab, typed="0/1\n2/1\nq\n")
+    assert "3/20 for 3 yes of 20" in typed.stderr.replace("\n", "")
+    assert "'2/1' is no number" in typed.stderr
+
+
+def test_a_value_that_does_not_fit_is_named_on_the_command_line(lab):
+    (lab / "typed.py").write_text(
+        "calls = 0\n\n\ndef measure(c):\n    global calls\n    calls += 1\n"
+        "    value = 12 + c['temp'] / 40 + calls % 3 / 10\n    return 10 * value if calls == 15 else value\n"
+    )
+    where = ("--storage", "typed.db")
+    done = ostinato(
+        "optimize", "catalogue.csv", "--function", "typed:measure", "--budget", "40", "--seed", "0", *where, cwd=lab
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Measurement 15: 1" in done.stderr
+    assert "outlier     measurement 15: 1" in done.stdout
+    (outlier,) = json.loads(ostinato("status", "typed.db", "--json", cwd=lab).stdout)["outliers"]
+    assert outlier["number"] == 15
+    assert "measurement 15: 1" in ostinato("diagnose", "typed.db", cwd=lab).stdout
+    assert json.loads(ostinato("diagnose", "typed.db", "--json", cwd=lab).stdout)["outliers"][0]["number"] == 15
+
+
+def test_a_half_life_is_kept_with_the_study(lab):
+    fast = ("--function", "typed:measure", "--storage", "fades.db")
+    (lab / "typed.py").write_text("def measure(c):\n    return c['temp'] / 40\n")
+    assert ostinato("optimize", "catalogue.csv", *fast, "--budget", "12", "--half-life", "9", cwd=lab).returncode == 0
+    other = ostinato("optimize", "catalogue.csv", *fast, "--budget", "12", "--half-life", "8", cwd=lab)
+    assert other.returncode == 2
+    assert "half_life=9" in other.stderr.replace("\n", "")

@@ -23,7 +23,7 @@ from ostinato.errors import (
 )
 from ostinato.kernels import RBF
 from ostinato.policies import BKB
-from ostinato.study import Study, Task
+from ostinato.study import Study, Task, verify
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
 TRUTH = np.sin(4 * X[:, 0]) + X[:, 1]
@@ -328,3 +328,42 @@ def test_a_worker_of_this_machine_that_died_is_known_to_be_gone(address):
 def ask_and_die(address):
     Study("lab", address, lease=3_600).ask()
     os._exit(1)
+
+
+def test_yes_and_no_in_a_study(address):
+    X = np.arange(30.0)[:, None]
+    study = Study("clicks", address, X, budget=80, outcome="binary", goal="earn", seed=0)
+    task = study.ask()
+    assert task is not None
+    assert study.tell(task, successes=0, trials=task.repeats) == task.repeats
+    assert study.tell(task, successes=0, trials=task.repeats) == 0  # the same again
+    with pytest.raises(InvalidFeedback, match=r"0\.5 is no measurement"):
+        study.observe(3, [0.5])
+    study.observe(3, successes=5, trials=20)
+    study.observe_all([(4, {"successes": 1, "trials": 10}), (5, {"value": 1})])
+    again = Study("clicks", address)
+    assert again.run(lambda x: bool(x[0] > 20), progress=False).steps == 80
+    low, high = again.best().interval
+    assert 0 <= low <= again.best().mean <= high <= 1
+    assert verify(again.storage, "clicks") == []
+    assert Study("clicks", address, outcome="binary").best().mean == pytest.approx(again.best().mean)
+    with pytest.raises(StudyDiffers, match="outcome"):
+        Study("clicks", address, outcome="count")
+
+
+def test_a_half_life_in_a_study_decides_as_without_one(address):
+    """However often it is opened anew: what has faded is told by the facts alone."""
+    X, rng = np.arange(20.0)[:, None], np.random.default_rng(0)
+    study, mirror = (
+        Study("fades", address, X, budget=150, half_life=40, seed=0),
+        Optimizer(X, budget=150, half_life=40, seed=0),
+    )
+    while (task := study.ask()) is not None:
+        batch = mirror.ask(limit=150 - mirror.steps)
+        assert (task.index, task.repeats) == (batch.index, batch.repeats)
+        y = np.sin(X[task.index, 0]) + 0.1 * rng.standard_normal(task.repeats)
+        study.tell(task, y)
+        mirror.tell(batch, y)
+        if task.batch % 4 == 0:
+            study = Study("fades", address)
+    assert study.best().mean == pytest.approx(mirror.best().mean)

@@ -8,7 +8,7 @@ Zero of twenty does not mean without noise: μ is kept as far from the bounds as
 all would bring it.
 """
 
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +38,17 @@ class Following:
         """V at the middle of all."""
         return float(self._outcome.variance(np.array([self.middle]))[0])
 
-    def relative(self, means: Vector) -> Vector:
-        """V at the measured candidates over that of the middle, where their means (in the run's own sign) are these."""
+    def relative(self, means: Vector, stds: Vector) -> Vector:
+        """V at the measured candidates over that of the middle, where their means (in the run's own sign) are these.
+
+        Of means a standard deviation to either side the one with more noise: what looks best at a bound is lucky.
+        """
         apart = 1 / (self._n + 2)
         low = self._outcome.low + (self.middle - self._outcome.low) * apart
-        high = self._outcome.high - (self._outcome.high - self.middle) * apart
-        return self._outcome.variance(np.clip(self._sign * means, low, high)) / self.noise
+        bounded = isfinite(self._outcome.high)
+        high = self._outcome.high - (self._outcome.high - self.middle) * apart if bounded else inf
+        plausible = [np.clip(self._sign * means + off * stds, low, high) for off in (-1, 0, 1)]
+        return np.max([self._outcome.variance(each) for each in plausible], axis=0) / self.noise
 
     def at_first(self) -> Vector:
         """Means before anything is fitted: averages drawn to the middle, as far as noise explains their spread."""

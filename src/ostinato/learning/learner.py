@@ -236,22 +236,17 @@ class Learner:
         """λ(x)/λ at all candidates."""
         relative = np.ones(len(self._features))
         if following is not None:
-            means = following.at_first() if last is None else self._smoothed(last.prior, tally)
-            relative[following.numbers] = following.relative(means)
+            first = last is None
+            means, stds = (
+                (following.at_first(), np.zeros(len(tally))) if first else _smoothed(self._features, last.prior, tally)
+            )
+            relative[following.numbers] = following.relative(means, stds)
             return relative
         if not self._wanted.varying:
             return relative
         scales = np.exp((self._last.point if self._last else self._priors.start).lengthscales)
         kernels = [self._scales.kernel(stretch * scales, 1.0, 0.0) for stretch in STRETCHES]
         return relative_noise(kernels, tally, self._features)
-
-    def _smoothed(self, prior: Prior, tally: Tally) -> Vector:
-        """What a model with this prior makes of the candidates that were measured."""
-        X, evidence = self._features[tally.numbers], prior.evidence(tally)
-        n = np.array([statistics.n for _, statistics in evidence], dtype=np.float64)
-        m = np.array([statistics.mean for _, statistics in evidence], dtype=np.float64) - prior.mean
-        K: Matrix = prior.kernel(X, X)
-        return prior.mean + K @ np.linalg.solve(K + np.diag(prior.noise[tally.numbers] / n), m)
 
     def _prior(self, point: Point, centre: float, spread: float, relative: Vector, floor: float) -> Prior:
         """Back to the user's units."""
@@ -281,6 +276,17 @@ class _Fitted:
 def _finite(vector: Vector) -> list[float | None]:
     """What JSON can hold: no set-ups at all are None."""
     return [float(each) if np.isfinite(each) else None for each in vector]
+
+
+def _smoothed(features: Matrix, prior: Prior, tally: Tally) -> tuple[Vector, Vector]:
+    """Mean and standard deviation of the candidates that were measured, in a model with this prior."""
+    X, evidence = features[tally.numbers], prior.evidence(tally)
+    n = np.array([statistics.n for _, statistics in evidence], dtype=np.float64)
+    m = np.array([statistics.mean for _, statistics in evidence], dtype=np.float64) - prior.mean
+    own: Vector = prior.noise[tally.numbers] / n
+    K: Matrix = prior.kernel(X, X)
+    M = np.linalg.inv(K + np.diag(own))
+    return prior.mean + m - own * (M @ m), np.sqrt(np.maximum(own * (1 - own * np.diagonal(M)), 0.0))
 
 
 def _average(tally: Tally, candidate: int, noise: Vector | None) -> float:
