@@ -11,7 +11,19 @@ from rich.console import Console
 from rich.table import Table
 
 VERDICTS = {True: "[green]ok", False: "[red]missed", None: ""}
-BENCHMARKS = ("peers", "floor", "growth", "memory", "baselines", "learning", "workers")
+BENCHMARKS = (
+    "peers",
+    "floor",
+    "growth",
+    "memory",
+    "baselines",
+    "learning",
+    "workers",
+    "clicks",
+    "drift",
+    "mistakes",
+    "release",
+)
 
 
 def main(names: list[str]) -> int:

@@ -172,12 +172,10 @@ class Knowledge:
         tally = self._tally(suspected)
         if not len(tally):
             return []
-        prior = self.prior if not isinstance(self.learner, Learner) else self.learner.peek(tally)
-        posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
-        posterior.rebuild(prior.evidence(tally))
+        learns = isinstance(self.learner, Learner)
+        prior = self.learner.peek(tally) if isinstance(self.learner, Learner) else self.prior
         values = [value for value in values_of(self.history) if value.number in suspected]
-        learned = ("kernel",) if isinstance(self.learner, Learner) else ()
-        return outliers(values, prior, posterior, tally, learned)
+        return outliers(values, prior, self.features, tally, ("kernel",) if learns else ())
 
     @property
     def unconfirmed(self) -> dict[int, int]:

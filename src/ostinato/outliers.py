@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 from scipy.special import stdtrit
 
-from ostinato.arrays import Vector, gathered, to_numpy
+from ostinato.arrays import Matrix, Vector, gathered
 from ostinato.calibration import calibration
 from ostinato.history import Entry
 from ostinato.learning import Prior
@@ -158,17 +158,16 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
 
 
 def outliers(
-    values: Iterable[Value], prior: Prior, posterior: Posterior, tally: Tally, learned: tuple[str, ...]
+    values: Sequence[Value], prior: Prior, features: Matrix, tally: Tally, learned: tuple[str, ...]
 ) -> list[Outlier]:
-    """Those that are far off by the model and by their own repeats. Prior, posterior and tally know none of them."""
+    """Those that are far off by the model and by their own repeats. Prior and tally know none of them."""
     found: list[Outlier] = []
-    trust = calibration(posterior, steps=tally.steps, learned=learned).others if len(tally) else 1.0
-    least = gross(tally)
+    others = _Others(prior, features, tally, {value.candidate for value in values}, learned)
+    limit, least = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE)), gross(tally)
     for value in values:
         noise = float(prior.noise[value.candidate]) + prior.setup
-        mean, variance = _from_others(posterior, value.candidate)
-        std = sqrt(trust**2 * variance + noise)
-        limit = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE))
+        mean, variance = others.say_of(value.candidate)
+        std = sqrt(variance + noise)
         if abs(value.y - mean) <= max(limit * std, least) or _agrees(value, noise, tally.steps):
             continue
         known = value.others.n > 0
@@ -178,18 +177,29 @@ def outliers(
     return found
 
 
-def _from_others(posterior: Posterior, candidate: int) -> tuple[float, float]:
-    """Mean and variance of f at a candidate as all other candidates leave it."""
-    slots = np.flatnonzero(posterior.measured == candidate)
-    factor = posterior.factor
-    weight = float(to_numpy(factor.w)[slots[0]]) if len(slots) else 0.0
-    if weight == 0:
-        mean, variance = posterior.predict(posterior.features[[candidate]])
-        return float(mean[0]), float(variance[0])
-    slot = int(slots[0])
-    M, alpha = float(to_numpy(factor.M)[slot, slot]), float(to_numpy(factor.alpha)[slot])
-    own = float(to_numpy(factor.m)[slot])
-    return posterior.prior_mean + own - alpha / M, max(1 / M - 1 / weight, 0.0)
+class _Others:
+    """What all other candidates say of one: a posterior on those that matter here, and no others."""
+
+    def __init__(self, prior: Prior, features: Matrix, tally: Tally, asked: set[int], learned: tuple[str, ...]) -> None:
+        here = sorted({*asked, *(int(number) for number in tally.numbers)})
+        self._place = {candidate: place for place, candidate in enumerate(here)}
+        self._posterior = Posterior(features[here], prior.kernel, prior.noise[here], mean=prior.mean)
+        evidence = Tally()
+        for candidate, statistics in prior.evidence(tally):
+            evidence.add(self._place[candidate], Statistics(statistics.n, statistics.mean))
+        self._posterior.rebuild(evidence)
+        self._trust = calibration(self._posterior, steps=tally.steps, learned=learned).others
+
+    def say_of(self, candidate: int) -> tuple[float, float]:
+        """Mean and variance of f there: where it was measured, M and α say what it would be without that."""
+        posterior, place = self._posterior, self._place[candidate]
+        slots, factor = np.flatnonzero(posterior.measured == place), posterior.factor
+        if not len(slots):
+            mean, variance = posterior.predict(posterior.features[[place]])
+            return float(mean[0]), self._trust**2 * float(variance[0])
+        slot = int(slots[0])
+        M, alpha, m, w = (float(each[slot]) for each in (np.diagonal(factor.M), factor.alpha, factor.m, factor.w))
+        return posterior.prior_mean + m - alpha / M, self._trust**2 * max(1 / M - 1 / w, 0.0)
 
 
 def _agrees(value: Value, noise: float, steps: float) -> bool:

@@ -1,0 +1,95 @@
+"""Clicks: 200 items with click rates from .05 to .30, 10,000 events, `outcome="binary"`, `goal="earn"`, nothing tuned.
+
+Three shops: rates that follow two columns with several peaks, rates that follow five columns in a straight line, and
+rates that follow no column at all, where nothing is learned of one item from another. 20 seeds each; what was shown
+from event 3,000 on is compared with showing the best item alone. For the last shop the same is said of Thompson
+sampling on counts, with the right prior.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.problem import Row
+from ostinato import Optimizer
+
+ITEMS, EVENTS, FROM, SEEDS = 200, 10_000, 3_000, 20
+LOW, HIGH = 0.05, 0.30
+WANTED, COVERED = 0.9, (0.85, 1.0)
+
+
+def run(console: Console) -> Iterator[Row]:
+    for shop in (peaks, line, unrelated):
+        runs = [_earned(shop, seed) for seed in track(range(SEEDS), shop.__name__, console=console, transient=True)]
+        shares, held, low, high = (np.array(each) for each in zip(*runs, strict=True))
+        fine = shares >= WANTED
+        wanted = shop is not unrelated
+        yield Row(
+            f"{shop.__name__}: share of the best attainable clicks, on average and in the worst seed",
+            f"{shares.mean():.1%}, {shares.min():.1%}",
+            f"≥ {WANTED:.0%} in each" if wanted else "",
+            bool(fine.all()) if wanted else None,
+        )
+        yield Row(f"{shop.__name__}: seeds of {SEEDS} above {WANTED:.0%}", f"{np.count_nonzero(fine)}", "", None)
+        yield Row(
+            f"{shop.__name__}: 90% intervals that hold the true rate of an item",
+            f"{held.mean():.1%}",
+            f"≥ {COVERED[0]:.0%}" if wanted else "",
+            bool(COVERED[0] <= held.mean() <= COVERED[1]) if wanted else None,
+        )
+        inside = bool(low.min() >= 0 and high.max() <= 1)
+        yield Row(f"{shop.__name__}: intervals within 0 and 1", "all" if inside else "not all", "all", inside)
+    shares = np.array([_thompson(seed) for seed in range(SEEDS)])
+    yield Row("unrelated: Thompson sampling on counts, the same", f"{shares.mean():.1%}, {shares.min():.1%}", "", None)
+
+
+def peaks(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    X = rng.random((ITEMS, 2))
+    heights = sum(rng.random() * np.exp(-np.sum((X - rng.random(2)) ** 2, axis=1) / 0.1) for _ in range(3))
+    return X, _rates(np.asarray(heights))
+
+
+def line(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    X = rng.random((ITEMS, 5))
+    return X, _rates(X @ rng.random(5))
+
+
+def unrelated(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return rng.random((ITEMS, 3)), _rates(rng.random(ITEMS))
+
+
+def _rates(heights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evenly from the lowest to the highest rate."""
+    return LOW + (HIGH - LOW) * np.argsort(np.argsort(heights)) / (ITEMS - 1)
+
+
+def _earned(shop, seed: int) -> tuple[float, float, float, float]:
+    """The share of attainable clicks, how many intervals hold, and their ends."""
+    rng = np.random.default_rng(seed)
+    X, rates = shop(rng)
+    opt = Optimizer(X, outcome="binary", goal="earn", budget=EVENTS, seed=seed)
+    clicks = np.zeros(0)
+    while opt.steps < EVENTS:
+        batch = opt.ask(limit=EVENTS - opt.steps)
+        seen = rng.random(batch.repeats) < rates[batch.index]
+        opt.tell(batch, successes=int(seen.sum()), trials=batch.repeats)
+        clicks = np.append(clicks, seen)
+    low, high = opt.predict().interval(0.9)
+    held = float(np.mean((low <= rates) & (rates <= high)))
+    return float(clicks[FROM:].mean()) / HIGH, held, float(low.min()), float(high.max())
+
+
+def _thompson(seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    _, rates = unrelated(rng)
+    yes, no = np.full(ITEMS, 4.6), np.full(ITEMS, 21.6)  # mean .175, std .072: the law of the rates
+    clicks = np.zeros(EVENTS)
+    for event in range(EVENTS):
+        item = int(np.argmax(rng.beta(yes, no)))
+        clicks[event] = rng.random() < rates[item]
+        yes[item] += clicks[event]
+        no[item] += 1 - clicks[event]
+    return float(clicks[FROM:].mean()) / HIGH
