@@ -12,6 +12,7 @@ from ostinato.history import History, faded
 from ostinato.outcomes import REAL
 from ostinato.tally import Statistics
 
+pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
 values = st.lists(st.floats(-1e3, 1e3).filter(lambda y: y == 0 or abs(y) > 1e-6), min_size=1, max_size=12)
 
 
@@ -20,12 +21,15 @@ def test_any_lowest_or_highest_value_can_be_left_out(parts, sign):
     """However the values were told: what is left is what would have been told without it."""
     together, everything = None, []
     for part in parts:
-        measured = Given(part).read(REAL).measured(sign, len(everything))
+        measured = Given(part).read(REAL).measured(sign, len(everything), 0)
         everything += part
         together = measured if together is None else together + measured
     assert together is not None
     y = sign * np.array(everything)
-    assert {value for _, value in together.points} == {y.min(), y.max()}
+    assert {y.min(), y.max()} <= {value for _, value in together.points}
+    turned = -together
+    assert together == -turned
+    assert together.at == len(y)
     for number, value in together.points:
         assert y[number - 1] == value
         rest, left = np.delete(y, number - 1), together.without({number})
@@ -34,10 +38,13 @@ def test_any_lowest_or_highest_value_can_be_left_out(parts, sign):
             assert left.mean == pytest.approx(rest.mean(), abs=1e-9)
             assert left.squares == pytest.approx(np.sum((rest - rest.mean()) ** 2), abs=1e-6)
     assert together.without({-1}) == together.statistics
+    ends = {number for number, _ in together.points[:2]}
+    rest = np.delete(y, [number - 1 for number in ends])
+    assert together.without(ends).n == len(rest)
 
 
 def test_failures_are_numbered_too():
-    measured = Given([None, 5.0, float("nan"), 7.0]).read(REAL).measured(1, 10)
+    measured = Given([None, 5.0, float("nan"), 7.0]).read(REAL).measured(1, 6, 4)
     assert measured.points == ((12, 5.0), (14, 7.0))
 
 
@@ -52,7 +59,7 @@ def test_what_has_faded_scatters_as_much_and_counts_for_less():
 def test_measurements_count_for_half_after_their_half_life():
     history = History()
     for batch in range(3):
-        history.add({batch: Given([1.0] * 100).read(REAL).measured(1, 100 * batch)}, batch)
+        history.add(history.entries({batch: Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0)}, batch))
     tally = history.tally(by_setup=False, half_life=100)
     assert [tally[candidate].n for candidate in range(3)] == pytest.approx([25, 50, 100])
     assert history.steps == 300
@@ -88,6 +95,43 @@ def test_drift_is_diagnosed_and_only_drift():
     found = str(shop(None, moves=True)[0].diagnose())
     assert "half_life= (such as 1,500)" in found
     assert "half_life" not in str(shop(None, moves=False)[0].diagnose())
+
+
+@pytest.mark.parametrize("half_life", [1, 5, 30, 100])
+@pytest.mark.parametrize("outcome", ["real", "binary", "positive"])
+@pytest.mark.parametrize("goal", ["find", "earn"])
+def test_any_half_life_does(half_life, outcome, goal):
+    X, rng = np.linspace(0, 1, 50)[:, None], np.random.default_rng(0)
+    opt = Optimizer(X, goal=goal, outcome=outcome, half_life=half_life, seed=0)
+    while opt.steps < 150:
+        batch = opt.ask(limit=150 - opt.steps)
+        rate = 0.5 + 0.4 * np.sin(6 * X[batch.index, 0])
+        y = rng.random(batch.repeats) < rate if outcome == "binary" else rate * rng.gamma(25, 1 / 25, batch.repeats)
+        opt.tell(batch, y)
+    assert opt.steps == 150
+    assert opt.best().n >= 1
+    assert opt.certificate is None
+
+
+def test_a_long_time_is_no_trouble():
+    opt = Optimizer(np.arange(6.0)[:, None], half_life=10, seed=0)
+    opt.observe(0, n=10, mean=1.0, std=1.0)
+    opt.observe(1, n=10**6, mean=2.0, std=1.0)
+    assert opt.best().index == 1
+    assert (opt.steps, opt.unique) == (10**6 + 10, 2)
+
+
+def test_hyperparameters_are_learned_again_in_every_half_life():
+    opt, _ = shop(300, moves=False, events=3_000)
+    assert opt.learned.fits >= 10
+
+
+def test_standard_errors_stay_apart_from_plain_values():
+    opt = Optimizer(np.arange(6.0)[:, None], half_life=10, seed=0)
+    batch = opt.ask(limit=1)
+    opt.observe(batch.index, [1.0], stderr=[0.001])
+    opt.observe(3, [3.0] * 40)
+    assert opt.steps == 41
 
 
 @pytest.mark.parametrize("half_life", [0, -5, 2.5, "long"])

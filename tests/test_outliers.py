@@ -82,9 +82,42 @@ def test_a_warning_as_an_error_loses_nothing():
         warnings.simplefilter("error")
         with pytest.raises(SuspiciousMeasurement):
             opt.ask()
-    (batch,) = opt.in_flight
-    opt.tell(batch, [TRUTH[5]] * batch.repeats)
+        assert opt.in_flight == []
+        batch = opt.ask()
+    opt.tell(batch, [TRUTH[batch.index]] * batch.repeats)
     assert opt.steps == 31 + batch.repeats
+
+
+def test_two_mistakes_in_one_batch_are_both_named():
+    opt = run(steps=40)
+    opt.observe(4, [TRUTH[4], TRUTH[4] + 0.1, 125.0, 131.0, TRUTH[4] - 0.1])
+    assert sorted(each.number for each in opt.outliers) == [43, 44]
+
+
+def test_a_lone_value_far_above_all_others_is_not_recommended():
+    """Where values range widely, a mistyped first value is no further off than they range."""
+    x = np.stack(np.meshgrid(np.arange(20, 80.1, 2.5), np.arange(4, 9.1, 0.25)), axis=-1).reshape(-1, 2)
+    truth = 70 - (x[:, 0] - 55) ** 2 / 20 - 4 * (x[:, 1] - 6.5) ** 2
+    for seed in range(12, 18):
+        opt, rng = Optimizer(x, seed=seed), np.random.default_rng(seed)
+        while opt.steps < 100:
+            batch = opt.ask(limit=100 - opt.steps)
+            y = truth[batch.index] + 5 * rng.standard_normal(batch.repeats)
+            if opt.steps == 0:
+                y[0] += 120
+            opt.tell(batch, y)
+        assert opt.best().mean < 90
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.1])
+def test_what_contradicts_its_own_repeats_does_not_count(factor):
+    for seed in range(3):
+        opt = run(seed=seed, steps=40)
+        row = opt.best().index
+        opt.observe(row, [factor * TRUTH[row]])
+        assert [each.number for each in opt.outliers] == [41]
+        opt.ask()
+        assert opt.best().mean > 12
 
 
 def test_where_kernel_and_noise_are_given_values_are_named_and_counted_as_they_are():

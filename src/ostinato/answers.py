@@ -1,5 +1,6 @@
 """Answers to what users ask of the model: predictions, draws, the best candidates and how sure that is."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ostinato.diagnose import Diagnosis, diagnosis
 from ostinato.errors import InvalidSetting
 from ostinato.knowledge import Knowledge
 from ostinato.outcomes import Outcome
+from ostinato.outliers import Misfit
 from ostinato.posterior.chance import Shortfalls, shortfalls
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.factor import Factor
@@ -41,7 +43,7 @@ class Answers:
     ) -> None:
         self._table, self._sign, self._known, self._priority, self._rng = table, sign, knowledge, priority, rng
         self._learned, self._outcome = learned, outcome
-        self._short: dict[tuple[float, int, tuple[int, ...]], Shortfalls] = {}
+        self._short: dict[tuple[int, int, tuple[int, ...]], Shortfalls] = {}
         self._calibration: tuple[Factor, Calibration] | None = None
 
     def predict(self, points: Any = None) -> Prediction:
@@ -54,11 +56,8 @@ class Answers:
 
     def _predicted(self, mean: Vector, std: Vector) -> Prediction:
         """In the user's sign, within the bounds of the outcome."""
-        signed, outcome = self._sign * mean, self._outcome
-        return Prediction(
-            *outcome.inside(signed, std),
-            lambda level: outcome.interval(signed, std, two_sided(fraction("level", level))),
-        )
+        signed = self._sign * mean
+        return Prediction(*self._outcome.inside(signed, std), partial(_interval, self._outcome, signed, std))
 
     def covariance(self, points: Any = None) -> Matrix:
         return self._covariance(self._few(points))
@@ -137,12 +136,13 @@ class Answers:
 
     def outliers(self) -> list[Outlier]:
         """Furthest off first."""
-        found = [self._outlier(each) for each in self._known.outliers]
+        found = [self.outlier(each) for each in self._known.outliers]
         return sorted(
             found, key=lambda each: -abs(each.value - sum(each.expected) / 2) / (each.expected[1] - each.expected[0])
         )
 
-    def _outlier(self, found: Any) -> Outlier:
+    def outlier(self, found: Misfit) -> Outlier:
+        """In the user's sign and rows."""
         index, value = self._table.index_of(found.value.candidate), found.value
         low, high = sorted((self._sign * found.low, self._sign * found.high))
         return Outlier(value.number, value.batch, index, self._table[index], self._sign * value.y, (low, high))
@@ -159,6 +159,7 @@ class Answers:
             self._table.indices,
             learned,
             tuple(self.outliers()),
+            left_out=known.left_out,
             unknown=self._trust.unknown,
             outcome=self._outcome,
             fading=known.half_life is not None,
@@ -180,7 +181,7 @@ class Answers:
             std=float(inside[1][0]),
             interval=(float(low[0]), float(high[0])),
             level=level,
-            n=self._known.history.count(number),
+            n=self._known.history.counts[number],
             chance=chance,
             within=min(rivalry[1], room),
         )
@@ -218,11 +219,11 @@ class Answers:
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
         """How far some candidates fall short of the best that can be measured; computed once for what is known now."""
-        key = (self._known.history.steps, self._known.failures.total(), tuple(numbers))
+        posterior = self._known.posterior
+        key = (id(posterior.factor), self._known.failures.total(), tuple(numbers))
         if key not in self._short:
-            posterior = self._known.posterior
             wider = self._trust.for_chances(len(self._table))
-            failed = [candidate for candidate in self._known.failures if candidate not in self._known.told]
+            failed = [candidate for candidate in self._known.failures if not self._known.history.counts[candidate]]
             self._short = {key: shortfalls(posterior, numbers, self._quietly(), wider, failed)}
         return self._short[key]
 
@@ -237,6 +238,10 @@ class Answers:
                 f"{len(features):,} points are too many for a joint covariance, above {JOINT:,}: give fewer points."
             )
         return features
+
+
+def _interval(outcome: Outcome, mean: Vector, std: Vector, level: float) -> tuple[Vector, Vector]:
+    return outcome.interval(mean, std, two_sided(fraction("level", level)))
 
 
 def two_sided(level: float) -> float:

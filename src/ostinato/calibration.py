@@ -40,6 +40,7 @@ PSEUDO = 3.0  # left-out candidates that are taken to have been predicted as the
 MEASURED = 1.1  # of the standard deviation at measured candidates
 UNSURE = 0.01  # keeps logit u finite
 LITTLE = 0.005  # of the prior's variance: less of it says no more
+SMALLEST = 0.03  # of the prior's standard deviation: a smaller one says no more of the other candidates
 NO_GAP = 0.1  # standard deviations that no gap counts as
 HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
 
@@ -76,6 +77,7 @@ class Calibration:
         if self.unknown is None or not std > 0:
             return drawn
         logit = log((drawn + UNSURE) / (1 + UNSURE - drawn))
+        std = max(std, SMALLEST * sqrt(self.posterior.kappa2))  # however often one candidate was measured
         size = log(hypot(gap / std, NO_GAP))
         return 1 / (1 + exp(0.73 - 0.17 * logit - 0.53 * size + 0.54 * log(self.unknown + LITTLE)))
 

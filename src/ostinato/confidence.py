@@ -16,6 +16,8 @@ import msgspec
 from ostinato.checks import fraction, not_negative, positive
 from ostinato.errors import InvalidSetting
 
+SURE = 1.0  # standard deviations below its mean, where what is nearly sure of a candidate lies
+
 
 class Progress(msgspec.Struct, frozen=True):
     """What a schedule may look at."""

@@ -119,6 +119,11 @@ class Decisions:
         wanted = {c: n - pending.get(c, 0) for c, n in self._known.unconfirmed.items() if c not in self._barred}
         return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
+    def prepare(self) -> None:
+        """Learn what the next decision rests on, where one is to be made."""
+        if not self.round and not self._first_candidates(()):
+            self._known.learn()
+
     def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
         """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
         learner = self._known.learner
@@ -233,7 +238,7 @@ class Decisions:
         return frozenset(
             candidate
             for candidate, failed in self._known.failures.items()
-            if failed >= HOPELESS and failed > self._known.tally[candidate].n
+            if failed >= HOPELESS and failed > self._known.history.counts[candidate]
         )
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:

@@ -20,7 +20,7 @@ from ostinato.tally import Tally
 FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
-DRIFT = 1e-2  # chance of straight lines in time that explain so much of how averages differ, below which they do
+DRIFT = 1e-3  # chance of straight lines in time that explain so much of how averages differ, below which they do
 LOOKED_LITTLE, LOOKED_ENOUGH = 1.0, 6.0  # candidates measured, over the root of all measurements
 HALF = 0.5
 REPEATS = 9  # degrees of freedom of a candidate's repeats from which they say something of its own noise
@@ -80,7 +80,7 @@ class Returns:
         for entry in history:
             statistics = entry.measured.without(aside)
             if statistics.n and not statistics.known:
-                row = (statistics.n, statistics.mean, before + statistics.n / 2)
+                row = (statistics.n, statistics.mean, (entry.measured.at or before + statistics.n) - statistics.n / 2)
                 each.setdefault(entry.candidate, []).append(row)
             before += entry.measured.statistics.n
         self._each = {candidate: np.array(rows).T for candidate, rows in each.items() if len(rows) > 1}
@@ -112,12 +112,13 @@ def diagnosis(
     learned: Learned,
     outliers: tuple[Outlier, ...] = (),
     *,
+    left_out: Set[int] = frozenset(),
     unknown: float | None = None,
     outcome: Outcome = REAL,
     fading: bool = False,
 ) -> Diagnosis:
     """Ask the data. unknown: the share of the prior's variance that is left where nothing was measured."""
-    returns = Returns(history, {outlier.number for outlier in outliers})
+    returns = Returns(history, left_out)
     factor = posterior.factor
     M, alpha, l, m = (to_numpy(each) for each in (factor.M, factor.alpha, factor.l, factor.m))
     measured = np.flatnonzero(l > 0)

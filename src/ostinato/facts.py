@@ -15,12 +15,11 @@ from ostinato.tally import Statistics
 
 
 class Looked(msgspec.Struct, frozen=True):
-    """Which single values were judged: by their numbers, those set aside as outliers, and those that fit after all.
-
-    `until` is the number of measurements looked over.
+    """Which single values were judged: by their numbers, those set aside as outliers (each with its candidate), and
+    those that fit after all. `until` is the number of measurements looked over.
     """
 
-    aside: frozenset[int] = frozenset()
+    aside: dict[int, int] = {}
     cleared: frozenset[int] = frozenset()
     until: int = 0
 
@@ -29,8 +28,7 @@ class BatchFacts(msgspec.Struct, frozen=True):
     """A batch, and what was told of it. Observations, which nobody asked for, have numbers below 0.
 
     `index` is the row of the user's table. `first` is the place of its first feedback among all feedback, 0 for none;
-    epochs are counted in that order. `points` are its lowest and highest value by number, and `rest` the statistics
-    of the others, where single values were told.
+    epochs are counted in that order. `points`, `rest` and `at` are those of its `Measured`.
     """
 
     id: int
@@ -46,6 +44,7 @@ class BatchFacts(msgspec.Struct, frozen=True):
     closed: bool = False
     points: Points = ()
     rest: Statistics = Statistics()
+    at: int = 0
 
     @property
     def answered(self) -> int:
@@ -54,10 +53,10 @@ class BatchFacts(msgspec.Struct, frozen=True):
 
     @property
     def measured(self) -> Measured:
-        """What was measured, the lowest and the highest value by themselves."""
-        if not self.points:
-            return Measured.summed(self.statistics)
-        return Measured(self.statistics, self.points, self.rest)
+        """What was measured, the lowest and highest values by themselves."""
+        return (
+            Measured(self.statistics, self.points, self.rest, self.at) if self.at else Measured.unknown(self.statistics)
+        )
 
     @property
     def full(self) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
-from ostinato.history import Measured
+from ostinato.history import ENDS, Measured
 from ostinato.outcomes import Outcome
 from ostinato.tally import Statistics, Tally
 
@@ -41,17 +41,18 @@ class Feedback:
     def answered(self) -> int:
         return self.n + self.failed
 
-    def measured(self, sign: int, before: int, limits: tuple[float, float, float] | None = None) -> Measured:
-        """With the lowest and the highest value by themselves, numbered on from what was told before."""
-        statistics = self.turned(sign, limits)
-        if self.values is None:
-            return Measured.summed(statistics)
+    def measured(self, sign: int, told: int, failed: int, limits: tuple[float, float, float] | None = None) -> Measured:
+        """With the lowest and highest values by themselves, numbered on from what was told before, or failed."""
+        statistics, at = self.turned(sign, limits), told + self.n
+        if self.values is None or not self.n:
+            return Measured(statistics, (), statistics, at if self.n else 0)
         y = sign * self.values
-        ends = sorted({int(np.argmin(y)), int(np.argmax(y))}, key=lambda place: (y[place], place))
+        order, backwards = np.argsort(y, kind="stable"), np.argsort(-y, kind="stable")
+        ends = order if len(y) <= 2 * ENDS else np.unique(np.concatenate([order[:ENDS], backwards[:ENDS]]))
         places = np.arange(len(y)) if self.places is None else self.places
-        points = tuple((before + int(places[place]) + 1, float(y[place])) for place in ends)
+        points = sorted((told + failed + int(places[place]) + 1, float(y[place])) for place in ends.tolist())
         rest = np.delete(y, ends)
-        return Measured(statistics, points, Statistics.of_values(rest) if len(rest) else Statistics())
+        return Measured(statistics, tuple(points), Statistics.of_values(rest) if len(rest) else Statistics(), at)
 
     def turned(self, sign: int, limits: tuple[float, float, float] | None) -> Statistics:
         """With the sign of values turned, and values that are far off brought near, where limits are given."""

@@ -1,11 +1,12 @@
 """What was told, batch by batch, in the order in which each was first told of. The tally is made from it.
 
-Of each batch its statistics are kept, and its lowest and highest value by themselves: single values that do not fit
+Of each batch its statistics are kept, and its lowest and highest values by themselves: single values that do not fit
 can be left out again, and that still adds. Measurements are numbered from 1 in the order they were told, those that
 failed included.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from math import exp, log
 
 import msgspec
@@ -13,38 +14,47 @@ import msgspec
 from ostinato.tally import Statistics, Tally
 
 Points = tuple[tuple[int, float], ...]  # measurements by number and value
+ENDS = 3  # values of a batch, on either side, that are kept by themselves
 FORGOTTEN = 0.01  # of a measurement: what has faded to less than that counts no more
 TICKS = 20  # in a half-life: how often old measurements are weighed anew
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Measurements of one candidate: statistics of all, its lowest and highest value, and the statistics of the rest.
+    """Measurements of one candidate: statistics of all, the lowest and highest values, and the statistics of the rest.
 
-    `points` is empty where single values were not told.
+    `at` is how many values there were in all when the last of these came; 0 where single values are not known.
     """
 
     statistics: Statistics = Statistics()
     points: Points = ()
     rest: Statistics = Statistics()
+    at: int = 0
 
     def __add__(self, other: "Measured") -> "Measured":
+        if not self.statistics.n or not other.statistics.n:
+            return self if self.statistics.n else other
+        total = self.statistics + other.statistics
+        if not (self.at and other.at):
+            return Measured.unknown(total)
         points = sorted({*self.points, *other.points}, key=lambda point: (point[1], point[0]))
+        lowest = points[:ENDS]
+        highest = sorted(points[ENDS:], key=lambda point: (-point[1], point[0]))
         rest = self.rest + other.rest
-        for _, value in points[1:-1]:
+        for _, value in sorted(highest[ENDS:]):
             rest += Statistics(1, value)
-        return Measured(self.statistics + other.statistics, (*points[:1], *points[1:][-1:]), rest)
+        return Measured(total, tuple(sorted([*lowest, *highest[:ENDS]])), rest, max(self.at, other.at))
 
     def __neg__(self) -> "Measured":
         """With the sign of values turned."""
-        turned = tuple((number, -value) for number, value in reversed(self.points))
-        return Measured(-self.statistics, turned, -self.rest)
+        turned = tuple((number, -value) for number, value in self.points)
+        return Measured(-self.statistics, turned, -self.rest, self.at)
 
     @classmethod
-    def summed(cls, statistics: Statistics) -> "Measured":
-        """Where single values are not known."""
-        return cls(statistics, (), statistics)
+    def unknown(cls, statistics: Statistics) -> "Measured":
+        """Where neither single values nor their time are known."""
+        return cls(statistics, (), statistics, 0)
 
-    def without(self, aside: Set[int]) -> Statistics:
+    def without(self, aside: Collection[int]) -> Statistics:
         """The statistics of all but some measurements."""
         kept = [value for number, value in self.points if number not in aside]
         if len(kept) == len(self.points):
@@ -56,60 +66,84 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What was measured of a candidate in one batch."""
+    """What was measured of a candidate in one batch; with standard errors, or without."""
 
     candidate: int
     batch: int
     measured: Measured
 
+    @property
+    def key(self) -> tuple[int, int, bool]:
+        return self.batch, self.candidate, self.measured.statistics.known > 0
+
 
 class History:
-    """Entries by batch and candidate, in the order of their first feedback."""
+    """Entries in the order of their first feedback, and how often each candidate was measured."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[int, int], Entry] = {}
-        self._touched: set[tuple[int, int]] = set()
+        self._entries: dict[tuple[int, int, bool], Entry] = {}
+        self._touched: set[tuple[int, int, bool]] = set()
+        self.counts: Counter[int] = Counter()
         self.steps: int = 0
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
-    def add(self, feedback: Mapping[int, Measured], batch: int) -> None:
-        for candidate, measured in feedback.items():
-            before = self._entries.get((batch, candidate))
-            total = measured if before is None else before.measured + measured
-            self._entries[batch, candidate] = Entry(candidate, batch, total)
-            self._touched.add((batch, candidate))
-            self.steps += int(measured.statistics.n)
+    def entries(self, feedback: Mapping[int, Measured], batch: int) -> list[Entry]:
+        """Feedback as entries of its own, not yet taken in."""
+        return [Entry(candidate, batch, measured) for candidate, measured in feedback.items()]
+
+    def has(self, entries: Collection[Entry]) -> bool:
+        """Whether some of these go on where others ended."""
+        return any(entry.key in self._entries for entry in entries)
+
+    def add(self, entries: Collection[Entry]) -> None:
+        for entry in entries:
+            before = self._entries.get(entry.key)
+            total = entry if before is None else Entry(entry.candidate, entry.batch, before.measured + entry.measured)
+            self._entries[entry.key] = total
+            self._touched.add(entry.key)
+            self.counts[entry.candidate] += int(entry.measured.statistics.n)
+            self.steps += int(entry.measured.statistics.n)
 
     def new(self, since: int) -> list[tuple[int, int, float]]:
         """Number, candidate and value of the lowest and highest values that came after measurement `since`."""
         touched = (self._entries[key] for key in sorted(self._touched))
         return [
-            (number, entry.candidate, y)
-            for entry in touched
-            for number, y in entry.measured.points
-            if number > since and not entry.measured.statistics.known
+            (number, entry.candidate, y) for entry in touched for number, y in entry.measured.points if number > since
         ]
 
     def looked_over(self) -> None:
         """Nothing is new any more."""
         self._touched = set()
 
-    def count(self, candidate: int) -> int:
-        """Measurements of a candidate."""
-        return sum(int(entry.measured.statistics.n) for entry in self if entry.candidate == candidate)
-
-    def tally(self, *, by_setup: bool, aside: Set[int] = frozenset(), half_life: int | None = None) -> Tally:
-        """All of it but what is set aside; faded, where measurements have a half-life."""
-        tally, before, now = Tally(by_setup=by_setup), 0, clock(self.steps, half_life)
-        for entry in self:
-            before += int(entry.measured.statistics.n)
-            kept = entry.measured.without(aside) if aside else entry.measured.statistics
+    def tally(
+        self,
+        *,
+        by_setup: bool,
+        aside: Collection[int] = (),
+        half_life: int | None = None,
+        more: Collection[Entry] = (),
+    ) -> Tally:
+        """All of it, and more, but what is set aside; faded, where measurements have a half-life."""
+        merged = self._entries
+        if more:
+            merged = dict(merged)
+            for entry in more:
+                before = merged.get(entry.key)
+                total = entry.measured if before is None else before.measured + entry.measured
+                merged[entry.key] = Entry(entry.candidate, entry.batch, total)
+        told = self.steps + sum(int(entry.measured.statistics.n) for entry in more)
+        tally, before, now = Tally(by_setup=by_setup), 0, clock(told, half_life)
+        for entry in merged.values():
+            measured = entry.measured
+            before += int(measured.statistics.n)
+            kept = measured.without(aside) if aside else measured.statistics
             if half_life is not None:
-                kept = faded(kept, exp(-log(2) * max(now - before, 0) / half_life))
+                kept = faded(kept, exp(-log(2) * max(now - (measured.at or before), 0) / half_life))
             if kept.n > FORGOTTEN:
                 tally.add(entry.candidate, kept, entry.batch)
+        tally.told = told
         return tally
 
 
@@ -126,5 +160,7 @@ def faded(statistics: Statistics, weight: float) -> Statistics:
     if weight >= 1 or not statistics.n:
         return statistics
     n = weight * statistics.n
+    if n <= FORGOTTEN:
+        return Statistics()
     freedom = max(n - 1, 0.0) / (statistics.n - 1) if statistics.n > 1 else 0.0
     return Statistics(n, statistics.mean, freedom * statistics.squares, statistics.known / weight)

@@ -5,7 +5,7 @@ from the tally on a growing schedule.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from math import sqrt
 from typing import Any, TypeAlias, cast
@@ -15,18 +15,18 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, gathered
+from ostinato.confidence import SURE
 from ostinato.errors import NothingMeasured, NothingToAsk
 from ostinato.facts import Looked
-from ostinato.history import History, Measured, clock
+from ostinato.history import Entry, History, Measured, clock
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Learnt, Prior, Shrinking
-from ostinato.outliers import CONFIRMED, Outlier, outliers, surprises, suspects, values_of
+from ostinato.outliers import CONFIRMED, Misfit, judged, lone_leader, surprises, suspects, values_of
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
 
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
-SURE = 1.0  # standard deviations below its mean, where a candidate is compared with others
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 
 
@@ -60,7 +60,8 @@ class Knowledge:
         self.failures: Counter[int] = Counter()
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
         self._exact: Posterior | None = None
-        self._answers: tuple[tuple[int, Looked], list[Outlier], Tally] | None = None
+        self._answers: tuple[list[Misfit], Tally] | None = None
+        self.misfits: list[Misfit] = []  # found when values were judged last
         self._answering: Prior | None = None
         self._peek: Prior | None = None
         self._draws: tuple[Kernel, PriorDraw] | None = None
@@ -69,14 +70,19 @@ class Knowledge:
 
     def take_in(self, feedback: Mapping[int, Measured], setup: int) -> None:
         """Feedback → model and tally: all of it, or, if anything stops that, none."""
+        entries = self.history.entries(feedback, setup)
+        if self.half_life is not None and (self._ticks(entries) or self.history.has(entries)):
+            self._take(self._tally(self.looked.aside, entries), entries)
+            return
         told = {candidate: measured.statistics for candidate, measured in feedback.items()}
-        tally, before = self.tally.plus(told, setup), self.history.steps
+        tally = self.tally.plus(told, setup)
         with self.whole():
             self._condition(told, tally, setup)
-            self._changed(tally)
-            self.history.add(feedback, setup)
-        if clock(before, self.half_life) != clock(self.history.steps, self.half_life):
-            self._retake()
+            self._changed(tally, entries)
+
+    def retake(self, tally: Tally, feedback: Mapping[int, Measured], setup: int) -> None:
+        """Another tally in place of the one so far, because of more feedback."""
+        self._take(tally, self.history.entries(feedback, setup))
 
     def recall(
         self,
@@ -86,66 +92,69 @@ class Knowledge:
         looked: Looked,
     ) -> None:
         """What is known, from facts: candidate, set-up and measurements of every batch, in the order they came."""
-        for candidate, setup, measured in told:
-            self.history.add({candidate: measured}, setup)
-        self.looked = looked
-        tally = self._tally(looked.aside)
-        self.failures = Counter(failures)
+        self.history.add([Entry(candidate, setup, measured) for candidate, setup, measured in told])
+        self.failures, self.looked = Counter(failures), looked
         if self.learner is not None and learnt is not None:
             self.prior = self.learner.recall(learnt)
             self.model = self._make(self.prior, self.model.xp)
-        self.model.rebuild(self.evidence(self.prior, tally))
-        self._changed(tally)
+        self._take(self._tally(looked.aside), [])
 
-    def retake(self, tally: Tally, feedback: Mapping[int, Measured], setup: int) -> None:
-        """Another tally in place of the one so far, because of more feedback."""
+    def _take(self, tally: Tally, entries: list[Entry]) -> None:
+        """Another tally from now on, and the entries that it has more."""
         with self.whole():
             self.model.rebuild(self.evidence(self.prior, tally))
-            self._changed(tally)
-            self.history.add(feedback, setup)
+            self._changed(tally, entries)
 
-    def _retake(self) -> None:
-        """The tally anew, where old measurements have faded."""
-        tally = self._tally(self.looked.aside)
-        with self.whole():
-            self.model.rebuild(self.evidence(self.prior, tally))
-            self._changed(tally)
+    def _ticks(self, entries: Iterable[Entry]) -> bool:
+        """Whether old measurements are to be weighed anew."""
+        steps = self.history.steps
+        after = steps + sum(int(entry.measured.statistics.n) for entry in entries)
+        return clock(steps, self.half_life) != clock(after, self.half_life)
 
-    def _tally(self, aside: Set[int]) -> Tally:
-        return self.history.tally(by_setup=self.tally.by_setup, aside=aside, half_life=self.half_life)
+    def _tally(self, aside: Collection[int], more: Collection[Entry] = ()) -> Tally:
+        by_setup, half_life = self.tally.by_setup, self.half_life
+        return self.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, more=more)
 
-    def _changed(self, tally: Tally) -> None:
+    def _changed(self, tally: Tally, entries: Collection[Entry] = ()) -> None:
         self._exact, self._peek, self._answers, self.tally = None, None, None, tally
+        self.history.add(entries)
 
     def learn(self) -> None:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
         if self.learner is None:
             return
-        due, looked, found = self.learner.due(self.tally), self.looked, list[Outlier]()
-        if self._judges and (due or self._surprises):
-            suspected = self._suspected if due else self._surprises | looked.aside
-            found = self._outliers(suspected)
-            aside = frozenset(outlier.value.number for outlier in found)
-            looked = Looked(aside, suspected - aside if due else looked.cleared | (suspected - aside), self._told)
+        due, looked = self.learner.due(self.tally), self._look(again=self.learner.due(self.tally))
         again = looked.aside != self.looked.aside
-        if not due and not again:
-            self._look(looked)
-            return
-        tally = self._tally(looked.aside) if again else self.tally
-        with self.whole():
-            prior = self.learner.learn(tally)
-            if prior is not self.prior or again:
-                model = self._make(prior, self.model.xp)
-                model.rebuild(self.evidence(prior, tally))
-                self.prior, self.model = prior, model
-            self._changed(tally)
-            self._look(looked)
-
-    def _look(self, looked: Looked) -> None:
-        self.looked = looked if looked is not self.looked else replace(looked, until=self._told)
+        if due or again:
+            tally = self._tally(looked.aside) if again else self.tally
+            with self.whole():
+                prior = self.learner.learn(tally)
+                if prior is not self.prior or again:
+                    model = self._make(prior, self.model.xp)
+                    model.rebuild(self.evidence(prior, tally))
+                    self.prior, self.model = prior, model
+                self._changed(tally)
+        self.look(looked)
         self.history.looked_over()
 
     # Single values that do not fit
+
+    def _look(self, *, again: bool) -> Looked:
+        """What is to be set aside now: judged are the new values, and, where all is fitted anew, all of them again."""
+        looked, surprising = self.looked, self._surprises if self._judges else frozenset[int]()
+        if not self._judges or not (again or surprising):
+            return replace(looked, until=self._told)
+        suspected = self._suspected if again else surprising | looked.aside.keys()
+        self.misfits = self._judged(suspected)
+        aside = {misfit.value.number: misfit.value.candidate for misfit in self.misfits}
+        cleared = frozenset(suspected - aside.keys())
+        return Looked(aside, cleared if again else looked.cleared | cleared, self._told)
+
+    def look(self, looked: Looked) -> None:
+        """Which values are set aside is as it was found here, or elsewhere."""
+        if looked.aside != self.looked.aside:
+            self._exact = self._answers = None
+        self.looked = looked
 
     @property
     def _told(self) -> int:
@@ -159,51 +168,50 @@ class Knowledge:
         if not isinstance(self.model, Posterior) or not fitted:
             return frozenset()
         new = self.history.new(self.looked.until)
-        return surprises(new, self.prior, self.model, self.tally) - self.looked.cleared
+        return surprises(new, self.prior, self.model) - self.looked.cleared
 
     @property
     def _suspected(self) -> frozenset[int]:
-        return suspects(values_of(self.history), self._told) | self._surprises | self.looked.aside
+        values = values_of(self.history)
+        return suspects(values, self._told) | lone_leader(values) | self._surprises | self.looked.aside.keys()
 
-    def _outliers(self, suspected: frozenset[int]) -> list[Outlier]:
-        """Those that do not fit, judged by a model that knows none of them."""
-        if not suspected:
-            return []
-        tally = self._tally(suspected)
+    def _judged(self, suspected: frozenset[int]) -> list[Misfit]:
+        """Those that do not fit, by a model that knows none of them."""
+        tally = self._tally(suspected) if suspected else Tally()
         if not len(tally):
             return []
         learns = isinstance(self.learner, Learner)
         prior = self.learner.peek(tally) if isinstance(self.learner, Learner) else self.prior
         values = [value for value in values_of(self.history) if value.number in suspected]
-        return outliers(values, prior, self.features, tally, ("kernel",) if learns else ())
+        return judged(values, prior, self.features, tally, ("kernel",) if learns else ())
 
     @property
     def unconfirmed(self) -> dict[int, int]:
         """Candidates of values that were set aside with too few others to be sure, and how many are wanted."""
-        if not self.looked.aside:
-            return {}
-        found = [value for value in values_of(self.history) if value.number in self.looked.aside]
-        return {value.candidate: CONFIRMED - int(value.others.n) for value in found if value.others.n < CONFIRMED}
+        others = {candidate: self.history.counts[candidate] - 1 for candidate in self.looked.aside.values()}
+        return {candidate: CONFIRMED - n for candidate, n in others.items() if n < CONFIRMED}
 
     @property
-    def outliers(self) -> list[Outlier]:
+    def outliers(self) -> list[Misfit]:
         """Single values that do not fit what is known now."""
-        return self._for_answers()[0]
+        return self._for_answers()[0] if self._judges or not self._names_outliers else self._judged(self._suspected)
 
     @property
     def told(self) -> Tally:
-        """What answers rest on: everything but outliers."""
+        """What answers rest on: everything but what was set aside."""
         return self._for_answers()[1]
 
-    def _for_answers(self) -> tuple[list[Outlier], Tally]:
-        key = (self._told, self.looked)
-        if self._answers is None or self._answers[0] != key:
-            suspected = self._suspected if self._names_outliers else frozenset[int]()
-            found = self._outliers(suspected)
-            aside = frozenset(outlier.value.number for outlier in found) if self._judges else frozenset[int]()
-            tally = self.tally if aside == self.looked.aside else self._tally(aside)
-            self._answers = key, found, tally
-        return self._answers[1:]
+    @property
+    def left_out(self) -> frozenset[int]:
+        """The numbers of what answers leave out."""
+        return frozenset(misfit.value.number for misfit in self._for_answers()[0])
+
+    def _for_answers(self) -> tuple[list[Misfit], Tally]:
+        if self._answers is None:
+            found = self._judged(self._suspected) if self._judges else []
+            aside = {misfit.value.number for misfit in found}
+            self._answers = found, self.tally if aside == self.looked.aside.keys() else self._tally(aside)
+        return self._answers
 
     @contextmanager
     def whole(self) -> Generator[None, None, None]:
@@ -251,7 +259,9 @@ class Knowledge:
 
     def _poor(self, prior: Prior, tally: Tally) -> dict[int, float]:
         """Candidates that failed and have no value, with the lowest average so far (or the floor if that is more)."""
-        failed = [candidate for candidate in self.failures if candidate not in tally]
+        failed = [
+            candidate for candidate in self.failures if not self.history.counts[candidate] and candidate not in tally
+        ]
         if not failed or not len(tally):
             return {}
         return dict.fromkeys(failed, max(min(statistics.mean for _, statistics in tally), prior.floor))

@@ -114,11 +114,11 @@ class Optimizer:
         wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign, self._outcome)
         by_goal = policy_for(goal, learned=bool(wanted.learned))
         self.policy: Policy = by_goal if policy is None else checked_policy(policy)
-        learner = learner_for(self.policy, self._table, wanted)
+        self.half_life = None if half_life is None else whole("half_life", half_life)
+        learner = learner_for(self.policy, self._table, wanted, self.half_life)
         prior = given(wanted) if learner is None else learner.first()
         size = None if block_size is None else whole("block_size", block_size)
         make = Maker(self.policy, self._table.features, size)
-        self.half_life = None if half_life is None else whole("half_life", half_life)
         if self.half_life is not None and robust:
             raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
         self._known = Knowledge(
@@ -199,7 +199,7 @@ class Optimizer:
     @property
     def unique(self) -> int:
         """Different candidates measured."""
-        return len(self._known.tally)
+        return len(self._known.history.counts)
 
     @property
     def failures(self) -> int:
@@ -230,7 +230,8 @@ class Optimizer:
         """The bound on the number of full batches; None where none is promised, or where anything is learned."""
         per_batch = getattr(self.policy, "gain_of_full_batch", None)
         known = self._known
-        if per_batch is None or known.learner is not None or known.prior.setup > 0 or known.tally.has_errors:
+        changing = known.learner is not None or known.half_life is not None
+        if per_batch is None or changing or known.prior.setup > 0 or known.tally.has_errors:
             return None
         ledger = self._ledger
         gain = self._known.model.log_det - self._log_det_0
@@ -256,27 +257,8 @@ class Optimizer:
         workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
         slots: a plan that fills exactly so many places, such as the wells of a plate; fewer where `limit` is lower.
         """
-        answer = self._ask(limit, workers, slots)
+        self._decisions.prepare()
         self.remark_outliers()
-        return answer
-
-    def decide(self, limit: int | None) -> Batch:
-        """The same for one batch, without a word of what was noticed: for who has still to keep the decision."""
-        return cast("Batch", self._ask(limit, None, None))
-
-    def remark_outliers(self) -> None:
-        """Warn, once, of values that do not fit and were set aside."""
-        new = self._known.looked.aside - self._remarked
-        self._remarked |= new
-        for outlier in self.outliers if new else ():
-            if outlier.number in new:
-                notify(
-                    f"{str(outlier).capitalize()}. It does not count unless it comes again: the candidate is measured "
-                    "again where it has no other values.",
-                    SuspiciousMeasurement,
-                )
-
-    def _ask(self, limit: int | None, workers: int | None, slots: int | None) -> Batch | Plan:
         most = self._most(None if limit is None else whole("limit", limit))
         if workers is None and slots is None:
             return self._lease(self._decisions.next(most))
@@ -287,6 +269,19 @@ class Optimizer:
             return self._planned(places, places)
         free = whole("workers", cast("int", workers)) - sum(self._ledger.pending.values())
         return self._planned(min(max(1, free), most or max(1, free)), most)
+
+    def remark_outliers(self) -> None:
+        """Warn, once, of values that do not fit and were set aside; before anything rests on it."""
+        known = self._known.looked.aside.keys()
+        new = [misfit for misfit in self._known.misfits if misfit.value.number in known - self._remarked]
+        self._remarked |= known
+        for misfit in new:
+            words = str(self._answers.outlier(misfit)).capitalize()
+            notify(
+                f"{words}. It does not count unless it comes again: the candidate is measured again where it has no "
+                "other values.",
+                SuspiciousMeasurement,
+            )
 
     def _most(self, limit: int | None) -> int | None:
         """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
@@ -431,7 +426,7 @@ class Optimizer:
         self._rng.bit_generator.state = state.random
         self._decisions.round = list(state.round)
         self._log_det_0 = state.log_det_0
-        self._known.looked = state.looked
+        self._known.look(state.looked)
 
     def follow(self, fact: BatchFacts) -> None:
         """A batch was asked elsewhere."""
@@ -522,9 +517,8 @@ class Optimizer:
 
     def _take_in(self, feedback: Mapping[int, Feedback], setup: int) -> dict[int, Statistics]:
         """Feedback → what is known; returns the part of it that succeeded."""
-        before = self.steps + self.failures
         told = {
-            number: each.measured(self._sign, before, self._limits(number))
+            number: each.measured(self._sign, self.steps, self.failures, self._limits(number))
             for number, each in feedback.items()
             if each.n
         }

@@ -23,8 +23,8 @@ from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.tally import Statistics, as_values
 
 OutcomeName: TypeAlias = Literal["real", "binary", "count", "positive"]
+WHOLE = 1e-3  # successes of a trial: means are told with few digits
 FAR = 8.0  # standard deviations beyond a bound, at most, where a mean is taken to lie
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ class Outcome:
             raise self._refused(f"mean={mean!r}")
         if not self.binary:
             return told
+        successes = told.n * told.mean
+        if abs(successes - round(successes)) > WHOLE * told.n:
+            raise self._refused(f"mean={mean!r} of n={n!r}, {successes:g} successes,")
         return Statistics(told.n, told.mean, told.n * told.mean * (1 - told.mean))
 
     def successes(self, successes: Any, trials: Any) -> Statistics:
@@ -119,9 +122,14 @@ class Outcome:
             return mean - width * std, mean + width * std
         m, s = self._reachable(mean, std)
         a, b = (self.low - m) / s, (self.high - m) / s
-        above, Z = ndtr(-a), _between(a, b)  # counted from above, which keeps digits where a is large
-        low, high = (m - s * ndtri(above - ndtr(u) * Z) for u in (-np.asarray(width), np.asarray(width)))
-        return np.clip(low, self.low, self.high), np.clip(high, self.low, self.high)
+        Z = _between(a, b)
+        ends = [self._quantile(m, s, a, Z, ndtr(u)) for u in (-np.asarray(width), np.asarray(width))]
+        return np.clip(ends[0], self.low, self.high), np.clip(ends[1], self.low, self.high)
+
+    def _quantile(self, m: Vector, s: Vector, a: Vector, Z: Vector, u: Any) -> Vector:
+        """Counted from the tail that a lies in, which keeps the digits."""
+        above, below = cast("Vector", ndtri(ndtr(-a) - u * Z)), cast("Vector", ndtri(ndtr(a) + u * Z))
+        return m + s * np.where(a > 0, -above, below)
 
     def _reachable(self, mean: Vector, std: Vector) -> tuple[Vector, Vector]:
         """Means no further outside than can be computed with, and standard deviations above 0."""

@@ -6,7 +6,8 @@ its own repeats, of mean ȳ and noise λ,
     z_model = |y − μ|/√(s² + λ)            z_own = |y − ȳ|/√(λ (1 + 1/n))
 
 An outlier is more than T off by both, T being the quantile of Student's t that is passed once in a million; and it is
-gross, twice as far off as nine tenths of all averages lie apart: one that is not does no harm. Repeats that agree are
+one that does harm. Of a candidate with repeats, it is further from them than half of what nine tenths of all averages
+lie apart; a lone value leads, or lies as far beyond all other averages as these range. Repeats that agree are
 believed, however odd: a narrow peak is found once, and true when found again. A lone value that does not fit is
 therefore measured again before it counts (`decisions.py`).
 
@@ -15,11 +16,13 @@ measures that one value cannot spoil (`suspects`), and those that stand out are 
 Where many stand out alike they are not mistakes, but what the function is like.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from math import sqrt
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from scipy.special import stdtrit
 
 from ostinato.arrays import Matrix, Vector, gathered
@@ -52,40 +55,33 @@ class Value(msgspec.Struct, frozen=True):
     others: Statistics
 
 
-class Outlier(msgspec.Struct, frozen=True):
-    """A single measurement that does not fit, and between what it was expected. `lone`: too few repeats to be sure."""
+class Misfit(msgspec.Struct, frozen=True):
+    """A single measurement that does not fit, and between what it was expected."""
 
     value: Value
     low: float
     high: float
 
-    @property
-    def lone(self) -> bool:
-        return self.value.others.n < CONFIRMED
-
 
 def values_of(history: Iterable[Entry]) -> list[Value]:
-    """The lowest and the highest value of every batch."""
-    entries = [entry for entry in history if not entry.measured.statistics.known]
-    totals: dict[int, Statistics] = {}
-    for entry in entries:
-        totals[entry.candidate] = totals.get(entry.candidate, Statistics()) + entry.measured.statistics
-    lone = {entry.candidate: entry for entry in entries}
-    values: list[Value] = []
-    for entry in entries:
+    """The lowest and highest values of every batch."""
+    entries: dict[int, list[Entry]] = {}
+    for entry in history:
+        if not entry.measured.statistics.known:
+            entries.setdefault(entry.candidate, []).append(entry)
+    return [value for own in entries.values() for value in _of_candidate(own)]
+
+
+def _of_candidate(entries: list[Entry]) -> Iterator[Value]:
+    """Each value with all the others, which are added up and never taken off: beside a gross one no digit is lost."""
+    parts = [entry.measured.statistics for entry in entries]
+    after = [*accumulate(reversed(parts), initial=Statistics())][::-1]  # all from each entry on
+    before = Statistics()
+    for place, entry in enumerate(entries):
+        elsewhere = before + after[place + 1]
         for number, y in entry.measured.points:
-            only = lone[entry.candidate] is entry and totals[entry.candidate].n == entry.measured.statistics.n
-            others = entry.measured.without({number}) if only else _less(totals[entry.candidate], y)
-            values.append(Value(number, entry.candidate, entry.batch, y, others))
-    return values
-
-
-def _less(total: Statistics, y: float) -> Statistics:
-    """All but one value."""
-    if total.n <= 1:
-        return Statistics()
-    n, gap = total.n - 1, y - total.mean
-    return Statistics(n, total.mean - gap / n, max(total.squares - gap * gap * total.n / n, 0.0))
+            yield Value(number, entry.candidate, entry.batch, y, elsewhere + entry.measured.without({number}))
+        before += parts[place]
 
 
 def suspects(values: list[Value], told: int) -> frozenset[int]:
@@ -122,7 +118,7 @@ def _from_own(values: list[Value], y: Vector) -> Vector:
     n = np.array([value.others.n for value in values], dtype=np.float64)
     mean = np.array([value.others.mean for value in values])
     own = {value.candidate: value.others + Statistics(1, value.y) for value in values}
-    squares, freedom = sum(each.squares for each in own.values()), sum(each.n - 1 for each in own.values())
+    squares, freedom = sum(each.squares for each in own.values()), sum(each.freedom for each in own.values())
     share = np.divide(n, n + 1)
     left = np.maximum(squares - share * (y - mean) ** 2, 0.0) / max(freedom - 1, 1)
     gap = np.abs(y - mean) * np.sqrt(share)
@@ -130,14 +126,30 @@ def _from_own(values: list[Value], y: Vector) -> Vector:
     return np.divide(gap, np.sqrt(left), out=np.zeros(len(y)), where=enough)
 
 
-def gross(tally: Tally) -> float:
-    """Twice as far as nine tenths of all averages lie apart."""
-    averages = [statistics.mean for _, statistics in tally]
-    low, high = np.quantile(averages, [0.05, 0.95]) if averages else (0.0, np.inf)
-    return 2 * float(high - low)
+class Harm:
+    """How far off a value must be to do any."""
+
+    def __init__(self, tally: Tally) -> None:
+        averages = np.array([statistics.mean for _, statistics in tally])
+        self._low, self._high = float(averages.min()), float(averages.max())
+        near, far = np.quantile(averages, [0.05, 0.95])
+        self._apart = float(far - near)
+
+    def does(self, value: Value) -> bool:
+        """Whether a value may rule what is decided."""
+        if value.others.n > 0:
+            return abs(value.y - value.others.mean) > self._apart / 2
+        beyond = max(self._low - value.y, value.y - self._high)
+        return value.y > self._high or beyond > self._high - self._low
 
 
-def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Model, tally: Tally) -> frozenset[int]:
+def lone_leader(values: Iterable[Value]) -> frozenset[int]:
+    """The number of the highest value, where nothing else was measured of its candidate."""
+    best = max(values, key=lambda value: value.y, default=None)
+    return frozenset() if best is None or best.others.n > 0 else frozenset({best.number})
+
+
+def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Model) -> frozenset[int]:
     """The numbers of those that stand out from what the model says where they are left out.
 
     Of points (number, candidate, y). Leaving one value out of the mean m and the variance v of its candidate is
@@ -152,28 +164,29 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
     without = 1 / rest
     mean = without * (m / np.maximum(v, 1e-300) - y / noise)
     found = np.abs(y - mean) > SUSPECT * np.sqrt(without + noise)
-    if found.any():
-        found &= np.abs(y - mean) > gross(tally)
     return _unless_many([points[place][0] for place in np.flatnonzero(found).tolist()], len(points))
 
 
-def outliers(
+def judged(
     values: Sequence[Value], prior: Prior, features: Matrix, tally: Tally, learned: tuple[str, ...]
-) -> list[Outlier]:
+) -> list[Misfit]:
     """Those that are far off by the model and by their own repeats. Prior and tally know none of them."""
-    found: list[Outlier] = []
+    found: list[Misfit] = []
     others = _Others(prior, features, tally, {value.candidate for value in values}, learned)
-    limit, least = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE)), gross(tally)
+    limit, harm = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE)), Harm(tally)
     for value in values:
+        clean = tally[value.candidate]
+        value = replace(value, others=clean) if clean.n >= CONFIRMED and not clean.known else value
         noise = float(prior.noise[value.candidate]) + prior.setup
         mean, variance = others.say_of(value.candidate)
         std = sqrt(variance + noise)
-        if abs(value.y - mean) <= max(limit * std, least) or _agrees(value, noise, tally.steps):
+        fits = abs(value.y - mean) <= limit * std or _agrees(value, noise, tally.steps)
+        if fits or not harm.does(value):
             continue
         known = value.others.n > 0
         middle = value.others.mean if known else mean
         half = 2 * (sqrt(noise * (1 + 1 / value.others.n)) if known else std)
-        found.append(Outlier(value, middle - half, middle + half))
+        found.append(Misfit(value, middle - half, middle + half))
     return found
 
 

@@ -117,11 +117,13 @@ def _setup(setup_std: Any) -> float:
     return 0.0 if setup_std is None else not_negative("setup_std", setup_std) ** 2
 
 
-def learner_for(policy: Policy, table: Candidates, wanted: Wanted) -> Learner | Shrinking | None:
+def learner_for(
+    policy: Policy, table: Candidates, wanted: Wanted, half_life: int | None = None
+) -> Learner | Shrinking | None:
     """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
     shrinkage = getattr(policy, "shrinkage", None)
     if shrinkage is None:
-        return Learner(table.features, table.columns, wanted) if wanted.learned else None
+        return Learner(table.features, table.columns, wanted, half_life) if wanted.learned else None
     if wanted.learned:
         raise InvalidSetting(
             f"{policy!r} starts from a kernel and a noise that are given: give kernel= and noise_std=."

@@ -34,6 +34,11 @@ class Statistics(msgspec.Struct, frozen=True):
     squares: float = 0.0
     known: float = 0.0
 
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the squared deviations; of what has faded to less than one measurement, none."""
+        return max(self.n - 1, 0.0)
+
     def __add__(self, other: "Statistics") -> "Statistics":
         if self.n == 0 or other.n == 0:
             return self if other.n == 0 else other
@@ -113,14 +118,15 @@ class Tally:
 
     def __init__(self, *, by_setup: bool = False) -> None:
         self.by_setup = by_setup
-        self.steps: float = 0
+        self.steps: float = 0  # measurements, as far as they count
+        self.told: int = 0  # measurements in all, faded ones and those left out too
         self._rows: dict[int, Statistics] = {}
         self._groups: dict[int, dict[Hashable, Statistics]] = {}
 
     def plus(self, feedback: Mapping[int, Statistics], setup: Hashable = None) -> "Tally":
         """A new tally, with more feedback."""
         total = Tally(by_setup=self.by_setup)
-        total._rows, total.steps = dict(self._rows), self.steps
+        total._rows, total.steps, total.told = dict(self._rows), self.steps, self.told
         total._groups = {candidate: dict(groups) for candidate, groups in self._groups.items()}
         for candidate, statistics in feedback.items():
             total.add(candidate, statistics, setup)
@@ -138,6 +144,7 @@ class Tally:
         else:
             self._rows[candidate] = self[candidate] + feedback
         self.steps += feedback.n
+        self.told += int(feedback.n)
 
     def groups(self, candidate: int) -> Collection[Statistics]:
         """What must not be merged, apart; one where nothing is kept apart."""
@@ -204,7 +211,8 @@ def as_values(values: Any) -> NDArray[np.float64]:
             raise TypeError(f"they hold {KINDS.get(y.dtype.kind, y.dtype.name)}")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidFeedback(
-            f"The measurements {shown(values)} are not numbers ({error}): give one number a measurement."
+            f"The measurements {shown(values)} are not numbers ({error}): give one number a measurement. (For "
+            "true and false there is outcome='binary'.)"
         ) from None
     if y.ndim > 1:
         raise InvalidFeedback(f"The measurements have shape {y.shape}: give a flat sequence, one number a measurement.")

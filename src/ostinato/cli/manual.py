@@ -11,6 +11,7 @@ from ostinato.errors import OstinatoError
 from ostinato.study import Study, Task
 
 STOP = "q"
+MANY = 1_000_000  # trials typed at once
 
 
 def by_hand(study: Study, console: Console) -> str:
@@ -48,7 +49,7 @@ def _typed(study: Study, task: Task, console: Console) -> bool:
         if line == [STOP]:
             return False
         try:
-            values = _read(_spelt_out(line, task.repeats) if study.outcome.binary else line, task.repeats - done)
+            values = _read(_spelt_out(line) if study.outcome.binary else line, task.repeats - done)
             study.tell(task, values, start=task.start + done)
             done += len(values)
         except (ValueError, OstinatoError) as error:
@@ -66,12 +67,12 @@ def _read(words: list[str], most: int) -> list[float]:
     return [_number(word) for word in words]
 
 
-def _spelt_out(words: list[str], most: int) -> list[str]:
+def _spelt_out(words: list[str]) -> list[str]:
     """3/20 as three ones and seventeen zeros."""
     spelt: list[str] = []
     for word in words:
         yes, slash, of = word.partition("/")
-        if not (slash and yes.isdigit() and of.isdigit() and int(yes) <= int(of) <= most):
+        if not (slash and yes.isdigit() and of.isdigit() and int(yes) <= int(of) <= MANY):
             spelt.append(word)
             continue
         spelt += ["1"] * int(yes) + ["0"] * (int(of) - int(yes))

@@ -18,7 +18,7 @@ from ostinato.outcomes import Outcome
 from ostinato.tally import Tally
 
 MANY = 20.0  # measurements of one candidate beyond which it counts no more in the middle of all
-HALF = 0.5  # a success and a failure that are added to all, so that the middle is never at a bound
+ADDED = 1.0  # successes and failures that are added to all, so that the middle is never at a bound
 ALIKE = 1.0  # of what means differ by where logits or logarithms differ by 1: less than that they are not taken to
 LEAST = 1e-12  # of the largest value: amounts below count as that
 
@@ -43,6 +43,8 @@ class Following:
 
         Of means a standard deviation to either side the one with more noise: what looks best at a bound is lucky.
         """
+        if not np.any(self._averages):
+            return np.ones(len(means))
         apart = 1 / (self._n + 2)
         low = self._outcome.low + (self.middle - self._outcome.low) * apart
         bounded = isfinite(self._outcome.high)
@@ -63,7 +65,7 @@ class Following:
 
     def _middle(self) -> float:
         weights = np.minimum(self._n, MANY)
-        added = HALF if self._outcome.whole else 0.0
+        added = ADDED if self._outcome.whole else 0.0
         bounded = isfinite(self._outcome.high)
-        middle = (float(weights @ self._averages) + added) / (float(np.sum(weights)) + 2 * HALF * bounded)
+        middle = (float(weights @ self._averages) + added) / (float(np.sum(weights)) + 2 * ADDED * bounded)
         return max(middle, LEAST * float(np.max(self._averages)), np.finfo(np.float64).tiny ** 0.25)

@@ -62,8 +62,9 @@ class Wanted:
 class Learner:
     """The hyper-parameters so far, and when they are due again."""
 
-    def __init__(self, features: Matrix, columns: list[Column], wanted: Wanted) -> None:
+    def __init__(self, features: Matrix, columns: list[Column], wanted: Wanted, half_life: int | None = None) -> None:
         self._features, self._wanted = features, wanted
+        self._lasting = half_life or inf  # measurements after which a fit is due in any case
         self._scales = Scales(features, columns)
         self._priors = Priors.of(len(columns))
         self._last: _Fitted | None = None
@@ -72,14 +73,16 @@ class Learner:
         self.fits = 0
 
     def due(self, tally: Tally) -> bool:
-        unique, steps = self._at
-        return len(tally) > 0 and (len(tally) >= GROWTH * unique or tally.steps >= REPEATED * steps)
+        unique, told = self._at
+        return len(tally) > 0 and (
+            len(tally) >= GROWTH * unique or tally.told >= min(REPEATED * told, told + self._lasting)
+        )
 
     def wants_repeats(self, tally: Tally) -> bool:
         """Whether set-ups are to be learned, and repeats within them are still few."""
         if self._wanted.setup is not None:
             return False
-        within = sum(group.n - 1 for candidate, _ in tally for group in tally.groups(candidate) if not group.known)
+        within = sum(group.freedom for candidate, _ in tally for group in tally.groups(candidate) if not group.known)
         return within < REPEATS
 
     def first(self) -> Prior:
@@ -89,7 +92,7 @@ class Learner:
     def learn(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, for choosing what to measure next. The last prior, if it still does."""
         self._last = self._fitted(tally, self._last, BAD)
-        self._at = (len(tally), tally.steps)
+        self._at = (len(tally), tally.told)
         self.fits += 1
         return self._last.prior
 
@@ -136,7 +139,7 @@ class Learner:
     def _noise_uncertainty(self, tally: Tally) -> float:
         """The mean of λ over its most plausible value: log λ has a variance of 1/(1/1.5² + ν/2), with ν repeats."""
         groups = (group for candidate, _ in tally for group in tally.groups(candidate))
-        freedom = sum(group.n - 1 for group in groups if not group.known)
+        freedom = sum(group.freedom for group in groups if not group.known)
         return exp(0.5 / (1 / self._priors.width[-2] ** 2 + freedom / 2))
 
     def _fitted(self, tally: Tally, last: "_Fitted | None", bad: float) -> "_Fitted":

@@ -46,7 +46,7 @@ class Scatter:
 def _within(tally: Tally, candidate: int) -> tuple[float, float]:
     """Degrees of freedom and squared deviations of repeats within the candidate's groups."""
     groups = [group for group in tally.groups(candidate) if not group.known]
-    return sum(group.n - 1 for group in groups), sum(group.squares for group in groups)
+    return sum(group.freedom for group in groups), sum(group.squares for group in groups if group.freedom)
 
 
 def relative_noise(kernels: list[Kernel], tally: Tally, features: Matrix) -> Vector:

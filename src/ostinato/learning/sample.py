@@ -62,7 +62,7 @@ class Sample:
     @cached_property
     def repeats(self) -> tuple[float, float, float]:
         """What repeats within groups say of λ: Σ (n_b − 1), Σ Q_b/r_b, and Σ ½(n_b − 1) log r_b + ½ log n_b."""
-        free = self.relative > 0
+        free = (self.relative > 0) & (self.n > 1)  # what has faded to less than one measurement says nothing of it
         n, r = self.n[free], self.relative[free]
         rest = 0.5 * float(np.sum((n - 1) * np.log(r) + np.log(n)))
         return float(np.sum(n - 1)), float(np.sum(self.squares[free] / r)), rest

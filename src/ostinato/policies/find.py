@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.checks import fraction
-from ostinato.confidence import Schedule
+from ostinato.confidence import SURE, Schedule
 from ostinato.policies.algorithms import MiniEI
 from ostinato.policies.base import Belief, Proposal, Scores
 from ostinato.policies.cautious import Cautious
 
-SURE = 1.0  # standard deviations below its mean, where a candidate's lower bound lies
 LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
 LATE = 1.5  # β from then on

@@ -76,7 +76,7 @@ batches = Table(
     Column("first", BigInteger, nullable=False),  # the row of the log with its first feedback, and with its last
     Column("last", BigInteger, nullable=False, index=True),
     Column("closed", Boolean, nullable=False),
-    Column("extremes", Text, nullable=False),  # as JSON: lowest and highest value by number, and aggregates of the rest
+    Column("extremes", Text, nullable=False),  # as JSON: lowest and highest values by number, the rest, and when
     Column("check", BigInteger, nullable=False),
 )
 

@@ -248,12 +248,21 @@ class SQLReader(Reader):
         statistics = Statistics(row.n, row.mean, row.squares, row.known)
         facts = BatchFacts(
             row.id, row.candidate, row.repeats, row.wanted, bool(row.capped), bool(row.truncated), row.round,
-            row.failed, statistics, row.first, bool(row.closed), *_extremes(row.extremes),
+            row.failed, statistics, row.first, bool(row.closed), *self._extremes(row),
         )  # fmt: skip
         record = BatchRecord(facts, row.made, row.reason, row.leased, row.last)
         if row.check != _seal_of(_batch_row(self._record.id, record)):
             raise self._damage(f"batch {row.id}")
         return record
+
+    def _extremes(self, row: Row[Any]) -> tuple[Points, Statistics, int]:
+        if not row.extremes:
+            return (), Statistics(), 0
+        try:
+            points, rest, at = msgspec.json.decode(row.extremes, type=tuple[Points, tuple[float, ...], int])
+            return points, Statistics(*rest), at
+        except (msgspec.DecodeError, TypeError):
+            raise self._damage(f"batch {row.id}") from None
 
     def _entry(self, row: Row[Any]) -> Entry:
         if row.kind not in list(Kind):
@@ -356,23 +365,14 @@ def _batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
         "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(statistics.n),
         "mean": float(statistics.mean), "squares": float(statistics.squares), "known": float(statistics.known),
         "first": facts.first, "last": record.last, "closed": facts.closed,
-        "extremes": _as_text(facts.points, facts.rest) if facts.points else "",
+        "extremes": _as_text(facts) if facts.at else "",
     }  # fmt: skip
 
 
-def _as_text(points: Points, rest: Statistics) -> str:
-    numbers = [float(each) for each in (rest.n, rest.mean, rest.squares)]
-    return msgspec.json.encode((points, numbers)).decode()
-
-
-def _extremes(text: str) -> tuple[Points, Statistics]:
-    if not text:
-        return (), Statistics()
-    try:
-        points, rest = msgspec.json.decode(text, type=tuple[Points, tuple[float, float, float]])
-    except msgspec.DecodeError:
-        return ((0, 0.0),), Statistics(-1)  # which no checksum fits
-    return points, Statistics(*rest)
+def _as_text(facts: BatchFacts) -> str:
+    rest = facts.rest
+    numbers = [float(each) for each in (rest.n, rest.mean, rest.squares, rest.known)]
+    return msgspec.json.encode((facts.points, numbers, facts.at)).decode()
 
 
 def _seal_of(row: dict[str, Any]) -> int:

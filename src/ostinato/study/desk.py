@@ -163,14 +163,15 @@ def close(desk: Writer, number: int) -> None:
 def _appended(desk: Writer, batch: BatchRecord, start: int, told: Told) -> BatchRecord:
     """The log, the batch's aggregates and the study's counters, all in step."""
     facts, feedback = batch.facts, told.feedback()
-    measured = feedback.measured(1, desk.record.answered)
+    measured = feedback.measured(1, desk.record.answered - desk.record.failed, desk.record.failed)
     entry = desk.append(facts.id, start, told)
-    together = facts.measured + measured if facts.statistics.n else measured
+    together = facts.measured + measured
     facts = replace(
         facts,
         statistics=facts.statistics + feedback.statistics,
         points=together.points,
-        rest=together.rest if together.points else Statistics(),
+        rest=together.rest if together.at else Statistics(),
+        at=together.at,
         failed=facts.failed + feedback.failed,
         first=facts.first or entry.number,
     )

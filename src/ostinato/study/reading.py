@@ -1,5 +1,6 @@
 """What a study was told, read: values, values with standard errors, averages, successes of so many trials."""
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def read_one(
     outcome: Outcome = REAL,
 ) -> Told:
     """A value, an average of so many, or successes of so many trials."""
-    if value is None:
+    if successes is not None or trials is not None:
         return told_summary(outcome.successes(_whole("successes", successes), _whole("trials", trials)))
     if count is None or count == 1:
         return read_values([value], stderr, outcome)
@@ -49,6 +50,6 @@ def read_one(
 
 
 def _whole(name: str, value: float | None) -> int:
-    if value is None or value != int(value):
+    if value is None or not isfinite(value) or value != int(value):
         raise InvalidFeedback(f"{name}={value} is no count of measurements: give a whole number.")
     return int(value)

@@ -22,7 +22,7 @@ from ostinato.measure import Measure, exceptions
 from ostinato.optimizer import Optimizer
 from ostinato.outcomes import outcome_of
 from ostinato.progress import reporter
-from ostinato.records import Batch, Best, Reason
+from ostinato.records import Batch, Best, Outlier, Reason
 from ostinato.result import Result, result_of
 from ostinato.stopping import spending, watched
 from ostinato.storage import BatchRecord, Reader, Storage, Writer, open_storage
@@ -108,10 +108,9 @@ class Study:
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
         worker = f"{this_worker()}|{uuid4().hex}"
         with self._alone():
-            task = self.storage.patiently(lambda: self._ask(most, among, worker))
             if self._live is not None:
-                self._live.optimizer.remark_outliers()
-        return task
+                self._live.optimizer.remark_outliers()  # of the last decision: before anything is handed out
+            return self.storage.patiently(lambda: self._ask(most, among, worker))
 
     def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
         try:
@@ -137,7 +136,7 @@ class Study:
             if left < 1:
                 return False
         live = self._synced(desk)
-        batch = live.optimizer.decide(left)
+        batch = live.optimizer.ask(limit=left)
         if batch.id != record.asked:
             raise Damaged(f"The study {self.name!r} is damaged: batch {batch.id} comes after {record.asked} of them.")
         facts = BatchFacts(
@@ -354,6 +353,11 @@ class Study:
             best=optimizer.best() if optimizer.steps else None,
             outliers=tuple(optimizer.outliers) if optimizer.steps else (),
         )
+
+    @property
+    def outliers(self) -> list[Outlier]:
+        """Single values that do not fit what all else says of their candidates."""
+        return self.looked(lambda optimizer: optimizer.outliers)
 
     def diagnose(self) -> Diagnosis:
         """Whether the model fits what was measured, with a verdict in words."""

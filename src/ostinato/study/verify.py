@@ -29,7 +29,7 @@ def _checked(reader: Reader) -> Iterator[str]:
     batches = {batch.facts.id: batch for batch in reader.batches()}
     sums: dict[int, tuple[Measured, int]] = dict.fromkeys(batches, (Measured(), 0))
     held: dict[int, list[tuple[int, int]]] = {number: [] for number in batches}
-    answered, rows = 0, 0
+    answered, rows, lost = 0, 0, 0
     while entries := reader.log(after=rows):
         for entry in entries:
             if entry.number != rows + 1:
@@ -40,14 +40,15 @@ def _checked(reader: Reader) -> Iterator[str]:
                 continue
             feedback = entry.told.feedback()
             measured, failed = sums[entry.batch]
-            sums[entry.batch] = measured + feedback.measured(1, answered), failed + feedback.failed
+            sums[entry.batch] = measured + feedback.measured(1, answered - lost, lost), failed + feedback.failed
+            lost += feedback.failed
             held[entry.batch].append((entry.start, entry.start + entry.told.count))
             answered += entry.told.count
     for number, batch in batches.items():
         measured, failed = sums[number]
         if (measured.statistics, failed) != (batch.facts.statistics, batch.facts.failed):
             yield f"batch {number} says {batch.facts.statistics}, and its log {measured.statistics}"
-        if batch.facts.points and (measured.points, measured.rest) != (batch.facts.points, batch.facts.rest):
+        if batch.facts.at and measured != batch.facts.measured:
             yield f"batch {number} says that its values lie between others than its log does"
         if any(
             stop > start for (_, stop), (start, _) in zip(sorted(held[number]), sorted(held[number])[1:], strict=False)
