@@ -64,9 +64,9 @@ def ratios(group: str) -> str:
 def outofthebox(which: str) -> str:
     """Every optimiser's means over the problems, and how far behind ours it is."""
     lines = [
-        "| measurements | optimiser | recommended | tables / smooth / rough | measured | switches | seconds | runs | "
+        "| measurements | optimiser | recommended | tables / smooth / rough | measured | switches | runs | "
         "behind `find` (recommended) | behind `earn` (measured) |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     rows = _read("outofthebox", f"{which}.csv")
     for row in sorted(rows, key=lambda row: (int(row["measurements"]), float(row["recommended"]))):
@@ -75,7 +75,7 @@ def outofthebox(which: str) -> str:
         families = " / ".join(f"{float(row[f'{each}_recommended']):.1f}" for each in ("tables", "smooth", "rough"))
         lines.append(
             f"| {int(row['measurements']):,} | {name} | {float(row['recommended']):.1f} | {families} "
-            f"| {float(row['measured']):.1f} | {float(row['switches']):,.0f} | {float(row['seconds']):.2g} "
+            f"| {float(row['measured']):.1f} | {float(row['switches']):,.0f} "
             f"| {row['runs']} | {_behind(row, 'find')} | {_behind(row, 'earn')} |"
         )
     return "\n".join(lines)

@@ -32,8 +32,10 @@ def write(outcomes: list[Outcome], which: str, folder: Path) -> Iterable[str]:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = set(names(SETS[which]))
     own = [outcome for outcome in outcomes if outcome.problem in wanted]
-    rows = overall(standing(own))
+    table = standing(own)
+    rows = overall(table)
     save(folder / f"{which}.csv", rows)
+    save(folder / f"{which}_problems.csv", against_random(table, own))
     claimed = [outcome for outcome in own if outcome.claims]
     if claimed:
         save(folder / f"{which}_coverage.csv", coverage(claimed))
@@ -71,6 +73,36 @@ def overall(table: Standing) -> list[Row]:
             gap, low, high = difference(runs, table.get((at, f"Ostinato {goal}"), {}), measure)
             row |= {f"behind_{goal}": gap, f"behind_{goal}_low": low, f"behind_{goal}_high": high}
         rows.append(row)
+    return rows
+
+
+def against_random(table: Standing, outcomes: list[Outcome]) -> list[Row]:
+    """A row a problem, goal and length: how far random search is behind, and the largest share of one candidate."""
+    rows: list[Row] = []
+    for goal in ("find", "earn"):
+        for at in sorted({at for at, optimizer in table if optimizer == f"Ostinato {goal}"}):
+            ours, random = table[at, f"Ostinato {goal}"], table.get((at, "random"), {})
+            for name in _problems(ours):
+                here = {key: run for key, run in ours.items() if key[0] == name}
+                gap, low, high = difference(random, here, "recommended")
+                own = [
+                    run
+                    for run in outcomes
+                    if (run.optimizer, run.problem, run.horizon) == (f"Ostinato {goal}", name, at)
+                ]
+                rows.append(
+                    {
+                        "goal": goal,
+                        "measurements": at,
+                        "problem": name,
+                        "recommended": _mean(here, "recommended"),
+                        "random_behind": gap,
+                        "random_behind_low": low,
+                        "random_behind_high": high,
+                        "largest_batch": max(run.largest_batch for run in own) / at,
+                        "largest_candidate": max(run.largest_candidate for run in own) / at,
+                    }
+                )
     return rows
 
 
