@@ -52,10 +52,10 @@ class Server:
 
     def start(self):
         options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c max_connections=100"
-        self._do("pg_ctl", "-D", self.data, "-o", options, "-l", self.folder / "log", "-w", "start")
+        self._do("pg_ctl", "-D", self.data, "-o", options, "-l", self.folder / "log", "-t", "600", "-w", "start")
 
     def stop(self, mode="immediate"):
-        self._do("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop", check=False)
+        self._do("pg_ctl", "-D", self.data, "-m", mode, "-t", "600", "-w", "stop", check=False)
 
     def database(self):
         """The address of a new, empty database."""

@@ -175,6 +175,7 @@ def test_values_far_off_are_brought_near():
     assert limited(np.array([50.0]), 2.0, 1.0, 0.1).tolist() == [5.0]
 
 
+@pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
 def test_outliers_do_not_win_where_one_asks_for_that():
     """One measurement in ten is off by 20: the recommended candidate and the noise are right all the same."""
 

@@ -32,6 +32,7 @@ def model_of_the_facts(opt):
     return np.concatenate(fresh.means)
 
 
+@pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
 @pytest.mark.parametrize("truth", [TRUTH, HOPELESS], ids=["plain", "with hopeless outcomes"])
 @pytest.mark.parametrize("settings", [{}, {"setup_std": "learn"}, {"noise_std": "varying"}, {"robust": True}])
 def test_the_model_is_a_function_of_prior_and_tally(settings, truth):
@@ -96,6 +97,7 @@ def test_draws_for_choosing_are_those_of_the_model_that_chooses(policy):
     assert draws.std(axis=0) == pytest.approx(std, rel=0.25, abs=0.05 * std.max())
 
 
+@pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
 def test_answers_do_not_depend_on_whether_one_looked_before():
     looked, other = Optimizer(X, seed=2), Optimizer(X, seed=2)
     rng = np.random.default_rng(0)

@@ -7,9 +7,9 @@ its own repeats, of mean ȳ and noise λ,
 
 An outlier is more than T off by both, T being the quantile of Student's t that is passed once in a million; and it is
 one that does harm. Of a candidate with repeats, it is further from them than half of what nine tenths of all averages
-lie apart; a lone value leads, or lies as far beyond all other averages as these range. Repeats that agree are
-believed, however odd: a narrow peak is found once, and true when found again. A lone value that does not fit is
-therefore measured again before it counts (`decisions.py`).
+lie apart; a lone value lies as far below all other averages as these range, or a quarter as far above. Repeats that
+agree are believed, however odd: a narrow peak is found once, and true when found again. A lone value that does not
+fit is therefore measured again before it counts (`decisions.py`).
 
 An outlier hides itself: it makes the noise seem loud, or the values seem to vary. So values are first looked over with
 measures that one value cannot spoil (`suspects`), and those that stand out are judged by a model fitted without them.
@@ -39,7 +39,9 @@ TO_STD = 1.4826  # from the median of absolute deviations to a standard deviatio
 AGAIN, FIRST = 2, 20  # value k is compared with all others until 2k + 20 are there
 ALIKE = 1 / 3  # of the furthest one's distance: values that far off stand out alike
 MANY, MOST = 3, 0.02  # values that may stand out, and the share of all, before they are taken for what is normal
-FEW = 5  # candidates from which their averages say how far values vary
+BELOW, ABOVE = 1.0, 0.25  # of the range of all averages: how far beyond them a lone value is one that does harm
+ENOUGH = 5  # other measurements from which any can be judged
+FEW = 4  # other candidates from which their averages say how far values vary
 POOLED = 4.0  # degrees of freedom that the noise of all counts for, beside a candidate's own repeats
 LEAST = 3.0  # degrees of freedom, at the least
 CONFIRMED = 2  # other values of its candidate from which a value is judged for good
@@ -110,7 +112,7 @@ def _from_all(values: list[Value], y: Vector) -> Vector:
     each = np.array(list(averages.values()))
     middle = float(np.median(each))
     spread = TO_STD * float(np.median(np.abs(each - middle)))
-    return np.abs(y - middle) / spread if len(each) >= FEW and spread > 0 else np.zeros(len(y))
+    return np.abs(y - middle) / spread if len(each) > FEW and spread > 0 else np.zeros(len(y))
 
 
 def _from_own(values: list[Value], y: Vector) -> Vector:
@@ -131,7 +133,7 @@ class Harm:
 
     def __init__(self, tally: Tally) -> None:
         averages = np.array([statistics.mean for _, statistics in tally])
-        self._low, self._high = float(averages.min()), float(averages.max())
+        self._candidates, self._low, self._high = len(averages), float(averages.min()), float(averages.max())
         near, far = np.quantile(averages, [0.05, 0.95])
         self._apart = float(far - near)
 
@@ -139,8 +141,8 @@ class Harm:
         """Whether a value may rule what is decided."""
         if value.others.n > 0:
             return abs(value.y - value.others.mean) > self._apart / 2
-        beyond = max(self._low - value.y, value.y - self._high)
-        return value.y > self._high or beyond > self._high - self._low
+        beyond = max((self._low - value.y) / BELOW, (value.y - self._high) / ABOVE)
+        return self._candidates >= FEW and beyond > self._high - self._low
 
 
 def lone_leader(values: Iterable[Value]) -> frozenset[int]:

@@ -182,6 +182,7 @@ def test_one_candidate_and_one_column_of_one_value():
     assert opt.best().index == 0
 
 
+@pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
 def test_finding_does_not_stop_at_the_first_hill():
     """Three catalysts with a hill each: the highest is found, whatever the noise."""
     frame = pd.DataFrame([(c, t, k) for c in "abc" for t in range(21) for k in range(11)], columns=["c", "t", "k"])

@@ -133,6 +133,14 @@ class Learner:
     def for_answers(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, the bad outcomes included: what choosing may ignore, answers may not."""
         prior = self._fitted(tally, self._last, NO_FLOOR).prior
+        return self._unsure(prior, tally)
+
+    def for_judging(self, tally: Tally) -> Prior:
+        """The same in one fit from where the last one ended: whether a value fits, where these are all others."""
+        return self._unsure(self._fitted(tally, self._last, BAD).prior, tally)
+
+    def _unsure(self, prior: Prior, tally: Tally) -> Prior:
+        """With the mean of the noise in place of its most plausible value."""
         uncertain = self._wanted.noise is None and not self._wanted.outcome.whole
         return replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if uncertain else prior
 
