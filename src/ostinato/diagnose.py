@@ -146,12 +146,13 @@ def diagnosis(
             checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within, trends, history.steps))
     far = int(np.count_nonzero(np.abs(z) > OUTLIER))
     fits = all(check.ok for check in checks)
-    early = len(measured) < FEW and (fits or bool(learned.what))
+    needed = min(FEW, len(posterior.features))
+    early = len(measured) < needed and (fits or bool(learned.what))
     doubt = "" if early or not fits or "kernel" not in learned.what else _doubt(tally, len(posterior.features), unknown)
     if early or doubt:
         fits = None
     return Diagnosis(
-        verdict=doubt or _verdict(fits, checks, len(measured), far),
+        verdict=doubt or _verdict(fits, checks, len(measured), far, needed),
         fits=fits,
         checks=() if early else tuple(checks),
         rows=rows,
@@ -181,9 +182,9 @@ def _doubt(tally: Tally, candidates: int, unknown: float | None) -> str:
     return f"The model fits what was measured, but it has seen too little to be sure of the rest: {cause}."
 
 
-def _verdict(fits: bool | None, checks: list[Check], unique: int, far: int) -> str:
+def _verdict(fits: bool | None, checks: list[Check], unique: int, far: int, needed: int) -> str:
     if fits is None:
-        return f"Too early to say: {counted(unique, 'different candidate')} measured, and {FEW} are needed."
+        return f"Too early to say: {counted(unique, 'different candidate')} measured, and {needed} are needed."
     if fits:
         return "The model fits these data."
     causes = "; ".join(check.words for check in checks if not check.ok)

@@ -74,8 +74,14 @@ class Measure:
                 f"f returned {value!r} for {candidate}: it must return one finite number a call, below {LARGEST:g}, or "
                 "NaN or None where the measurement failed."
             )
-        self.outcome.check(result)
+        self._check(result, candidate)
         return result
+
+    def _check(self, value: float, candidate: Any) -> None:
+        try:
+            self.outcome.check(value)
+        except InvalidFeedback as error:
+            raise InvalidFeedback(f"f returned {value:g} for {candidate}. {error}") from None
 
     def _all(self, candidate: Any, repeats: int) -> Any:
         try:

@@ -145,7 +145,11 @@ def export(
 def import_(
     where: Where,
     source: Annotated[
-        Path, typer.Argument(help="CSV with the candidates' columns (or row) and value; stderr, or count and std.")
+        Path,
+        typer.Argument(
+            help="CSV with the candidates' columns (or row), and value (with stderr, or count and std) or successes and "
+            "trials."
+        ),
     ],
     name: Name = None,
 ) -> None:

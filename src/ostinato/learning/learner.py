@@ -188,9 +188,9 @@ class Learner:
 
     def _following_priors(self, following: Following, spread: float) -> Priors:
         """Where noise follows the mean, the law says how loud it is; counts may scatter more than it says."""
-        level = log(following.noise / spread**2)
         if not self._wanted.outcome.whole:
             return self._priors
+        level = log(following.noise / spread**2)
         return self._priors.with_noise(level, DISPERSION, level if self._wanted.outcome.dispersed else None)
 
     def _starts(self, priors: Priors, spread: float, last: "_Fitted | None", tally: Tally, bad: float) -> list[Point]:
