@@ -147,8 +147,8 @@ def import_(
     source: Annotated[
         Path,
         typer.Argument(
-            help="CSV with the candidates' columns (or row), and value (with stderr, or count and std) or successes and "
-            "trials."
+            help="CSV with the candidates' columns (or row), and value (with stderr, or count and std) or successes "
+            "and trials."
         ),
     ],
     name: Name = None,
