@@ -18,7 +18,7 @@ prior's variance that is left at candidates never measured, on average:
 
     logit p = −0.73 + 0.17 logit u + 0.53 log(√(gap² + (std/10)²)/std) − 0.54 log(v + 0.005)
 
-It grows with the gap, as it must.
+It grows with the gap, as it must. Of fewer than ten measured candidates nothing was learned, and u stays as it is.
 
 All constants were found on the development set of `benchmarks/outofthebox`; docs/results.md, "How sure it is", has how
 often what is said then holds there. Where the kernel is given, nothing is changed.
@@ -40,7 +40,7 @@ PSEUDO = 3.0  # left-out candidates that are taken to have been predicted as the
 MEASURED = 1.1  # of the standard deviation at measured candidates
 UNSURE = 0.01  # keeps logit u finite
 LITTLE = 0.005  # of the prior's variance: less of it says no more
-SMALLEST = 0.03  # of the prior's standard deviation: a smaller one says no more of the other candidates
+FEW = 10  # measured candidates below which chances stay as drawn
 NO_GAP = 0.1  # standard deviations that no gap counts as
 HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
 
@@ -74,10 +74,9 @@ class Calibration:
 
     def chance(self, drawn: float, gap: float, std: float) -> float:
         """From the share of draws in which no candidate is better by more than a gap to the chance of it."""
-        if self.unknown is None or not std > 0:
+        if len(self.measured) < FEW or self.unknown is None or not std > 0:
             return drawn
         logit = log((drawn + UNSURE) / (1 + UNSURE - drawn))
-        std = max(std, SMALLEST * sqrt(self.posterior.kappa2))  # however often one candidate was measured
         size = log(hypot(gap / std, NO_GAP))
         return 1 / (1 + exp(0.73 - 0.17 * logit - 0.53 * size + 0.54 * log(self.unknown + LITTLE)))
 
