@@ -36,7 +36,7 @@ def write(outcomes: list[Outcome], which: str, folder: Path) -> Iterable[str]:
     rows = overall(table)
     save(folder / f"{which}.csv", rows)
     save(folder / f"{which}_problems.csv", against_random(table, own))
-    claimed = [outcome for outcome in own if outcome.claims]
+    claimed = [outcome for outcome in own if outcome.claims and outcome.optimizer.startswith("Ostinato")]
     if claimed:
         save(folder / f"{which}_coverage.csv", coverage(claimed))
         save(folder / f"{which}_chances.csv", chances(claimed))
