@@ -141,7 +141,7 @@ def chances(outcomes: list[Outcome]) -> list[Row]:
     """In every tenth of what was claimed, what happened: of `chance` and of `chance_within` together."""
     rows: list[Row] = []
     for optimizer in sorted({run.optimizer for run in outcomes}):
-        claims = [run.claims for run in outcomes if run.optimizer == optimizer]
+        claims = [run.claims for run in outcomes if run.optimizer == optimizer and "chance" in run.claims]
         pairs = [("chance", "is_best")] + [(f"chance_within_{gap}", f"is_within_{gap}") for gap in GAPS]
         said: NDArray[np.float64] = np.array([claim[name] for claim in claims for name, _ in pairs])
         true: NDArray[np.float64] = np.array([claim[name] for claim in claims for _, name in pairs])
