@@ -89,7 +89,8 @@ print("ready", flush=True)
 r = ostinato.optimize(f, X, budget=10**7, vectorized=True, kernel=Matern52(1.0), noise_std=0.3, seed=0,
                       policy=ostinato.MiniUCB(1.05, 6.0))
 opt = r.optimizer
-assert r.interrupted and r.steps == sum(calls), (r.ended, r.steps, sum(calls))
+told = (sum(calls), sum(calls) - calls[-1])  # the last call may be what was interrupted, before it returned
+assert r.interrupted and r.steps in told, (r.ended, r.steps, told)
 fresh = opt.predict(X)
 assert np.allclose(opt.predict().mean, fresh.mean, atol=1e-9)
 opt.tell(opt.ask(limit=1), [0.1])
