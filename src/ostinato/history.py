@@ -99,12 +99,15 @@ class History:
 
     def add(self, entries: Collection[Entry]) -> None:
         for entry in entries:
-            before = self._entries.get(entry.key)
-            total = entry if before is None else Entry(entry.candidate, entry.batch, before.measured + entry.measured)
-            self._entries[entry.key] = total
+            self._entries[entry.key] = self._joined(entry)
             self._touched.add(entry.key)
             self.counts[entry.candidate] += int(entry.measured.statistics.n)
             self.steps += int(entry.measured.statistics.n)
+
+    def _joined(self, entry: Entry) -> Entry:
+        """With what there was of it before."""
+        before = self._entries.get(entry.key)
+        return entry if before is None else Entry(entry.candidate, entry.batch, before.measured + entry.measured)
 
     def new(self, since: int) -> list[tuple[int, int, float]]:
         """Number, candidate and value of the lowest and highest values that came after measurement `since`."""
@@ -126,13 +129,7 @@ class History:
         more: Collection[Entry] = (),
     ) -> Tally:
         """All of it, and more, but what is set aside; faded, where measurements have a half-life."""
-        merged = self._entries
-        if more:
-            merged = dict(merged)
-            for entry in more:
-                before = merged.get(entry.key)
-                total = entry.measured if before is None else before.measured + entry.measured
-                merged[entry.key] = Entry(entry.candidate, entry.batch, total)
+        merged = self._entries | {entry.key: self._joined(entry) for entry in more}
         told = self.steps + sum(int(entry.measured.statistics.n) for entry in more)
         tally, before, now = Tally(by_setup=by_setup), 0, clock(told, half_life)
         for entry in merged.values():

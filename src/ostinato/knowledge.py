@@ -123,7 +123,8 @@ class Knowledge:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
         if self.learner is None:
             return
-        due, looked = self.learner.due(self.tally), self._look(again=self.learner.due(self.tally))
+        due = self.learner.due(self.tally)
+        looked = self._look(again=due)
         again = looked.aside != self.looked.aside
         if due or again:
             tally = self._tally(looked.aside) if again else self.tally
@@ -194,7 +195,9 @@ class Knowledge:
     @property
     def outliers(self) -> list[Misfit]:
         """Single values that do not fit what is known now."""
-        return self._for_answers()[0] if self._judges or not self._names_outliers else self._judged(self._suspected)
+        if self._judges:
+            return self._for_answers()[0]
+        return self._judged(self._suspected) if self._names_outliers else []
 
     @property
     def told(self) -> Tally:

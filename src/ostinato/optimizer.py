@@ -115,12 +115,12 @@ class Optimizer:
         by_goal = policy_for(goal, learned=bool(wanted.learned))
         self.policy: Policy = by_goal if policy is None else checked_policy(policy)
         self.half_life = None if half_life is None else whole("half_life", half_life)
+        if self.half_life is not None and robust:
+            raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
         learner = learner_for(self.policy, self._table, wanted, self.half_life)
         prior = given(wanted) if learner is None else learner.first()
         size = None if block_size is None else whole("block_size", block_size)
         make = Maker(self.policy, self._table.features, size)
-        if self.half_life is not None and robust:
-            raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
         self._known = Knowledge(
             self._table.features,
             prior,

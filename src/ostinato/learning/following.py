@@ -4,8 +4,8 @@ The noise of a measurement is φ V(μ), V being the outcome's own (`outcomes.py`
 model makes of it, and not its own average: an average that is low by chance would otherwise count for more than one
 that is high by chance. Candidates never measured have the noise of the middle of all.
 
-Zero of twenty does not mean without noise: μ is kept as far from the bounds as one more measurement in the middle of
-all would bring it.
+Zero of twenty does not mean without noise: after n measurements μ is kept off the bounds by 1/(n + 2) of the way from
+them to the middle of all.
 """
 
 from math import inf, isfinite
