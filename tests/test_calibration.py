@@ -35,6 +35,18 @@ def test_a_given_kernel_is_taken_at_its_word():
     assert opt.predict().std == pytest.approx(np.sqrt(1 - k**2 / (1 + 0.02)), abs=1e-9)
 
 
+@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(0.3), "noise_std": 0.2, "mean": 0.0}])
+def test_whoever_was_chosen_among_equals_was_lucky_unless_the_kernel_is_given(settings):
+    opt = Optimizer(POINTS, seed=0, **settings)
+    rng = np.random.default_rng(1)
+    for candidate in range(30):  # all are as good
+        opt.observe(candidate, 0.2 * rng.standard_normal(5))
+    best = opt.best(0.9)
+    low, high = (float(end[best.index]) for end in opt.predict().interval(0.9))
+    moved = [low - best.interval[0], high - best.interval[1]]
+    assert moved == pytest.approx([0.0, 0.0] if settings else [0.45 * best.std] * 2, rel=0.25)
+
+
 def test_the_same_point_has_the_same_interval_however_it_is_asked_for():
     opt = measured(SMOOTH)
     everywhere, here = opt.predict(), opt.predict(POINTS[:50])

@@ -64,6 +64,19 @@ def test_successes_of_so_many_trials_are_the_same_as_the_values():
     assert all_at_once.steps == 200 + batch.repeats
 
 
+def test_successes_of_many_items_are_told_at_once():
+    one, all_at_once = Optimizer(ITEMS, outcome="binary", seed=0), Optimizer(ITEMS, outcome="binary", seed=0)
+    for item, successes, trials in [(3, 3, 200), (5, 0, 20), (3, 1, 10)]:
+        one.observe(item, successes=successes, trials=trials)
+    all_at_once.observe([3, 5, 3], successes=[3, 0, 1], trials=[200, 20, 10])
+    assert all_at_once.steps == 230
+    assert all_at_once.predict().mean == pytest.approx(one.predict().mean)
+    with pytest.raises(InvalidFeedback, match="2 candidates came with successes of shape"):
+        all_at_once.observe([3, 5], successes=[1], trials=10)
+    with pytest.raises(InvalidFeedback, match="give one for each"):
+        all_at_once.observe([3, 5])
+
+
 @pytest.mark.parametrize(("successes", "trials"), [(3, 2), (-1, 5), (0, 0), (0.5, 2), (1, None)])
 def test_successes_that_cannot_be_are_refused(successes, trials):
     opt = Optimizer(ITEMS, outcome="binary", seed=0)

@@ -171,7 +171,7 @@ class Answers:
         index, outcome, chance = self._table.index_of(number), self._outcome, rivalry[0]
         believed = np.array([self._sign * mean]), np.array([std])
         inside = outcome.inside(*believed)
-        low, high = outcome.interval(*believed, width)
+        low, high = outcome.interval(believed[0] - self._sign * self._luck(number) * std, believed[1], width)
         best = float(inside[0][0])
         room = outcome.high - best if self._sign > 0 else best - outcome.low
         return Best(
@@ -217,15 +217,26 @@ class Answers:
             low, high = (low, middle) if likely(middle) else (middle, high)
         return high
 
+    def _luck(self, number: int) -> float:
+        """The standard deviations by which the recommended candidate was lucky to be chosen; none for any other."""
+        if not self._trust.learned or number != self._known.leader(self._priority)[0]:
+            return 0.0
+        never = np.setdiff1d(np.arange(len(self._table)), self._trust.measured)
+        among = shortfalls(self._known.posterior, [number], self._quietly(), self._wider, never.tolist())
+        return self._trust.luck(float(among.chances()[0]))
+
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
         """How far some candidates fall short of the best that can be measured; computed once for what is known now."""
         posterior = self._known.posterior
         key = (id(posterior.factor), self._known.failures.total(), tuple(numbers))
         if key not in self._short:
-            wider = self._trust.for_chances(len(self._table))
             failed = [candidate for candidate in self._known.failures if not self._known.history.counts[candidate]]
-            self._short = {key: shortfalls(posterior, numbers, self._quietly(), wider, failed)}
+            self._short = {key: shortfalls(posterior, numbers, self._quietly(), self._wider, failed)}
         return self._short[key]
+
+    @property
+    def _wider(self) -> Vector:
+        return self._trust.for_chances(len(self._table))
 
     def _quietly(self) -> np.random.Generator:
         """Randomness that is the same whenever the same is known."""

@@ -11,12 +11,16 @@ What is known of a candidate from others is c times as uncertain as the model sa
 measured candidate, others have said σ_i² and its own measurements ℓ_i = λ/n; together they leave c²σ_i²ℓ_i/(c²σ_i² +
 ℓ_i), and a tenth more standard deviation for what its noise was mistaken for.
 
+The recommended candidate was chosen for its measurements. Where it is the best of those measured with a chance of w
+only, it was chosen for its luck: its interval lies 0.45 (1 − w) standard deviations further down.
+
 The chance u that no candidate is better by more than a gap, by joint draws, is worse: it hangs on the tails of
 thousands of candidates at once, where a learned kernel knows nothing. On the development set u says little. The size
-of the gap in standard deviations of the recommended candidate's value says more, and so does v, the share of the
-prior's variance that is left at candidates never measured, on average:
+of the gap in standard deviations of the recommended candidate's value says more, and so do v, the share of the
+prior's variance that is left at candidates never measured, on average, and q, the share of the candidates that were
+measured (of more than 5,000, as if there were so many):
 
-    logit p = −0.73 + 0.17 logit u + 0.53 log(√(gap² + (std/10)²)/std) − 0.54 log(v + 0.005)
+    logit p = 2.03 + 0.14 logit u + 0.53 log(√(gap² + (std/10)²)/std) − 0.50 log(v + 0.005) + 0.59 log q
 
 It grows with the gap, as it must. Of fewer than ten measured candidates nothing was learned, and u stays as it is.
 
@@ -38,8 +42,10 @@ from ostinato.posterior import Posterior
 LEAST, SCALE, POWER = 1.0, 1.25, 2.5  # c
 PSEUDO = 3.0  # left-out candidates that are taken to have been predicted as they should
 MEASURED = 1.1  # of the standard deviation at measured candidates
+LUCKY = 0.45  # standard deviations
 UNSURE = 0.01  # keeps logit u finite
 LITTLE = 0.005  # of the prior's variance: less of it says no more
+MANY = 5_000  # candidates: that there are more says no more
 FEW = 10  # measured candidates below which chances stay as drawn
 NO_GAP = 0.1  # standard deviations that no gap counts as
 HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
@@ -72,13 +78,18 @@ class Calibration:
         factors[self.measured] = self.at_measured
         return factors
 
+    def luck(self, best_of_measured: float) -> float:
+        """By how many standard deviations the recommended candidate is worse than it looks, from the chance w."""
+        return LUCKY * (1 - best_of_measured) if self.learned else 0.0
+
     def chance(self, drawn: float, gap: float, std: float) -> float:
         """From the share of draws in which no candidate is better by more than a gap to the chance of it."""
         if len(self.measured) < FEW or self.unknown is None or not std > 0:
             return drawn
         logit = log((drawn + UNSURE) / (1 + UNSURE - drawn))
         size = log(hypot(gap / std, NO_GAP))
-        return 1 / (1 + exp(0.73 - 0.17 * logit - 0.53 * size + 0.54 * log(self.unknown + LITTLE)))
+        share = log(len(self.measured) / min(len(self.posterior.features), MANY))
+        return 1 / (1 + exp(0.50 * log(self.unknown + LITTLE) - 2.03 - 0.14 * logit - 0.53 * size - 0.59 * share))
 
     def at(self, points: Matrix) -> Vector:
         """The factor at any points: rows of measured candidates are found among them."""

@@ -138,13 +138,19 @@ class Given(msgspec.Struct, frozen=True):
         return Feedback(outcome.summary(self.n, self.mean, self.std))
 
 
-def read_many(candidates: list[int], values: Any, stderr: Any, outcome: Outcome) -> dict[int, Feedback]:
-    """The feedback for each candidate, from one value for each place in the list."""
-    shape = np.shape(() if values is None else values)
-    if shape != (len(candidates),):
-        raise InvalidFeedback(f"{len(candidates)} candidates came with values of shape {shape}: give one for each.")
-    if stderr is not None:
+def read_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int, Feedback]:
+    """The feedback for each candidate, from one value for each place in the list, or successes of so many trials."""
+    if given.successes is not None and given.trials is not None and given.values is None:
+        return _successes_of_many(candidates, given, outcome)
+    if given.values is None:
+        raise InvalidFeedback(
+            f"{len(candidates)} candidates were given without values: give one for each, or successes= and trials= "
+            "for each; other statistics are told for one candidate at a time."
+        )
+    _one_each("values", given.values, candidates)
+    if given.stderr is not None:
         raise InvalidFeedback("stderr goes with one candidate at a time: observe them one by one.")
+    values = given.values
     y = outcome.values(values)
     if not np.isnan(y).all():
         Statistics.of_values(y[~np.isnan(y)])  # every one that succeeded is a finite number
@@ -152,6 +158,23 @@ def read_many(candidates: list[int], values: Any, stderr: Any, outcome: Outcome)
     for place, candidate in enumerate(candidates):
         by_candidate.setdefault(candidate, []).append(place)
     return {candidate: _told(y[places], np.array(places)) for candidate, places in by_candidate.items()}
+
+
+def _successes_of_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int, Feedback]:
+    _one_each("successes", given.successes, candidates)
+    trials: Any = [given.trials] * len(candidates) if np.ndim(given.trials) == 0 else given.trials
+    _one_each("trials", trials, candidates)
+    told: dict[int, Statistics] = {}
+    for candidate, successes, each in zip(candidates, list(given.successes), list(trials), strict=True):
+        told[candidate] = told.get(candidate, Statistics()) + outcome.successes(successes, each)
+    return {candidate: Feedback(statistics) for candidate, statistics in told.items()}
+
+
+def _one_each(name: str, given: Any, candidates: list[int]) -> None:
+    if np.shape(given) != (len(candidates),):
+        raise InvalidFeedback(
+            f"{len(candidates)} candidates came with {name} of shape {np.shape(given)}: give one for each."
+        )
 
 
 def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:

@@ -21,7 +21,7 @@ from ostinato.facts import Looked
 from ostinato.history import Entry, History, Measured, clock
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Learnt, Prior, Shrinking
-from ostinato.outliers import CONFIRMED, ENOUGH, Misfit, judged, lone_leader, surprises, suspects, values_of
+from ostinato.outliers import CONFIRMED, ENOUGH, Misfit, harmful, judged, lone_leader, surprises, suspects, values_of
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 from ostinato.tally import Statistics, Tally
@@ -181,9 +181,11 @@ class Knowledge:
         tally = self._tally(suspected) if suspected else Tally()
         if tally.steps < ENOUGH:
             return []
+        values = harmful((value for value in values_of(self.history) if value.number in suspected), tally)
+        if not values:
+            return []
         learns = isinstance(self.learner, Learner)
         prior = self.learner.for_judging(tally) if isinstance(self.learner, Learner) else self.prior
-        values = [value for value in values_of(self.history) if value.number in suspected]
         return judged(values, prior, self.features, tally, ("kernel",) if learns else ())
 
     @property

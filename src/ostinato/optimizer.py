@@ -369,22 +369,22 @@ class Optimizer:
         n: int | None = None,
         mean: float | None = None,
         std: float | None = None,
-        successes: int | None = None,
-        trials: int | None = None,
+        successes: Any = None,
+        trials: Any = None,
     ) -> None:
         """Measurements that were not asked for: a warm start, logged data.
 
         candidate: an index or a row, with all its values (or their statistics); or many at once, a sequence of
-        indices or a table of rows, with one value each. A flat array as long as a row is a row.
+        indices or a table of rows, with one value each, or successes and trials of each. A flat array as long as a row
+        is a row.
         """
         named = self._table.named_by(candidate)
-        if isinstance(named, int) or len(named) == 1:
+        claim = Given(values, stderr, n, mean, std, successes, trials)
+        if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):
             number = named if isinstance(named, int) else named[0]
-            feedback = {number: Given(values, stderr, n, mean, std, successes, trials).read(self._outcome)}
-        elif values is None:
-            raise InvalidFeedback(f"Statistics are told for one candidate at a time, and {len(named)} were given.")
+            feedback = {number: claim.read(self._outcome)}
         else:
-            feedback = read_many(named, values, stderr, self._outcome)
+            feedback = read_many(named, claim, self._outcome)
         told = self._take_in(feedback, -1 - self._observed)
         self._observed += 1
         self._fail(feedback)

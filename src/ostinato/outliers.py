@@ -169,21 +169,32 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
     return _unless_many([points[place][0] for place in np.flatnonzero(found).tolist()], len(points))
 
 
+def harmful(values: Iterable[Value], tally: Tally) -> list[Value]:
+    """Those that may rule what is decided, each with what the tally, which knows none of them, says of its candidate.
+
+    Most suspects are sorted out here, before a model is fitted for the others.
+    """
+    harm, found = Harm(tally), list[Value]()
+    for value in values:
+        clean = tally[value.candidate]
+        value = replace(value, others=clean) if clean.n >= CONFIRMED and not clean.known else value
+        if harm.does(value):
+            found.append(value)
+    return found
+
+
 def judged(
     values: Sequence[Value], prior: Prior, features: Matrix, tally: Tally, learned: tuple[str, ...]
 ) -> list[Misfit]:
     """Those that are far off by the model and by their own repeats. Prior and tally know none of them."""
     found: list[Misfit] = []
     others = _Others(prior, features, tally, {value.candidate for value in values}, learned)
-    limit, harm = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE)), Harm(tally)
+    limit = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE))
     for value in values:
-        clean = tally[value.candidate]
-        value = replace(value, others=clean) if clean.n >= CONFIRMED and not clean.known else value
         noise = float(prior.noise[value.candidate]) + prior.setup
         mean, variance = others.say_of(value.candidate)
         std = sqrt(variance + noise)
-        fits = abs(value.y - mean) <= limit * std or _agrees(value, noise, tally.steps)
-        if fits or not harm.does(value):
+        if abs(value.y - mean) <= limit * std or _agrees(value, noise, tally.steps):
             continue
         known = value.others.n > 0
         middle = value.others.mean if known else mean

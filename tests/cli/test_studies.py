@@ -175,6 +175,8 @@ def test_clicks_by_a_program_and_by_hand(lab):
     assert more.returncode == 0, more.stderr  # the kind is the study's own
     (lab / "more.csv").write_text("row,successes,trials\n1,3,20\n2,0,5\n")
     assert "took in 25" in ostinato("import", "clicks.db", "more.csv", cwd=lab).stderr
+    (lab / "both.csv").write_text("row,value,successes,trials\n1,1,3,20\n")
+    assert "both value and successes" in ostinato("import", "clicks.db", "both.csv", cwd=lab).stderr
     typed = ostinato("optimize", "catalogue.csv", "--manual", "--budget", "45", *where, cwd=lab, typed="0/1\n2/1\nq\n")
     assert "3/20 for 3 yes of 20" in typed.stderr.replace("\n", "")
     assert "'2/1' is no number" in typed.stderr

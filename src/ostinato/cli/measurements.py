@@ -64,6 +64,8 @@ def _read(row: dict[str, Any], study: Study) -> tuple[int, dict[str, Any]]:
     own = dict(zip(OWN, _own(table), strict=True))
     what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
     tried = [name for name in TRIALS if row.get(name) and name not in columns_of(table)]
+    if "value" in what and tried:
+        raise InvalidFeedback(f"it has both {own['value']} and {tried[0]}: give one of them.")
     if "value" not in what and len(tried) < len(TRIALS):
         raise InvalidFeedback(f"there is no {own['value']} (nor successes and trials).")
     if "value" not in what:
