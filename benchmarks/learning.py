@@ -15,11 +15,11 @@ from scipy.linalg.lapack import dpotrf
 from benchmarks.problem import Row
 from ostinato import Optimizer
 from ostinato.kernels import Matern52
-from ostinato.knowledge import Knowledge
 from ostinato.learning import Learner
 from ostinato.learning.learner import FEW
 from ostinato.learning.likelihood import NO_SETUP, Features, LearnedKernel, Point, log_likelihood
 from ostinato.learning.sample import Sample
+from ostinato.optimizer.knowledge import Knowledge
 from ostinato.problems import load
 from ostinato.problems.base import Problem
 

@@ -2,10 +2,10 @@
 
 from ostinato import confidence, errors, kernels, policies, stopping
 from ostinato.candidates import Category, Float, Integer, Ordered, Space
-from ostinato.optimize import Result, optimize
 from ostinato.optimizer import Optimizer
 from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
+from ostinato.running.loop import Result, optimize
 
 __version__ = "0.1.0"
 

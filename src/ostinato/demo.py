@@ -10,8 +10,8 @@ from rich.table import Table
 from ostinato.arrays import Matrix, Vector
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
-from ostinato.optimize import Result, optimize
 from ostinato.policies import MiniEI, MiniTS, MiniUCB
+from ostinato.running.loop import Result, optimize
 
 BUDGET = 20_000
 NOISE = 1.0

@@ -13,7 +13,7 @@ from ostinato import Category, Float, MiniUCB, Optimizer, Space
 from ostinato.kernels import Column, Matern52
 from ostinato.learning import Learner, Wanted
 from ostinato.learning.learner import GROWTH, REPEATED
-from ostinato.tally import Statistics, Tally
+from ostinato.measurements.tally import Statistics, Tally
 
 AXIS = np.linspace(0, 1, 15)
 GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)

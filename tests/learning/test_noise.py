@@ -6,7 +6,7 @@ import pytest
 from ostinato import MiniUCB, Optimizer
 from ostinato.kernels import RBF, Matern52
 from ostinato.learning.noise import Scatter, relative_noise
-from ostinato.tally import Statistics, Tally
+from ostinato.measurements.tally import Statistics, Tally
 
 X = np.linspace(0, 1, 50)[:, None]
 STD = 0.1 * 10 ** X[:, 0]  # from 0.1 to 1

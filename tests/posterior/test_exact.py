@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from histories import histories
 from ostinato.errors import InvalidKernel, LimitedPrecision
 from ostinato.kernels import RBF, Constant, Custom, Linear, Matern52
+from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior import Ahead, Posterior
-from ostinato.tally import Statistics, Tally
 from reference import fifty_digits, scikit_learn
 
 EPSILON = np.finfo(np.float64).eps

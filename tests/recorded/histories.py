@@ -3,15 +3,14 @@
     python -m tests.recorded.histories        writes decisions.json anew: what is decided today
     pytest tests/recorded                     the same decisions as then
 
-A history is made from its number alone. Each step of it asks, tells (whole, in part, as a summary, with standard errors,
-with failures), observes or closes; what was decided is written down as row and repeats.
+A history is made from its number alone. Each step of it asks, tells (whole, in part, as a summary, with standard
+errors, with failures), observes or closes; what was decided is written down as row and repeats.
 """
 
 import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +77,11 @@ def candidates(rng: np.random.Generator):
 def settings(rng: np.random.Generator, number: int, policies: list) -> dict:
     """What a user may set. Policies come in turn, so that each is met."""
     policy = policies[number % len(policies)]
-    given: dict = {"seed": number, "goal": ["find", "earn"][number % 2], "direction": ["maximize", "minimize"][number // 2 % 2]}
+    given: dict = {
+        "seed": number,
+        "goal": ["find", "earn"][number % 2],
+        "direction": ["maximize", "minimize"][number // 2 % 2],
+    }
     if policy is not None:
         given["policy"] = policy
     if rng.random() < 0.5 or isinstance(policy, AdaptiveUCB):
@@ -192,21 +195,21 @@ def _rows(table):
     return table["x"] if isinstance(table, dict) else range(72) if isinstance(table, Space) else table
 
 
-def all_decisions() -> Iterator[tuple[str, list]]:
+def names() -> list[str]:
+    return [f"memory {number}" for number in range(HISTORIES)] + [f"study {number}" for number in range(STUDIES)]
+
+
+def decided(name: str) -> list:
+    kind, number = name.split()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number in range(HISTORIES):
-            yield f"memory {number}", decisions(number)
-        for number in range(STUDIES):
-            yield f"study {number}", stored_decisions(number)
+        return decisions(int(number)) if kind == "memory" else stored_decisions(int(number))
 
 
 if __name__ == "__main__":
-    made = dict(all_decisions())
+    made = {name: decided(name) for name in names()}
     if "--compare" in sys.argv:
         kept = json.loads(FILE.read_text())
-        for name, each in made.items():
-            if kept[name] != each:
-                print(name, "differs")
+        print(*[f"{name} differs" for name, each in made.items() if kept[name] != each], sep="\n")
     else:
         FILE.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in made.items()) + "\n}\n")

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from sqlalchemy import text
 
 from ostinato.errors import Damaged, UnknownStudy
-from ostinato.facts import BatchFacts
+from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.facts import BatchFacts
 from ostinato.storage import BatchRecord, Lease, StudyRecord, open_storage
 from ostinato.storage.values import told_summary, told_values
-from ostinato.tally import Statistics
 
 
 @pytest.fixture

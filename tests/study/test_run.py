@@ -22,7 +22,7 @@ from ostinato.errors import (
     NothingMeasured,
 )
 from ostinato.kernels import RBF
-from ostinato.measure import Measure
+from ostinato.running.measure import Measure
 from ostinato.stopping import NoImprovement, Spent
 from ostinato.study import Study
 

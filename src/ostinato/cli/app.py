@@ -18,7 +18,7 @@ from ostinato.cli import experiments, studies
 from ostinato.cli.optimize import INTERRUPTED
 from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
-from ostinato.executors import THREADS
+from ostinato.running.executors import THREADS
 
 app = typer.Typer(
     help="Optimise what can only be measured with noise, by repeating the few candidates that matter.",

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.problems import catalogue
-from ostinato.tables import show
+from ostinato.running.tables import show
 
 Workers = Annotated[
     int | None, typer.Option(min=1, help="How many runs at a time, one core each. By default all cores.")

@@ -22,7 +22,7 @@ from ostinato.cli.manual import by_hand
 from ostinato.cli.measurements import columns_of
 from ostinato.cli.shown import Json, print_status
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, UnknownStudy
-from ostinato.objectives import Command, function
+from ostinato.running.objectives import Command, function
 from ostinato.storage import open_storage
 from ostinato.study import LEASE, Study
 

@@ -15,10 +15,10 @@ from ostinato.cli.measurements import read_csv, write_csv
 from ostinato.cli.optimize import optimize
 from ostinato.cli.shown import Json, plain, print_answer, print_status, table_of
 from ostinato.errors import Damaged, InvalidFeedback, Unavailable, UnknownStudy
+from ostinato.running.tables import show
 from ostinato.storage import BatchRecord, Storage, open_storage
 from ostinato.study import Rescued, Study
 from ostinato.study import verify as verified
-from ostinato.tables import show
 
 TABLES = (".csv", ".tsv", ".parquet", ".toml")
 PATIENCE = 10.0  # seconds for which somebody who only looks waits for a storage

@@ -24,7 +24,7 @@ from ostinato.experiments.records import Run
 from ostinato.experiments.summary import UNIFORM, remarks
 from ostinato.policies import Policy
 from ostinato.problems import Problem, groups, load
-from ostinato.tables import show
+from ostinato.running.tables import show
 
 SEEDS, HORIZON = 40, 5000
 CHOOSING, LONGEST = 5, 500  # settings are chosen at a fifth of the horizon, and at most so far

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
-from ostinato.outcomes import Outcome
-from ostinato.tally import Tally
+from ostinato.measurements.outcomes import Outcome
+from ostinato.measurements.tally import Tally
 
 MANY = 20.0  # measurements of one candidate beyond which it counts no more in the middle of all
 ADDED = 1.0  # successes and failures that are added to all, so that the middle is never at a bound

@@ -20,8 +20,8 @@ from ostinato.learning.noise import STRETCHES, relative_noise
 from ostinato.learning.prior import Prior
 from ostinato.learning.sample import Sample
 from ostinato.learning.scales import Scales
-from ostinato.outcomes import REAL, Outcome
-from ostinato.tally import Tally
+from ostinato.measurements.outcomes import REAL, Outcome
+from ostinato.measurements.tally import Tally
 
 GROWTH = 1.3  # of unique candidates, from one fit to the next
 REPEATED = 2.0  # growth of measurements, where they repeat the same candidates: these teach less about the kernel

@@ -16,7 +16,7 @@ from scipy.special import digamma, polygamma
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
-from ostinato.tally import Tally
+from ostinato.measurements.tally import Tally
 
 STRETCHES = (1.0, 2.0, 4.0)  # of the values' length-scales
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0)  # standard deviation of log λ

@@ -9,8 +9,8 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.kernels import Column, Constant, Kernel, Stationary, Sum
+from ostinato.measurements.tally import Statistics, Tally
 from ostinato.records import Learned
-from ostinato.tally import Statistics, Tally
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.kernels import Constant, Kernel, Stationary, Sum
 from ostinato.learning.learnt import Learnt
 from ostinato.learning.prior import Prior
-from ostinato.tally import Tally
+from ostinato.measurements.tally import Tally
 
 
 class Shrinking:

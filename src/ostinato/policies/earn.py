@@ -26,8 +26,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.acquisition import expected_gain
 from ostinato.arrays import Array, Vector, from_numpy, namespace_of, to_numpy
+from ostinato.policies.acquisition import expected_gain
 from ostinato.policies.base import Belief, Proposal, Scores, WithWidth
 from ostinato.policies.cautious import Cautious
 from ostinato.policies.stake import MOST, Stake

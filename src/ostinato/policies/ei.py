@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import log1p, sqrt
 from typing import ClassVar
 
-from ostinato.acquisition import improvement_slope, log_expected_improvement, smallest_width
 from ostinato.confidence import Schedule
+from ostinato.policies.acquisition import improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
-from ostinato.acquisition import upper_confidence
+from ostinato.policies.acquisition import upper_confidence
 from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
 
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, lowest, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
+from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import Block
 from ostinato.posterior.cache import Factored, Indices, Rows, blocks_of, columns_of
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
 from ostinato.posterior.model import Model
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
-from ostinato.tally import Tally
 
 FEW = 64  # epochs between two repairs, at the least
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances

@@ -6,8 +6,8 @@ import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
+from ostinato.measurements.tally import Tally
 from ostinato.posterior.ahead import Ghost
-from ostinato.tally import Tally
 
 
 class Model(Protocol):

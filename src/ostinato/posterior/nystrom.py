@@ -14,10 +14,10 @@ import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, highest, namespace_of, to_numpy
 from ostinato.kernels import Kernel
+from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.cache import Indices, Rows, blocks_of, columns_of
 from ostinato.posterior.sketch import Sketch, sketch
-from ostinato.tally import Statistics, Tally
 
 SWEEP = 512  # candidates at a time, so that k(S, x) and G k(S, x) stay in the processor's cache
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, namespace_of, to_numpy
 from ostinato.kernels import Kernel
+from ostinato.measurements.tally import Tally
 from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.cache import Indices
-from ostinato.tally import Tally
 
 
 class Unmodelled:

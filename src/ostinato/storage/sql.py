@@ -16,12 +16,12 @@ from sqlalchemy import Connection, Engine, Row, delete, func, insert, inspect, s
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, UnknownStudy, notify
-from ostinato.facts import BatchFacts
-from ostinato.history import Points
+from ostinato.measurements.history import Points
+from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.facts import BatchFacts
 from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Storage, StudyRecord, Writer
 from ostinato.storage.schema import HEAD, batches, leases, log, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
-from ostinato.tally import Statistics
 
 T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.02, 1.0  # seconds between two tries

@@ -8,8 +8,8 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
-from ostinato.feedback import Feedback
-from ostinato.tally import Statistics
+from ostinato.measurements.feedback import Feedback
+from ostinato.measurements.tally import Statistics
 
 
 class Kind(IntEnum):

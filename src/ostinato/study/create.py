@@ -10,12 +10,12 @@ import numpy as np
 from ostinato.candidates import Candidates, packed, read_candidates, unpacked
 from ostinato.checks import shown, whole
 from ostinato.errors import InvalidSetting, StudyDiffers
+from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.settings import check_names
 from ostinato.posterior import Posterior
-from ostinato.settings import check_names
 from ostinato.storage import Storage, StudyRecord
 from ostinato.study.described import described
-from ostinato.tally import MOST
 
 
 def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:

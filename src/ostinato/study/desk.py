@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
-from ostinato.facts import BatchFacts
+from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.facts import BatchFacts
 from ostinato.storage import BatchRecord, Entry, Lease, Reader, Writer
 from ostinato.storage.values import Kind, Told
 from ostinato.study.workers import Gone
-from ostinato.tally import Statistics
 
 
 class Range(msgspec.Struct, frozen=True):

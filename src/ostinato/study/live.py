@@ -6,8 +6,8 @@ import msgspec
 
 from ostinato.candidates import Candidates
 from ostinato.errors import Damaged
-from ostinato.facts import BatchFacts, State
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.facts import BatchFacts, State
 from ostinato.storage import Reader, StudyRecord
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall

@@ -7,7 +7,7 @@ import numpy as np
 
 from ostinato.checks import counted, shown
 from ostinato.errors import InvalidFeedback
-from ostinato.outcomes import REAL, Outcome
+from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.storage.values import Told, told_summary, told_values
 
 

@@ -26,11 +26,11 @@ from ostinato.errors import (
     OstinatoError,
     notify,
 )
-from ostinato.executors import Measured, Pool, is_lost
-from ostinato.interrupts import Interrupts
-from ostinato.measure import Measure
 from ostinato.optimizer import Optimizer
-from ostinato.progress import Reporter
+from ostinato.running.executors import Measured, Pool, is_lost
+from ostinato.running.interrupts import Interrupts
+from ostinato.running.measure import Measure
+from ostinato.running.progress import Reporter
 from ostinato.stopping import Rule, Spent
 from ostinato.study.task import Task
 

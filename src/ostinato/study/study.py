@@ -11,19 +11,19 @@ from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
 from ostinato.checks import flag, positive, shown, whole
-from ostinato.diagnose import Diagnosis
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
-from ostinato.executors import Pool
-from ostinato.explain import Explanation, explanation
-from ostinato.facts import BatchFacts
-from ostinato.feedback import Given
-from ostinato.interrupts import Interrupts
-from ostinato.measure import Measure, exceptions
+from ostinato.measurements.feedback import Given
+from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
-from ostinato.outcomes import outcome_of
-from ostinato.progress import reporter
+from ostinato.optimizer.diagnosis import Diagnosis
+from ostinato.optimizer.explanation import Explanation, explanation
+from ostinato.optimizer.facts import BatchFacts
 from ostinato.records import Batch, Best, Outlier, Reason
-from ostinato.result import Result, result_of
+from ostinato.running.executors import Pool
+from ostinato.running.interrupts import Interrupts
+from ostinato.running.measure import Measure, exceptions
+from ostinato.running.progress import reporter
+from ostinato.running.result import Result, result_of
 from ostinato.stopping import spending, watched
 from ostinato.storage import BatchRecord, Reader, Storage, Writer, open_storage
 from ostinato.storage.values import Told, told_summary

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ostinato.errors import Damaged, OstinatoError
-from ostinato.history import Measured
+from ostinato.measurements.history import Measured
 from ostinato.storage import Reader, Storage
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from ostinato.history import Measured, Points
 from ostinato.learning import Learnt
+from ostinato.measurements.history import Measured, Points
+from ostinato.measurements.tally import Statistics
 from ostinato.policies import Proposal
-from ostinato.tally import Statistics
 
 
 class Looked(msgspec.Struct, frozen=True):

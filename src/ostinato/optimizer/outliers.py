@@ -26,11 +26,11 @@ from msgspec.structs import replace
 from scipy.special import stdtrit
 
 from ostinato.arrays import Matrix, Vector, gathered
-from ostinato.calibration import calibration
-from ostinato.history import Entry
 from ostinato.learning import Prior
+from ostinato.measurements.history import Entry
+from ostinato.measurements.tally import Statistics, Tally
+from ostinato.optimizer.calibration import calibration
 from ostinato.posterior import Model, Posterior
-from ostinato.tally import Statistics, Tally
 
 RARE = 5e-7  # probability, on either side, with which a value that fits is that far off
 SUSPECT = 4.0  # standard deviations from which a value is looked at

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
-from ostinato.feedback import Given
-from ostinato.history import History, faded
-from ostinato.outcomes import REAL
-from ostinato.tally import Statistics
+from ostinato.measurements.feedback import Given
+from ostinato.measurements.history import History, faded
+from ostinato.measurements.outcomes import REAL
+from ostinato.measurements.tally import Statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
 values = st.lists(st.floats(-1e3, 1e3).filter(lambda y: y == 0 or abs(y) > 1e-6), min_size=1, max_size=12)

@@ -14,7 +14,7 @@ from ostinato.checks import finite, is_whole, not_negative, positive, shown
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
-from ostinato.outcomes import Outcome
+from ostinato.measurements.outcomes import Outcome
 from ostinato.policies import Earn, Find, MiniEI, Policy, Proposal
 
 Goal: TypeAlias = Literal["find", "earn"]

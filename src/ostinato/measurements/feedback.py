@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
-from ostinato.history import ENDS, Measured
-from ostinato.outcomes import Outcome
-from ostinato.tally import Statistics, Tally
+from ostinato.measurements.history import ENDS, Measured
+from ostinato.measurements.outcomes import Outcome
+from ostinato.measurements.tally import Statistics, Tally
 
 FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
 ENOUGH = 5  # first values of a run from which their median says what is far off

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.errors import InvalidFeedback
-from ostinato.tally import Statistics, Tally
+from ostinato.measurements.tally import Statistics, Tally
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector, gathered, highest, lowest
 from ostinato.candidates import Candidates
 from ostinato.confidence import Progress
-from ostinato.costs import SwitchCost, shortest_way
 from ostinato.errors import NothingToAsk
-from ostinato.knowledge import Knowledge, Lot
 from ostinato.learning import Learner
-from ostinato.ledger import Ledger
+from ostinato.optimizer.costs import SwitchCost, shortest_way
+from ostinato.optimizer.knowledge import Knowledge, Lot
+from ostinato.optimizer.ledger import Ledger
+from ostinato.optimizer.settings import checked_round
 from ostinato.policies import Belief, Policy, Proposal
 from ostinato.records import Reason
-from ostinato.settings import checked_round
 
 INITIAL = 5  # random candidates with which a run begins where scales are learned
 HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again

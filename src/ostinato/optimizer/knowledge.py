@@ -17,14 +17,24 @@ from numpy.typing import NDArray
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, gathered
 from ostinato.confidence import SURE
 from ostinato.errors import NothingMeasured, NothingToAsk
-from ostinato.facts import Looked
-from ostinato.history import Entry, History, Measured, clock
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Learnt, Prior, Shrinking
-from ostinato.outliers import CONFIRMED, ENOUGH, Misfit, harmful, judged, lone_leader, surprises, suspects, values_of
+from ostinato.measurements.history import Entry, History, Measured, clock
+from ostinato.measurements.tally import Statistics, Tally
+from ostinato.optimizer.facts import Looked
+from ostinato.optimizer.outliers import (
+    CONFIRMED,
+    ENOUGH,
+    Misfit,
+    harmful,
+    judged,
+    lone_leader,
+    surprises,
+    suspects,
+    values_of,
+)
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
-from ostinato.tally import Statistics, Tally
 
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each

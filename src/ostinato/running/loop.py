@@ -5,14 +5,14 @@ from typing import Any
 
 from ostinato.checks import counted, flag, whole
 from ostinato.errors import InvalidFeedback, NothingToAsk
-from ostinato.interrupts import Interrupts
-from ostinato.measure import Measure, exceptions
+from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
-from ostinato.outcomes import outcome_of
-from ostinato.progress import Reporter, reporter
+from ostinato.optimizer.settings import check_names
 from ostinato.records import Batch
-from ostinato.result import Result, result_of
-from ostinato.settings import check_names
+from ostinato.running.interrupts import Interrupts
+from ostinato.running.measure import Measure, exceptions
+from ostinato.running.progress import Reporter, reporter
+from ostinato.running.result import Result, result_of
 from ostinato.stopping import Rule, Spent, spending, watched
 
 HOPELESS = 20  # failures in a row, with no success before them, at which a run ends

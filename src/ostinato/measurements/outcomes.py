@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 from ostinato.arrays import Vector
 from ostinato.checks import from_truth, is_whole, shown
 from ostinato.errors import InvalidFeedback, InvalidSetting
-from ostinato.tally import Statistics, as_values
+from ostinato.measurements.tally import Statistics, as_values
 
 OutcomeName: TypeAlias = Literal["real", "binary", "count", "positive"]
 WHOLE = 1e-3  # successes of a trial: means are told with few digits

@@ -6,8 +6,8 @@ import pytest
 import ostinato
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import Failed, InvalidFeedback, NothingToAsk
-from ostinato.feedback import limited
 from ostinato.kernels import RBF
+from ostinato.measurements.feedback import limited
 
 X = np.linspace(0, 1, 20)[:, None]
 TRUTH = np.sin(5 * X[:, 0])

@@ -6,8 +6,8 @@ from math import sqrt
 import numpy as np
 
 from ostinato.errors import SurprisingMeasurements, notify
+from ostinato.measurements.tally import Statistics
 from ostinato.posterior import Model
-from ostinato.tally import Statistics
 
 SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
 NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so

@@ -11,7 +11,7 @@ import msgspec
 
 from ostinato.checks import shown
 from ostinato.errors import UnknownBatch
-from ostinato.facts import BatchFacts
+from ostinato.optimizer.facts import BatchFacts
 from ostinato.records import Batch
 
 

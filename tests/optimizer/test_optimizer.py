@@ -26,8 +26,8 @@ from ostinato.errors import (
     UnknownBatch,
     UnknownCandidate,
 )
-from ostinato.history import Measured
 from ostinato.kernels import RBF, Constant, Hamming
+from ostinato.measurements.history import Measured
 from ostinato.policies import (
     BBKB,
     BKB,

@@ -21,7 +21,7 @@ import msgspec
 
 from ostinato.checks import from_truth, number
 from ostinato.errors import Failed, InvalidSetting
-from ostinato.tally import LARGEST
+from ostinato.measurements.tally import LARGEST
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 Process: TypeAlias = "subprocess.Popen[bytes]"

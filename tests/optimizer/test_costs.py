@@ -8,9 +8,9 @@ import pytest
 
 from ostinato import MiniUCB, Optimizer
 from ostinato.candidates import read_candidates
-from ostinato.costs import read_costs, shortest_way
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
+from ostinato.optimizer.costs import read_costs, shortest_way
 
 FRAME = pd.DataFrame([(t, s) for t in (20.0, 40.0, 60.0) for s in ("a", "b")], columns=["temp", "solvent"])
 TABLE = read_candidates(FRAME)

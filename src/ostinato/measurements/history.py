@@ -11,7 +11,7 @@ from math import exp, log
 
 import msgspec
 
-from ostinato.tally import Statistics, Tally
+from ostinato.measurements.tally import Statistics, Tally
 
 Points = tuple[tuple[int, float], ...]  # measurements by number and value
 ENDS = 3  # values of a batch, on either side, that are kept by themselves

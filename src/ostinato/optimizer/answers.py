@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ostinato.arrays import Matrix, Vector, to_numpy
-from ostinato.calibration import Calibration, calibration
 from ostinato.candidates import Candidates
 from ostinato.checks import fraction, positive, whole
-from ostinato.diagnose import Diagnosis, diagnosis
 from ostinato.errors import InvalidSetting
-from ostinato.knowledge import Knowledge
-from ostinato.outcomes import Outcome
-from ostinato.outliers import Misfit
+from ostinato.measurements.outcomes import Outcome
+from ostinato.optimizer.calibration import Calibration, calibration
+from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
+from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.outliers import Misfit
 from ostinato.posterior.chance import Shortfalls, shortfalls
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.factor import Factor

@@ -8,8 +8,8 @@ from scipy.stats import truncnorm
 
 from ostinato import Optimizer, optimize
 from ostinato.errors import InvalidFeedback, InvalidSetting
-from ostinato.outcomes import OUTCOMES
-from ostinato.tally import Statistics
+from ostinato.measurements.outcomes import OUTCOMES
+from ostinato.measurements.tally import Statistics
 
 ITEMS = np.random.default_rng(0).random((200, 2))
 BUMP = np.exp(-((ITEMS - 0.4) ** 2).sum(axis=1) / 0.1)

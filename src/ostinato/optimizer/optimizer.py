@@ -10,27 +10,25 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
-from ostinato.answers import Answers
 from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import read_candidates
 from ostinato.checks import counted, flag, positive, whole
-from ostinato.concerns import Concerns
-from ostinato.costs import read_costs
-from ostinato.decisions import INITIAL, Decided, Decisions
-from ostinato.diagnose import Diagnosis
 from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, notify
-from ostinato.explain import Explanation, explanation
-from ostinato.facts import BatchFacts, Looked, State
-from ostinato.feedback import Early, Feedback, Given, read_many
 from ostinato.kernels import Kernel
-from ostinato.knowledge import Knowledge
 from ostinato.learning import Learner, Prior
-from ostinato.ledger import Lease, Ledger
-from ostinato.outcomes import OutcomeName, outcome_of
-from ostinato.policies import Policy
-from ostinato.posterior import Model, Posterior
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
-from ostinato.settings import (
+from ostinato.measurements.feedback import Early, Feedback, Given, read_many
+from ostinato.measurements.outcomes import OutcomeName, outcome_of
+from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.answers import Answers
+from ostinato.optimizer.concerns import Concerns
+from ostinato.optimizer.costs import read_costs
+from ostinato.optimizer.decisions import INITIAL, Decided, Decisions
+from ostinato.optimizer.diagnosis import Diagnosis
+from ostinato.optimizer.explanation import Explanation, explanation
+from ostinato.optimizer.facts import BatchFacts, Looked, State
+from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.ledger import Lease, Ledger
+from ostinato.optimizer.settings import (
     Goal,
     checked_policy,
     generator,
@@ -40,7 +38,9 @@ from ostinato.settings import (
     sign_of,
     what_to_learn,
 )
-from ostinato.tally import Statistics
+from ostinato.policies import Policy
+from ostinato.posterior import Model, Posterior
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
 
 EARLY = 10  # measurements that are looked at again and again, where outliers are to count less
 

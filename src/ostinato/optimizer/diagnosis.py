@@ -10,12 +10,12 @@ from scipy.special import chdtrc, chdtri, fdtrc
 
 from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.checks import counted
-from ostinato.history import History
 from ostinato.learning.noise import Scatter
-from ostinato.outcomes import REAL, Outcome
+from ostinato.measurements.history import History
+from ostinato.measurements.outcomes import REAL, Outcome
+from ostinato.measurements.tally import Tally
 from ostinato.posterior import Posterior
 from ostinato.records import Learned, Outlier
-from ostinato.tally import Tally
 
 FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails

@@ -6,10 +6,10 @@ import pytest
 
 from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
-from ostinato.facts import BatchFacts, State
 from ostinato.kernels import RBF
+from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.facts import BatchFacts, State
 from ostinato.policies import GPBUCB, AdaptiveUCB, EpsilonGreedy, Uniform
-from ostinato.tally import Statistics
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 5, 8)), axis=-1).reshape(-1, 2)
 TRUTH = np.sin(4 * X[:, 0]) + np.cos(X[:, 1])

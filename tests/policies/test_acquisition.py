@@ -5,8 +5,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from ostinato.acquisition import improvement_slope, log_expected_improvement, log_h, upper_confidence
 from ostinato.arrays import from_numpy, to_numpy
+from ostinato.policies.acquisition import improvement_slope, log_expected_improvement, log_h, upper_confidence
 
 Z = [3.0, 1.0, 0.0, -0.5, -0.999, -1.0, -1.001, -7.0, -30.0, -49.9, -50.0, -50.1, -1e3, -1e6, -1e100]
 

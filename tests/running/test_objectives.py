@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.errors import Failed, InvalidSetting
-from ostinato.objectives import Command, function, value_of
+from ostinato.running.objectives import Command, function, value_of
 
 PYTHON = sys.executable
 CANDIDATE = {"temp": 20.5, "layers": 3, "solvent": "a; touch pwned $(id) 'x' \"y\"", "hot": True}

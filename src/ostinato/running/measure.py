@@ -11,8 +11,8 @@ import numpy as np
 
 from ostinato.checks import from_truth, number
 from ostinato.errors import Failed, InvalidFeedback, InvalidSetting
-from ostinato.outcomes import REAL, Outcome
-from ostinato.tally import LARGEST
+from ostinato.measurements.outcomes import REAL, Outcome
+from ostinato.measurements.tally import LARGEST
 
 
 class Enough(Event):

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
-from ostinato.measure import Measure
+from ostinato.running.measure import Measure
 
 THREADS = "ostinato-worker"
 
