@@ -55,9 +55,9 @@ def asks() -> Iterator[Row]:
 
 def restarts() -> Iterator[Row]:
     server = _server()
-    found, codes = torture.restarted(server, server.database(), folder(), RESTARTS)
+    found, errors = torture.restarted(server, server.database(), folder(), RESTARTS)
     server.remove()
-    fine = well(found) and not any(codes) and found.done == RESTARTS
+    fine = well(found) and not errors and found.done == RESTARTS
     yield f"PostgreSQL stopped at once and restarted {found.done} times", told(found), fine
 
 

@@ -72,8 +72,11 @@ def asked_at_once(address: str, folder: Path, processes: int, asks: int) -> tupl
     return found(address, files, 0), codes
 
 
-def restarted(server: Any, address: str, folder: Path, restarts: int, processes: int = 4) -> tuple[Found, list[int]]:
-    """PostgreSQL stopped at once and started again, while processes ask and tell; none of them is started again."""
+def restarted(server: Any, address: str, folder: Path, restarts: int, processes: int = 4) -> tuple[Found, list[str]]:
+    """PostgreSQL stopped at once and started again, while processes ask and tell; none of them is started again.
+
+    With what those that ended with an error said.
+    """
     Study("torture", address, X, seed=0, **SETTINGS)
     rng = random.Random(0)
     files = [folder / f"acknowledged{i}" for i in range(processes)]
@@ -87,8 +90,9 @@ def restarted(server: Any, address: str, folder: Path, restarts: int, processes:
         time.sleep(rng.uniform(0.0, 0.2))
         server.start()
         done += 1
-    codes = [(worker.communicate(), worker.returncode)[1] for worker in workers]
-    return found(address, files, done), codes
+    said = [worker.communicate()[1].decode() for worker in workers]
+    errors = [text[-2000:] for text, worker in zip(said, workers, strict=True) if worker.returncode]
+    return found(address, files, done), errors
 
 
 def found(address: str, files: list[Path], done: int) -> Found:

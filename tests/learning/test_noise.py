@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from inside import shown
 from ostinato import MiniUCB, Optimizer
 from ostinato.kernels import RBF, Matern52
 from ostinato.learning.noise import Scatter, relative_noise
@@ -68,5 +69,5 @@ def test_an_optimiser_asks_for_more_where_it_is_noisier():
     assert high > 0.6
     assert "to" in str(opt.learned)
     opt.ask()
-    belief = opt._decisions.belief()
+    belief = shown(opt)
     assert opt.policy.repeats(belief.stake(48)) > opt.policy.repeats(belief.stake(1))

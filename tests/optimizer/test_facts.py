@@ -8,7 +8,7 @@ from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.measurements.tally import Statistics
-from ostinato.optimizer.facts import BatchFacts, State
+from ostinato.optimizer.facts import BatchFacts, Mind
 from ostinato.policies import GPBUCB, AdaptiveUCB, EpsilonGreedy, Uniform
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 5, 8)), axis=-1).reshape(-1, 2)
@@ -82,10 +82,10 @@ class Recorded:
 
     def again(self):
         """Through JSON, as a store would."""
-        state = msgspec.json.decode(msgspec.json.encode(self.opt.state), type=State)
+        state = msgspec.json.decode(msgspec.json.encode(self.opt.mind), type=Mind)
         facts = msgspec.json.decode(msgspec.json.encode(list(self.facts.values())), type=list[BatchFacts])
         other = Optimizer(X, seed=12345, budget=500, **self.settings)
-        other._priority[:] = self.opt._priority  # a store keeps the seed, which gives these
+        other._problem.priority[:] = self.opt._problem.priority  # a store keeps the seed, which gives these
         other.recall(facts, state)
         return other
 

@@ -5,6 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
+from inside import shown
 from ostinato import MiniUCB, Optimizer
 from ostinato.kernels import RBF
 from ostinato.learning import Learner
@@ -26,9 +27,9 @@ def run(opt, truth, steps, seed=0, noise=0.1, **how):
 
 def model_of_the_facts(opt):
     """Means of a model made anew from prior and tally."""
-    known = opt._known
+    known = opt._known.fork()
     fresh = Posterior.like(known.model, known.prior.kernel, known.prior.noise, known.prior.mean)
-    fresh.rebuild(known.evidence(known.prior))
+    known._rebuild(fresh, known.prior, known.tally)
     return np.concatenate(fresh.means)
 
 
@@ -90,7 +91,7 @@ def test_draws_for_choosing_are_those_of_the_model_that_chooses(policy):
     """With hopeless outcomes the model for answers is another one."""
     opt = run(Optimizer(X, seed=3, policy=policy), HOPELESS, 150)
     assert HOPELESS[opt.best().index] > 1.5
-    model, belief = opt._known.model, opt._decisions.belief()
+    model, belief = opt._known.model, shown(opt)
     draws = np.array([np.concatenate(belief.draw()) for _ in range(400)])
     std = np.sqrt(np.concatenate(model.variances))
     assert np.abs(draws.mean(axis=0) - np.concatenate(model.means)).max() < 0.35 * std.max()
@@ -116,7 +117,7 @@ def test_standard_errors_survive_a_rebuild():
         for row in range(20):
             opt.observe(row, [TRUTH[row], TRUTH[row] + 0.1], stderr=[0.1, 0.3])
         if many:
-            opt._known.model.rebuild(opt._known.evidence(opt._known.prior))
+            opt._known._rebuild(opt._known.model, opt._known.prior, opt._known.tally)
         return opt.predict()
 
     assert told(True).mean == pytest.approx(told(False).mean)
@@ -140,9 +141,9 @@ def test_set_ups_in_flight_are_counted_one_by_one():
     opt = Optimizer(X[:1], kernel=RBF(1.0), noise_std=1.0, setup_std=0.5, policy=MiniUCB(C=3))
     first = opt.ask(limit=4)
     opt.ask(limit=4)
-    assert opt._decisions.belief().variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
+    assert shown(opt).variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
     opt.tell(first, [0.3])
-    assert opt._decisions.belief().variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
+    assert shown(opt).variance(0) == pytest.approx(left(2 / (setup + noise / 4)), rel=1e-9)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9])

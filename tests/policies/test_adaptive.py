@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from inside import shown
 from ostinato import AdaptiveUCB, MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF, Linear, Matern52
@@ -53,10 +54,10 @@ def test_it_finds_what_a_wrong_kernel_hides():
 
 def test_its_width_grows_with_the_norm_and_the_information():
     opt = run(AdaptiveUCB(norm_bound=1.0), 5)
-    early = opt.policy.width(opt._decisions.belief())
+    early = opt.policy.width(shown(opt))
     for index in range(60):
         opt.observe(index, [0.0] * 20)
-    assert opt.policy.width(opt._decisions.belief()) > early + 1
+    assert opt.policy.width(shown(opt)) > early + 1
 
 
 def test_it_needs_a_kernel_to_start_from():

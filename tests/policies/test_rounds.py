@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inside import shown
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import Linear, Matern52
@@ -34,7 +35,7 @@ class Log:
         """One round: its picks, measured and told only when all are asked."""
         batches = [self.opt.ask()]
         rounds = self.opt.rounds
-        while self.opt._decisions.round:
+        while self.opt.mind.round:
             batches.append(self.opt.ask())
         assert self.opt.rounds == rounds
         for batch in batches:
@@ -55,7 +56,7 @@ def dense(rows, values):
 
 def picked(scores, opt):
     tied = np.flatnonzero(scores >= scores.max() - 1e-9 * (BETA + 2))
-    return int(tied[np.argmin(opt._priority[tied])])
+    return int(tied[np.argmin(opt._problem.priority[tied])])
 
 
 @settings(deadline=None, max_examples=10)
@@ -144,7 +145,7 @@ def test_bts_picks_as_often_as_the_posterior_has_its_maximum_there():
     opt = optimizer_of(GPBTS(size=4000))
     opt.observe([0, 5, 9, 17], TRUTH[[0, 5, 9, 17]])
     batches = [opt.ask()]
-    while opt._decisions.round:
+    while opt.mind.round:
         batches.append(opt.ask())
     share = np.zeros(40)
     for batch in batches:
@@ -166,7 +167,7 @@ def test_a_limit_cuts_the_round(policy):
 def test_a_limit_below_what_is_left_of_a_round_cuts_the_batch():
     opt = optimizer_of(GPBTS(size=1000))
     batches = [opt.ask(), opt.ask(limit=1)]
-    while opt._decisions.round:
+    while opt.mind.round:
         batches.append(opt.ask(limit=1))
     assert all(batch.repeats == 1 for batch in batches[1:])
     assert any(batch.truncated and batch.wanted > 1 for batch in batches)
@@ -199,7 +200,7 @@ def test_variances_and_covariances_count_what_is_in_flight(rule):
     opt = optimizer_of(BBKB(1.2, rule=rule))
     opt.observe(np.arange(20), TRUTH[:20])
     first = opt.ask()
-    belief = opt._decisions.belief()
+    belief = shown(opt)
     expected = opt.covariance(X)
     c = expected[first.index] / np.sqrt(expected[first.index, first.index] + NOISE / first.repeats)
     assert (np.diagonal(expected) - c**2 <= np.concatenate(belief.variances) + 1e-6).all()  # never surer than exact

@@ -76,7 +76,7 @@ def test_pathwise_conditioning_gives_the_posterior(pending):
         ghost.add(row, n)
     rng = np.random.default_rng(0)
     prior = prior_draw(posterior.kernel, GRID)
-    sample = np.stack([np.concatenate(draw(posterior, prior, ghost.unique, rng)) for _ in range(N)])
+    sample = np.stack([np.concatenate(draw(posterior, prior, ghost, rng)) for _ in range(N)])
     mean = np.concatenate(posterior.means)
     for row, n in pending:
         posterior.condition(row, n, 0.0)

@@ -39,7 +39,7 @@ def test_it_is_the_dense_one_on_all_measurements(seed, block_size, lengthscale):
     kernel = Matern52(lengthscale)
     model = Nystrom(X, kernel, NOISE, mean=0.5, block_size=block_size)
     rows, values = told(model, seed=seed)
-    model.refresh(np.random.default_rng(seed))
+    model = model.refreshed(np.random.default_rng(seed))
     unique = list(dict.fromkeys(rows.tolist()))
     inducing = [unique[slot] for slot in model.inducing]
     expected = nystrom(X, rows, values, NOISE, inducing, kernel, prior_mean=0.5)
@@ -54,7 +54,7 @@ def test_with_all_measured_candidates_inducing_it_is_the_exact_posterior():
     kernel = Matern52(0.8)
     model, exact = Nystrom(X, kernel, NOISE, oversampling=1e9), Posterior(X, kernel, NOISE)
     told(model), told(exact)
-    model.refresh(np.random.default_rng(0))
+    model = model.refreshed(np.random.default_rng(0))
     assert len(model.inducing) == exact.unique.size
     assert flat(model.means) == pytest.approx(flat(exact.means), abs=1e-8)
     assert flat(model.variances) == pytest.approx(flat(exact.variances), abs=1e-8)
@@ -67,7 +67,7 @@ def test_every_past_step_enters_with_its_chance():
     model = Nystrom(X, kernel, NOISE, oversampling=oversampling)
     rows, values = told(model)
     rng = np.random.default_rng(5)
-    model.refresh(rng)
+    model = model.refreshed(rng)
     unique = list(dict.fromkeys(rows.tolist()))
     inducing = [unique[slot] for slot in model.inducing]
     before = nystrom(X, rows, values, NOISE, inducing, kernel).variance
@@ -81,7 +81,7 @@ def test_every_past_step_enters_with_its_chance():
     variances = model.variances
     for _ in range(N := 2000):
         model.variances, model._changed = variances, True
-        model.refresh(rng)
+        model = model.refreshed(rng)
         drawn[model.inducing] += 1
     assert drawn / N == pytest.approx(expected, abs=5 * 0.5 / np.sqrt(N))
     assert 0.05 < expected.min() < expected.max() < 0.999
@@ -92,7 +92,7 @@ def test_it_survives_neighbours_that_are_nearly_equal():
     model = Nystrom(points, RBF(2.0), np.full(60, 1e-3), oversampling=1e9)
     for row in range(60):
         model.condition(row, 3, float(np.sin(points[row, 0])))
-    model.refresh(np.random.default_rng(0))
+    model = model.refreshed(np.random.default_rng(0))
     assert np.isfinite(flat(model.means)).all()
     assert flat(model.means) == pytest.approx(np.sin(points[:, 0]), abs=0.05)
     assert (flat(model.variances) >= 0).all()
@@ -107,7 +107,7 @@ def test_imagined_measurements_shrink_the_variance_that_is_seen(picks, seed):
     kernel = Matern52(1.0)
     model = Nystrom(X, kernel, NOISE, oversampling=2.0)
     rows, values = told(model, seed=seed)
-    model.refresh(np.random.default_rng(seed))
+    model = model.refreshed(np.random.default_rng(seed))
     unique = list(dict.fromkeys(rows.tolist()))
     inducing = [unique[slot] for slot in model.inducing]
     ahead = Ahead(model.variances, model.ghost())
@@ -125,7 +125,7 @@ def test_imagined_measurements_shrink_the_variance_that_is_seen(picks, seed):
 
 def test_nothing_measured_is_the_prior():
     model = Nystrom(X, RBF(1.0, std=2.0), NOISE, mean=1.5)
-    model.refresh(np.random.default_rng(0))
+    model = model.refreshed(np.random.default_rng(0))
     assert flat(model.means).tolist() == [1.5] * 30
     assert flat(model.variances) == pytest.approx(4.0)
     assert model.log_det == 0
@@ -159,5 +159,5 @@ def test_no_variance_falls_below_what_all_measurements_of_one_candidate_would_le
     model = Nystrom(X, RBF(50.0), np.full(30, 1e-8), oversampling=1e9)
     for row in range(30):
         model.condition(row, 10, 0.0)
-    model.refresh(np.random.default_rng(0))
+    model = model.refreshed(np.random.default_rng(0))
     assert flat(model.variances).min() >= 1e-8 / (1e-8 + 300) * 0.999

@@ -1,6 +1,6 @@
 """Random histories through public names only: every policy, learned and given, in flight, partial, failed, planned.
 
-    python -m tests.recorded.histories        writes decisions.json anew: what is decided today
+    python tests/recorded/histories.py        writes decisions.json anew: what is decided today
     pytest tests/recorded                     the same decisions as then
 
 A history is made from its number alone. Each step of it asks, tells (whole, in part, as a summary, with standard

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.recorded.histories import FILE, decided, names
+from recorded.histories import FILE, decided, names
 
 RECORDED = json.loads(FILE.read_text())
 PARTS = 10

@@ -27,9 +27,10 @@ def test_many_processes_at_once(address, tmp_path):
 
 
 def test_a_server_that_restarts(postgres, tmp_path):
-    found, codes = torture.restarted(postgres, postgres.database(), tmp_path, 3)
+    found, errors = torture.restarted(postgres, postgres.database(), tmp_path, 3)
     assert_nothing_is_lost(found)
-    assert (found.done, codes) == (3, [0] * 4)
+    assert not errors
+    assert found.done == 3
 
 
 @pytest.mark.parametrize("fault", ["synchronising fails", "the disk is full"])  # the others: make torture

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ from ostinato.measurements.history import ENDS, Measured
 from ostinato.measurements.outcomes import Outcome
 from ostinato.measurements.tally import Statistics, Tally
 
+Limits: TypeAlias = tuple[float, float, float]  # what is expected, its standard deviation, and that of noise alone
 FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
 ENOUGH = 5  # first values of a run from which their median says what is far off
 WIDENED = 2.5  # the median deviation of normal values is their standard deviation over 1.48; of few it is uncertain
@@ -41,7 +42,7 @@ class Feedback:
     def answered(self) -> int:
         return self.n + self.failed
 
-    def measured(self, sign: int, told: int, failed: int, limits: tuple[float, float, float] | None = None) -> Measured:
+    def measured(self, sign: int, told: int, failed: int, limits: Limits | None = None) -> Measured:
         """With the lowest and highest values by themselves, numbered on from what was told before, or failed."""
         statistics, at = self.turned(sign, limits), told + self.n
         if self.values is None or not self.n:
@@ -54,7 +55,7 @@ class Feedback:
         rest = np.delete(y, ends)
         return Measured(statistics, tuple(points), Statistics.of_values(rest) if len(rest) else Statistics(), at)
 
-    def turned(self, sign: int, limits: tuple[float, float, float] | None) -> Statistics:
+    def turned(self, sign: int, limits: Limits | None) -> Statistics:
         """With the sign of values turned, and values that are far off brought near, where limits are given."""
         if limits is None or self.values is None:
             return self.statistics if sign > 0 else -self.statistics

@@ -82,7 +82,7 @@ class History:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, int, bool], Entry] = {}
-        self._touched: set[tuple[int, int, bool]] = set()
+        self._order: list[tuple[int, tuple[int, int, bool]]] = []  # which entry grew, and up to which number
         self.counts: Counter[int] = Counter()
         self.steps: int = 0
 
@@ -100,7 +100,7 @@ class History:
     def add(self, entries: Collection[Entry]) -> None:
         for entry in entries:
             self._entries[entry.key] = self._joined(entry)
-            self._touched.add(entry.key)
+            self._order.append((max((number for number, _ in entry.measured.points), default=0), entry.key))
             self.counts[entry.candidate] += int(entry.measured.statistics.n)
             self.steps += int(entry.measured.statistics.n)
 
@@ -111,14 +111,15 @@ class History:
 
     def new(self, since: int) -> list[tuple[int, int, float]]:
         """Number, candidate and value of the lowest and highest values that came after measurement `since`."""
-        touched = (self._entries[key] for key in sorted(self._touched))
+        grown = set[tuple[int, int, bool]]()
+        for last, key in reversed(self._order):
+            if 0 < last <= since:
+                break
+            grown.add(key)
+        touched = (self._entries[key] for key in sorted(grown))
         return [
             (number, entry.candidate, y) for entry in touched for number, y in entry.measured.points if number > since
         ]
-
-    def looked_over(self) -> None:
-        """Nothing is new any more."""
-        self._touched = set()
 
     def tally(
         self,

@@ -1,14 +1,12 @@
 """Answers to what users ask of the model: predictions, draws, the best candidates and how sure that is."""
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ostinato.arrays import Matrix, Vector, to_numpy
-from ostinato.candidates import Candidates
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.outcomes import Outcome
@@ -16,9 +14,9 @@ from ostinato.optimizer.calibration import Calibration, calibration
 from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
+from ostinato.optimizer.problem import Problem
 from ostinato.posterior.chance import Shortfalls, shortfalls
 from ostinato.posterior.draws import square_root
-from ostinato.posterior.factor import Factor
 from ostinato.records import Best, Learned, Outlier, Prediction
 
 JOINT = 5_000  # points whose covariance matrix is made
@@ -29,22 +27,13 @@ DRAWS = 4_096  # of the joint posterior, for simultaneous intervals
 
 
 class Answers:
-    """Questions about what is known. They draw from randomness of their own, so that asking does not disturb a run."""
+    """Questions about what is known now. Asking changes nothing."""
 
-    def __init__(
-        self,
-        table: Candidates,
-        sign: int,
-        knowledge: Knowledge,
-        priority: NDArray[np.int64],
-        rng: np.random.Generator,
-        learned: tuple[str, ...],
-        outcome: Outcome,
-    ) -> None:
-        self._table, self._sign, self._known, self._priority, self._rng = table, sign, knowledge, priority, rng
-        self._learned, self._outcome = learned, outcome
-        self._short: dict[tuple[int, int, tuple[int, ...]], Shortfalls] = {}
-        self._calibration: tuple[Factor, Calibration] | None = None
+    def __init__(self, problem: Problem, known: Knowledge) -> None:
+        self._problem, self._known = problem, known
+        self._table, self._sign, self._priority = problem.table, problem.sign, problem.priority
+        self._learned, self._outcome = problem.learned, problem.outcome
+        self._short: dict[tuple[int, ...], Shortfalls] = {}
 
     def predict(self, points: Any = None) -> Prediction:
         if points is None:
@@ -66,31 +55,27 @@ class Answers:
         wider = self._trust.at(features)
         return wider[:, None] * self._known.posterior.covariance(features) * wider
 
-    @property
+    @cached_property
     def _trust(self) -> Calibration:
-        """How far standard deviations can be trusted; computed once for what is known now."""
-        posterior = self._known.posterior
-        if self._calibration is None or self._calibration[0] is not posterior.factor:
-            made = calibration(posterior, steps=self._known.told.steps, learned=self._learned)
-            self._calibration = posterior.factor, made
-        return self._calibration[1]
+        """How far standard deviations can be trusted."""
+        return calibration(self._known.posterior, steps=self._known.told.steps, learned=self._learned)
 
     def _stds(self) -> Vector:
         """The standard deviation at every candidate."""
         _, variance = self._known.posterior.over_candidates()
         return self._trust.over_candidates(len(variance)) * np.sqrt(variance)
 
-    def sample(self, size: int = 1, points: Any = None) -> Matrix:
+    def sample(self, size: int, points: Any, rng: np.random.Generator) -> Matrix:
         whole("size", size)
         if points is None and len(self._table) > JOINT:
-            draws = [np.concatenate([to_numpy(b) for b in self._known.draw(self._rng)]) for _ in range(size)]
+            draws = [np.concatenate([to_numpy(b) for b in self._known.draw(rng)]) for _ in range(size)]
             mean, _ = self._known.posterior.over_candidates()
             wider = self._trust.over_candidates(len(mean))
             return self._clipped((mean + wider * (np.stack(draws) - mean))[:, self._table.numbers])
         features = self._few(points)
         mean, _ = self._known.posterior.predict(features)
         root = square_root(self._covariance(features))
-        return self._clipped(mean + self._rng.standard_normal((size, len(features))) @ root.T)
+        return self._clipped(mean + rng.standard_normal((size, len(features))) @ root.T)
 
     def _clipped(self, draws: Matrix) -> Matrix:
         return np.clip(self._sign * draws, self._outcome.low, self._outcome.high)
@@ -155,14 +140,14 @@ class Answers:
             known.posterior,
             known.told,
             known.answering.setup,
-            known.history,
+            known.state.history,
             self._table.indices,
             learned,
             tuple(self.outliers()),
             left_out=known.left_out,
             unknown=self._trust.unknown,
             outcome=self._outcome,
-            fading=known.half_life is not None,
+            fading=self._problem.half_life is not None,
         )
 
     def _standing(
@@ -181,7 +166,7 @@ class Answers:
             std=float(inside[1][0]),
             interval=(float(low[0]), float(high[0])),
             level=level,
-            n=self._known.history.counts[number],
+            n=self._known.state.history.counts[number],
             chance=chance,
             within=min(rivalry[1], room),
         )
@@ -226,13 +211,13 @@ class Answers:
         return self._trust.luck(float(among.chances()[0]))
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
-        """How far some candidates fall short of the best that can be measured; computed once for what is known now."""
-        posterior = self._known.posterior
-        key = (id(posterior.factor), self._known.failures.total(), tuple(numbers))
-        if key not in self._short:
-            failed = [candidate for candidate in self._known.failures if not self._known.history.counts[candidate]]
-            self._short = {key: shortfalls(posterior, numbers, self._quietly(), self._wider, failed)}
-        return self._short[key]
+        """How far some candidates fall short of the best that can be measured; computed once."""
+        if tuple(numbers) not in self._short:
+            state = self._known.state
+            failed = [candidate for candidate in state.failures if not state.history.counts[candidate]]
+            drawn = shortfalls(self._known.posterior, numbers, self._quietly(), self._wider, failed)
+            self._short = {tuple(numbers): drawn}
+        return self._short[tuple(numbers)]
 
     @property
     def _wider(self) -> Vector:
@@ -240,7 +225,7 @@ class Answers:
 
     def _quietly(self) -> np.random.Generator:
         """Randomness that is the same whenever the same is known."""
-        return np.random.default_rng((int(self._priority[0]), self._known.history.steps))
+        return np.random.default_rng((int(self._priority[0]), self._known.state.history.steps))
 
     def _few(self, points: Any) -> Matrix:
         features = self._table.features[self._table.numbers] if points is None else self._table.encode(points)

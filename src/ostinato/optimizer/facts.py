@@ -1,4 +1,4 @@
-"""Facts from which an optimiser can be made again: what was asked, what became of it, and what decisions rest on.
+"""What happens to an optimiser, as facts: batches are asked for, told of, closed. And what decisions rest on besides.
 
 They are small: a batch of a million repeats is one line with a count, a mean and squared deviations. What storage keeps
 is these and the log of values, never a matrix.
@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 
 from ostinato.learning import Learnt
+from ostinato.measurements.feedback import Feedback, Limits
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.policies import Proposal
+from ostinato.records import Batch
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -63,11 +65,52 @@ class BatchFacts(msgspec.Struct, frozen=True):
         return not (self.capped or self.truncated)
 
 
-class State(msgspec.Struct, frozen=True):
-    """What decisions rest on besides measurements: randomness, a round that is not handed out yet, the last fit."""
+class Mind(msgspec.Struct, frozen=True):
+    """What the next decision rests on besides measurements: randomness, a round that is not handed out yet, how many
+    rounds there were, the last fit, which values were judged, and how many measurements came before the first decision.
+    """
 
     random: dict[str, Any]
     round: list[Proposal] = []
     learnt: Learnt | None = None
-    log_det_0: float = 0.0
     looked: Looked = Looked()
+    began: int | None = None
+
+
+# Facts
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A batch was decided, in so manieth a round."""
+
+    batch: Batch
+    candidate: int
+    round: int
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Feedback for a batch, or (a number below 0) for what nobody asked for, by candidate.
+
+    limits: beyond which single values count as just so far, where that was asked for.
+    """
+
+    batch: int
+    feedback: dict[int, Feedback]
+    limits: dict[int, Limits | None] = {}
+
+
+class Closed(msgspec.Struct, frozen=True):
+    """The repeats of a batch that did not come will not come."""
+
+    batch: int
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """A batch, or an observation, and all that became of it: from a storage."""
+
+    facts: BatchFacts
+    batch: Batch
+    candidate: int
+
+
+Fact = Asked | Told | Closed | Recalled

@@ -1,27 +1,27 @@
-"""What is known: the tally of measurements, the prior, and the model that both make, kept in step.
+"""What is known: tally, prior and the model that both make. All of it follows from the problem and the state.
 
-Feedback is taken in whole or not at all. The model is a function of prior and tally; the prior is given, or learned
-from the tally on a growing schedule.
+It is brought up to date step by step as feedback comes, and made anew from the facts where they changed otherwise, or
+where something stopped it half-way. A decision learns in a copy (`fork`), so that one that is thrown away leaves
+nothing behind.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from math import sqrt
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, gathered
+from ostinato.arrays import Array, Vector, from_numpy, gathered
 from ostinato.confidence import SURE
-from ostinato.errors import NothingMeasured, NothingToAsk
+from ostinato.errors import NothingMeasured
 from ostinato.kernels import Kernel
-from ostinato.learning import Learner, Learnt, Prior, Shrinking
-from ostinato.measurements.history import Entry, History, Measured, clock
+from ostinato.learning import Learner, Prior
+from ostinato.measurements.feedback import Early
+from ostinato.measurements.history import Entry, clock
 from ostinato.measurements.tally import Statistics, Tally
-from ostinato.optimizer.facts import Looked
+from ostinato.optimizer.facts import Looked, Told
 from ostinato.optimizer.outliers import (
     CONFIRMED,
     ENOUGH,
@@ -33,101 +33,135 @@ from ostinato.optimizer.outliers import (
     suspects,
     values_of,
 )
+from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.state import State
 from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
+INITIAL = 5  # random candidates with which a run begins where scales are learned
+EARLY = 10  # measurements that are looked at again and again, where outliers are to count less
 
 
 class Knowledge:
-    """Tally, prior and model.
+    """Tally, prior and model, for a problem and what happened so far."""
 
-    make: from a prior to the model that the policy sees, nothing measured. learner: what changes the prior as
-    measurements come, if anything does. half_life: in how many measurements one comes to count for half.
-    judges: whether single values that do not fit are set aside; names_outliers: whether they are looked for at all.
-    """
-
-    def __init__(
-        self,
-        features: Matrix,
-        prior: Prior,
-        learner: Learner | Shrinking | None,
-        make: Callable[[Prior, Namespace], Model],
-        xp: Namespace,
-        *,
-        by_setup: bool,
-        half_life: int | None = None,
-        judges: bool = False,
-        names_outliers: bool = True,
-    ) -> None:
-        self.features, self.prior, self.learner, self._make = features, prior, learner, make
-        self.tally = Tally(by_setup=by_setup)
-        self.model: Model = make(prior, xp)
-        self.history = History()
-        self.half_life, self._judges, self._names_outliers = half_life, judges, names_outliers
-        self.looked = Looked()
-        self.failures: Counter[int] = Counter()
+    def __init__(self, problem: Problem, state: State) -> None:
+        self.problem, self.state = problem, state
+        self.learner = problem.learner()
+        self.looked = state.mind.looked
+        learnt = state.mind.learnt
+        known = self.learner is not None and learnt is not None
+        self.prior = self.learner.recall(learnt) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
+        self.tally = self._robust() if problem.robust else self._tally(self.looked.aside)
+        self.misfits: list[Misfit] = []  # found when values were judged last
+        self.model: Model = problem.model(self.prior)
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
+        self._honest: Posterior | None = None  # the model without these
+        if state.told:
+            self._rebuild(self.model, self.prior, self.tally)
+        self._draws: tuple[Kernel, PriorDraw] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """What was made from a tally that is another one now."""
         self._exact: Posterior | None = None
         self._answers: tuple[list[Misfit], Tally] | None = None
-        self.misfits: list[Misfit] = []  # found when values were judged last
         self._answering: Prior | None = None
         self._peek: Prior | None = None
-        self._draws: tuple[Kernel, PriorDraw] | None = None
+
+    def fork(self) -> "Knowledge":
+        """The same, to go its own way."""
+        other = object.__new__(Knowledge)
+        other.__dict__.update(self.__dict__)
+        other.learner = copy(self.learner)
+        return other
 
     # Taking in
 
-    def take_in(self, feedback: Mapping[int, Measured], setup: int) -> None:
-        """Feedback → model and tally: all of it, or, if anything stops that, none."""
-        entries = self.history.entries(feedback, setup)
-        if self.half_life is not None and (self._ticks(entries) or self.history.has(entries)):
-            self._take(self._tally(self.looked.aside, entries), entries)
-            return
-        told = {candidate: measured.statistics for candidate, measured in feedback.items()}
-        tally = self.tally.plus(told, setup)
-        with self.whole():
-            self._condition(told, tally, setup)
-            self._changed(tally, entries)
+    def take_in(self, told: Told, entries: Sequence[Entry]) -> None:
+        """Feedback that the state is about to absorb. If anything stops it, this is to be made anew."""
+        if self.problem.robust and self._is_early:
+            early = Early(self.problem.sign)
+            for each in [*self._told, told]:
+                early.add(each.feedback, each.batch)
+            self._take(early.tally(by_setup=self.problem.by_setup))
+        elif self.problem.half_life is not None and (self._ticks(entries) or self.state.history.has(entries)):
+            self._take(self._tally(self.looked.aside, entries))
+        else:
+            more = {entry.candidate: entry.measured.statistics for entry in entries}
+            tally = self.tally.plus(more, told.batch)
+            self._condition(more, tally, told.batch)
+            self.tally = tally
+            self._forget()
+        self._fail({number: each.failed for number, each in told.feedback.items()})
 
-    def retake(self, tally: Tally, feedback: Mapping[int, Measured], setup: int) -> None:
-        """Another tally in place of the one so far, because of more feedback."""
-        self._take(tally, self.history.entries(feedback, setup))
+    @property
+    def _told(self) -> list[Told]:
+        return [fact for fact in self.state.facts if isinstance(fact, Told)]
 
-    def recall(
-        self,
-        told: Iterable[tuple[int, int, Measured]],
-        failures: Mapping[int, int],
-        learnt: Learnt | None,
-        looked: Looked,
-    ) -> None:
-        """What is known, from facts: candidate, set-up and measurements of every batch, in the order they came."""
-        self.history.add([Entry(candidate, setup, measured) for candidate, setup, measured in told])
-        self.failures, self.looked = Counter(failures), looked
-        if self.learner is not None and learnt is not None:
-            self.prior = self.learner.recall(learnt)
-            self.model = self._make(self.prior, self.model.xp)
-        self._take(self._tally(looked.aside), [])
+    @property
+    def _is_early(self) -> bool:
+        """Whether single values are looked at again and again."""
+        return not (len(self.state.history.counts) >= INITIAL and self.state.steps >= EARLY)
 
-    def _take(self, tally: Tally, entries: list[Entry]) -> None:
-        """Another tally from now on, and the entries that it has more."""
-        with self.whole():
-            self.model.rebuild(self.evidence(self.prior, tally))
-            self._changed(tally, entries)
+    def _robust(self) -> Tally:
+        """The tally of values that count less where they are far off: the first by each other, later ones as told."""
+        early, late, steps, seen = Early(self.problem.sign), list[Told](), 0, set[int]()
+        for told in self._told:
+            if len(seen) >= INITIAL and steps >= EARLY:
+                late.append(told)
+                continue
+            early.add(told.feedback, told.batch)
+            steps += sum(each.n for each in told.feedback.values())
+            seen |= {number for number, each in told.feedback.items() if each.n}
+        tally = early.tally(by_setup=self.problem.by_setup)
+        for told in late:
+            for number, each in told.feedback.items():
+                if each.n:
+                    tally.add(number, each.turned(self.problem.sign, told.limits.get(number)), told.batch)
+        return tally
+
+    def limits(self, candidate: int) -> tuple[float, float, float] | None:
+        """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
+        if not self.problem.robust or self._is_early:
+            return None
+        mean, variance = self.posterior.at(candidate)
+        prior = self.learned
+        noise = float(prior.noise[candidate]) + prior.setup
+        return mean, sqrt(variance + noise), sqrt(noise)
+
+    def _take(self, tally: Tally) -> None:
+        """Another tally from now on."""
+        self._rebuild(self.model, self.prior, tally)
+        self.tally = tally
+        self._forget()
+
+    def _rebuild(self, model: Model, prior: Prior, tally: Tally) -> None:
+        """A model from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
+        evidence, self._imputed, self._honest = prior.evidence(tally), self._poor(prior, tally), None
+        if self._imputed:
+            if isinstance(model, Posterior):
+                self._honest = Posterior.like(model)
+                self._honest.rebuild(evidence)
+            evidence = evidence.plus({candidate: Statistics(1, value) for candidate, value in self._imputed.items()})
+        model.rebuild(evidence)
+
+    @property
+    def honest(self) -> Model:
+        """The model of what was measured and nothing else: it says how long a batch may be, and what was learned."""
+        return self._honest or self.model
 
     def _ticks(self, entries: Iterable[Entry]) -> bool:
         """Whether old measurements are to be weighed anew."""
-        steps = self.history.steps
+        steps, half_life = self.state.steps, self.problem.half_life
         after = steps + sum(int(entry.measured.statistics.n) for entry in entries)
-        return clock(steps, self.half_life) != clock(after, self.half_life)
+        return clock(steps, half_life) != clock(after, half_life)
 
     def _tally(self, aside: Collection[int], more: Collection[Entry] = ()) -> Tally:
-        by_setup, half_life = self.tally.by_setup, self.half_life
-        return self.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, more=more)
-
-    def _changed(self, tally: Tally, entries: Collection[Entry] = ()) -> None:
-        self._exact, self._peek, self._answers, self.tally = None, None, None, tally
-        self.history.add(entries)
+        by_setup, half_life = self.problem.by_setup, self.problem.half_life
+        return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, more=more)
 
     def learn(self) -> None:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
@@ -138,39 +172,29 @@ class Knowledge:
         again = looked.aside != self.looked.aside
         if due or again:
             tally = self._tally(looked.aside) if again else self.tally
-            with self.whole():
-                prior = self.learner.learn(tally)
-                if prior is not self.prior or again:
-                    model = self._make(prior, self.model.xp)
-                    model.rebuild(self.evidence(prior, tally))
-                    self.prior, self.model = prior, model
-                self._changed(tally)
-        self.look(looked)
-        self.history.looked_over()
+            prior = self.learner.learn(tally)
+            if prior is not self.prior or again:
+                model = self.problem.model(prior)
+                self._rebuild(model, prior, tally)
+                self.prior, self.model = prior, model
+            self.tally = tally
+        if due or again:
+            self._forget()
+        self.looked = looked
 
     # Single values that do not fit
 
     def _look(self, *, again: bool) -> Looked:
         """What is to be set aside now: judged are the new values, and, where all is fitted anew, all of them again."""
-        looked, surprising = self.looked, self._surprises if self._judges else frozenset[int]()
-        if not self._judges or not (again or surprising):
-            return replace(looked, until=self._told)
+        judges = self.problem.sets_outliers_aside
+        looked, surprising, until = self.looked, self._surprises if judges else frozenset[int](), self.state.told
+        if not judges or not (again or surprising):
+            return Looked(looked.aside, looked.cleared, until)
         suspected = self._suspected if again else surprising | looked.aside.keys()
         self.misfits = self._judged(suspected)
         aside = {misfit.value.number: misfit.value.candidate for misfit in self.misfits}
         cleared = frozenset(suspected - aside.keys())
-        return Looked(aside, cleared if again else looked.cleared | cleared, self._told)
-
-    def look(self, looked: Looked) -> None:
-        """Which values are set aside is as it was found here, or elsewhere."""
-        if looked.aside != self.looked.aside:
-            self._exact = self._answers = None
-        self.looked = looked
-
-    @property
-    def _told(self) -> int:
-        """Measurements told, those that failed included."""
-        return self.history.steps + self.failures.total()
+        return Looked(aside, cleared if again else looked.cleared | cleared, until)
 
     @property
     def _surprises(self) -> frozenset[int]:
@@ -178,38 +202,38 @@ class Knowledge:
         fitted = not isinstance(self.learner, Learner) or self.learner.fits > 0
         if not isinstance(self.model, Posterior) or not fitted:
             return frozenset()
-        new = self.history.new(self.looked.until)
+        new = self.state.history.new(self.looked.until)
         return surprises(new, self.prior, self.model) - self.looked.cleared
 
     @property
     def _suspected(self) -> frozenset[int]:
-        values = values_of(self.history)
-        return suspects(values, self._told) | lone_leader(values) | self._surprises | self.looked.aside.keys()
+        values = values_of(self.state.history)
+        return suspects(values, self.state.told) | lone_leader(values) | self._surprises | self.looked.aside.keys()
 
     def _judged(self, suspected: frozenset[int]) -> list[Misfit]:
         """Those that do not fit, by a model that knows none of them."""
         tally = self._tally(suspected) if suspected else Tally()
         if tally.steps < ENOUGH:
             return []
-        values = harmful((value for value in values_of(self.history) if value.number in suspected), tally)
+        values = harmful((value for value in values_of(self.state.history) if value.number in suspected), tally)
         if not values:
             return []
         learns = isinstance(self.learner, Learner)
         prior = self.learner.for_judging(tally) if isinstance(self.learner, Learner) else self.prior
-        return judged(values, prior, self.features, tally, ("kernel",) if learns else ())
+        return judged(values, prior, self.problem.features, tally, ("kernel",) if learns else ())
 
     @property
     def unconfirmed(self) -> dict[int, int]:
         """Candidates of values that were set aside with too few others to be sure, and how many are wanted."""
-        others = {candidate: self.history.counts[candidate] - 1 for candidate in self.looked.aside.values()}
+        others = {candidate: self.state.history.counts[candidate] - 1 for candidate in self.looked.aside.values()}
         return {candidate: CONFIRMED - n for candidate, n in others.items() if n < CONFIRMED}
 
     @property
     def outliers(self) -> list[Misfit]:
         """Single values that do not fit what is known now."""
-        if self._judges:
+        if self.problem.sets_outliers_aside:
             return self._for_answers()[0]
-        return self._judged(self._suspected) if self._names_outliers else []
+        return self._judged(self._suspected) if self.problem.outcome.real else []
 
     @property
     def told(self) -> Tally:
@@ -223,60 +247,36 @@ class Knowledge:
 
     def _for_answers(self) -> tuple[list[Misfit], Tally]:
         if self._answers is None:
-            found = self._judged(self._suspected) if self._judges else []
+            found = self._judged(self._suspected) if self.problem.sets_outliers_aside else []
             aside = {misfit.value.number for misfit in found}
             self._answers = found, self.tally if aside == self.looked.aside.keys() else self._tally(aside)
         return self._answers
 
-    @contextmanager
-    def whole(self) -> Generator[None, None, None]:
-        """Whatever stops the model half-way (a kernel that is refused, Ctrl-C), go back to what the facts say."""
-        prior, tally = self.prior, self.tally
-        learner: dict[str, Any] = dict(vars(self.learner)) if self.learner else {}
-        try:
-            yield
-        except NothingToAsk:
-            raise
-        except BaseException:
-            if self.tally is tally:
-                self.prior, self._answers = prior, None
-                if self.learner is not None:
-                    vars(self.learner).update(learner)
-                self.model = self._make(prior, self.model.xp)
-                self.model.rebuild(self.evidence(prior))
-            raise
-
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
         if len(added) >= MANY or None in added.values() or self._imputed != self._poor(self.prior, tally):
-            self.model.rebuild(self.evidence(self.prior, tally))
+            self._rebuild(self.model, self.prior, tally)
             return
         for candidate, worth in added.items():
-            self.model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
+            for model in (self.model, *([self._honest] if self._honest else [])):
+                model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
 
-    def fail(self, candidate: int, n: int) -> None:
-        """So many measurements of a candidate failed: it does not look attractive any more, nor do its neighbours."""
-        self.failures[candidate] += n
-        poor = self._poor(self.prior, self.tally)
-        if candidate in poor and candidate not in self._imputed:
-            with self.whole():
+    def _fail(self, failed: Mapping[int, int]) -> None:
+        """Measurements failed: their candidates do not look attractive any more, nor do their neighbours."""
+        new = [number for number, n in failed.items() if n and number not in self.tally]
+        poor = self._poor(self.prior, self.tally, new)
+        for candidate in new:
+            if candidate in poor and candidate not in self._imputed:
+                if self._honest is None and isinstance(self.model, Posterior):
+                    self._honest = Posterior.like(self.model)
+                    self._honest.rebuild(self.prior.evidence(self.tally))
                 self.model.condition(candidate, 1, poor[candidate])
                 self._imputed = poor
 
-    def evidence(self, prior: Prior, tally: Tally | None = None) -> Tally:
-        """What a model for choosing is told: the measurements; and where all failed, as much as the worst gave."""
-        tally = self.tally if tally is None else tally
-        evidence = prior.evidence(tally)
-        self._imputed = self._poor(prior, tally)
-        if not self._imputed:
-            return evidence
-        return evidence.plus({candidate: Statistics(1, value) for candidate, value in self._imputed.items()})
-
-    def _poor(self, prior: Prior, tally: Tally) -> dict[int, float]:
+    def _poor(self, prior: Prior, tally: Tally, more: Sequence[int] = ()) -> dict[int, float]:
         """Candidates that failed and have no value, with the lowest average so far (or the floor if that is more)."""
-        failed = [
-            candidate for candidate in self.failures if not self.history.counts[candidate] and candidate not in tally
-        ]
+        counts = self.state.history.counts
+        failed = [each for each in [*self.state.failures, *more] if not counts[each] and each not in tally]
         if not failed or not len(tally):
             return {}
         return dict.fromkeys(failed, max(min(statistics.mean for _, statistics in tally), prior.floor))
@@ -286,7 +286,8 @@ class Knowledge:
     @property
     def settled(self) -> bool:
         """Whether nothing is to be learned before the next decision."""
-        return self.learner is None or not (self.learner.due(self.tally) or (self._judges and self._surprises))
+        surprised = self.problem.sets_outliers_aside and self._surprises
+        return self.learner is None or not (self.learner.due(self.tally) or surprised)
 
     @property
     def learned(self) -> Prior:
@@ -303,8 +304,8 @@ class Knowledge:
         A policy may look away from how bad the bad candidates are; answers do not.
         """
         learned = isinstance(self.learner, Learner) and len(self.told) > 0
-        if isinstance(self.model, Posterior) and not learned and not self._imputed:
-            return self.model
+        if isinstance(self.honest, Posterior) and not learned:
+            return self.honest
         if self._exact is None:
             self._answering = cast("Learner", self.learner).for_answers(self.told) if learned else self.prior
             self._exact = self._posterior(self._answering)
@@ -313,7 +314,7 @@ class Knowledge:
     @property
     def answering(self) -> Prior:
         """The prior of all answers."""
-        return self.prior if self.posterior is self.model else cast("Prior", self._answering)
+        return self.prior if self.posterior is self.honest else cast("Prior", self._answering)
 
     def _posterior(self, prior: Prior) -> Posterior:
         posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
@@ -338,9 +339,8 @@ class Knowledge:
 
     def check_measured(self) -> None:
         if len(self.told) == 0:
-            failed = (
-                f"All {self.failures.total():,} measurements failed" if self.failures else "Nothing was measured yet"
-            )
+            failures = self.state.failures.total()
+            failed = f"All {failures:,} measurements failed" if failures else "Nothing was measured yet"
             raise NothingMeasured(f"{failed}, so that nothing is known: tell or observe a measurement first.")
 
     def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
@@ -370,21 +370,21 @@ class Knowledge:
 
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """A function from the posterior of all answers, at all candidates."""
-        return draw(self.posterior, self._prior_draw(self.posterior.kernel), self.posterior.unique, rng)
+        return draw(self.posterior, self._prior_draw(self.posterior.kernel), self.posterior.ghost(), rng)
 
     def draw_ahead(self, ghost: Ghost, lots: Iterable[Lot], rng: np.random.Generator) -> list[Array]:
         """A draw for choosing, which counts what is in flight."""
         model = self.model
         if not isinstance(model, Posterior):
             model = Posterior.like(model)
-            model.rebuild(self.evidence(self.prior))
+            self.fork()._rebuild(model, self.prior, self.tally)
             ghost = self.ahead(lots, model).ghost
-        return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost).unique, rng)
+        return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng)
 
     def _prior_draw(self, kernel: Kernel) -> PriorDraw:
         """How the prior is drawn under a kernel; kept for the last one."""
         if self._draws is None or self._draws[0] is not kernel:
-            self._draws = kernel, prior_draw(kernel, self.features)
+            self._draws = kernel, prior_draw(kernel, self.problem.features)
         return self._draws[1]
 
     def __getstate__(self) -> dict[str, Any]:

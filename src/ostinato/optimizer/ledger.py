@@ -4,7 +4,7 @@ An epoch begins with the first feedback of a batch. A switch is a change of cand
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -42,9 +42,9 @@ class Ledger:
         self._last: int | None = None
         self.position: int | None = None  # the candidate asked for last
 
-    def lease(self, batch: Batch, candidate: int) -> None:
-        self.asked += 1
-        self.position = candidate
+    def lease(self, batch: Batch, candidate: int, round: int) -> None:
+        """A batch was asked for, in so manieth a round."""
+        self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, round), candidate
         self._leases[batch.id] = Lease(batch, candidate)
 
     def find(self, batch: Any) -> Lease:
@@ -69,47 +69,52 @@ class Ledger:
         """The open lease of a batch, by its number."""
         return self._leases.get(batch)
 
+    def open(self, batch: int) -> Lease:
+        return self._leases[batch]
+
     def told(self, lease: Lease, values: int, failed: int, cost: float) -> None:
         """More repeats of the lease were told: so many values, and so many that failed; `cost` is that of the way."""
-        if self.way(lease) is not None:
-            self.switches += 1
-            self.switch_cost += cost
         if lease.told == 0:
-            self.epochs += 1
-            self._last = lease.candidate
+            self._arrive(lease.candidate, cost)
         lease = msgspec.structs.replace(lease, told=lease.told + values + failed, values=lease.values + values)
         self._leases[lease.batch.id] = lease
         if lease.pending == 0:
             del self._leases[lease.batch.id]
-            complete = lease.values == lease.batch.repeats
-            self.full += complete and lease.batch.full
-            self.capped += complete and lease.batch.capped and not lease.batch.truncated
-            self.truncated += complete and lease.batch.truncated
-            self.cut_short += 0 < lease.values < lease.batch.repeats
+            self._over(lease.batch, lease.values)
 
     def close(self, lease: Lease) -> None:
         """The lease's remaining repeats will not come."""
         del self._leases[lease.batch.id]
-        self.cut_short += lease.values > 0
+        self._over(lease.batch, lease.values)
 
-    def recall(self, facts: Sequence[tuple[BatchFacts, Batch, int]], cost: Callable[[int, int], float]) -> None:
-        """What was asked and what became of it, from facts: each with its batch and candidate, in the order asked."""
-        for fact, batch, candidate in facts:
-            self.asked, self.rounds, self.position = fact.id + 1, max(self.rounds, fact.round), candidate
-            values, complete = int(fact.statistics.n), fact.statistics.n == fact.repeats
-            if fact.answered < fact.repeats and not fact.closed:
-                self._leases[fact.id] = Lease(batch, candidate, fact.answered, values)
-                continue
-            self.full += complete and fact.full
-            self.capped += complete and fact.capped and not fact.truncated
-            self.truncated += complete and fact.truncated
-            self.cut_short += 0 < values < fact.repeats
-        for _, _, candidate in sorted((each for each in facts if each[0].first), key=lambda each: each[0].first):
-            self.epochs += 1
-            if self._last is not None and self._last != candidate:
-                self.switches += 1
-                self.switch_cost += cost(self._last, candidate)
-            self._last = candidate
+    def recall(self, facts: BatchFacts, batch: Batch, candidate: int, cost: Callable[[int, int], float]) -> None:
+        """A batch and what became of it. They come in the order of their first feedback."""
+        if facts.id >= self.asked:
+            self.asked, self.position = facts.id + 1, candidate
+        self.rounds = max(self.rounds, facts.round)
+        values = int(facts.statistics.n)
+        if facts.first:
+            self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
+        if facts.answered < facts.repeats and not facts.closed:
+            self._leases[facts.id] = Lease(batch, candidate, facts.answered, values)
+        else:
+            self._over(batch, values)
+
+    def _arrive(self, candidate: int, cost: float) -> None:
+        """An epoch begins."""
+        self.epochs += 1
+        if self._last is not None and self._last != candidate:
+            self.switches += 1
+            self.switch_cost += cost
+        self._last = candidate
+
+    def _over(self, batch: Batch, values: int) -> None:
+        """Nothing more of a batch will come."""
+        complete = values == batch.repeats
+        self.full += complete and batch.full
+        self.capped += complete and batch.capped and not batch.truncated
+        self.truncated += complete and batch.truncated
+        self.cut_short += 0 < values < batch.repeats
 
     @property
     def partial(self) -> int:
@@ -118,12 +123,13 @@ class Ledger:
 
     @property
     def in_flight(self) -> list[Lease]:
-        return list(self._leases.values())
+        """In the order asked."""
+        return [self._leases[number] for number in sorted(self._leases)]
 
     @property
     def pending(self) -> dict[int, int]:
         """Repeats in flight by candidate."""
         counts: Counter[int] = Counter()
-        for lease in self._leases.values():
+        for lease in self.in_flight:
             counts[lease.candidate] += lease.pending
         return dict(counts)

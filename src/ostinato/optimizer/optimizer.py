@@ -3,46 +3,42 @@
 candidates → posterior → scores → batch → (evaluation by the user) → feedback → tally → posterior
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import sqrt
-from typing import Any, Literal, cast, overload
+from math import inf
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import read_candidates
+from ostinato.candidates import Candidates, read_candidates
 from ostinato.checks import counted, flag, positive, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, notify
 from ostinato.kernels import Kernel
-from ostinato.learning import Learner, Prior
-from ostinato.measurements.feedback import Early, Feedback, Given, read_many
+from ostinato.measurements.feedback import Feedback, Given, read_many
+from ostinato.measurements.history import Entry
 from ostinato.measurements.outcomes import OutcomeName, outcome_of
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.answers import Answers
+from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.concerns import Concerns
 from ostinato.optimizer.costs import read_costs
-from ostinato.optimizer.decisions import INITIAL, Decided, Decisions
+from ostinato.optimizer.decide import Decided, Decision, decide
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
-from ostinato.optimizer.facts import BatchFacts, Looked, State
+from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Mind, Recalled, Told
 from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.ledger import Lease, Ledger
+from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.settings import (
     Goal,
     checked_policy,
     generator,
-    given,
-    learner_for,
     policy_for,
     sign_of,
     what_to_learn,
 )
+from ostinato.optimizer.state import State
 from ostinato.policies import Policy
-from ostinato.posterior import Model, Posterior
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
-
-EARLY = 10  # measurements that are looked at again and again, where outliers are to count less
 
 
 class Optimizer:
@@ -99,58 +95,53 @@ class Optimizer:
         block_size: int | None = None,
         xp: Namespace = np,
     ) -> None:
-        self._sign = sign_of(direction)
-        self._table = read_candidates(candidates, logs=kernel is None)
+        sign, table = sign_of(direction), read_candidates(candidates, logs=kernel is None)
         self.goal: Goal = goal
-        self.budget = None if budget is None else whole("budget", budget)
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
-        self._rng = generator(self.seed)
-        self._priority = self._rng.permutation(len(self._table))
-        self._switch_cost = read_costs(switch_cost, self._table)
-        self.measurement_cost = positive("measurement_cost", measurement_cost)
-        self._robust = flag("robust", robust)
-        self._early = Early(self._sign) if robust else None
-        self._outcome = outcome_of(outcome)
-        wanted = what_to_learn(self._table, kernel, noise_std, mean, setup_std, self._sign, self._outcome)
+        rng = generator(self.seed)
+        priority = rng.permutation(len(table))
+        wanted = what_to_learn(table, kernel, noise_std, mean, setup_std, sign, outcome_of(outcome))
         by_goal = policy_for(goal, learned=bool(wanted.learned))
-        self.policy: Policy = by_goal if policy is None else checked_policy(policy)
-        self.half_life = None if half_life is None else whole("half_life", half_life)
-        if self.half_life is not None and robust:
+        self._problem = Problem(
+            table,
+            sign,
+            by_goal if policy is None else checked_policy(policy),
+            wanted,
+            priority,
+            switch_cost=read_costs(switch_cost, table),
+            measurement_cost=positive("measurement_cost", measurement_cost),
+            half_life=None if half_life is None else whole("half_life", half_life),
+            robust=flag("robust", robust),
+            block_size=None if block_size is None else whole("block_size", block_size),
+            xp=xp,
+        )
+        if half_life is not None and robust:
             raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
-        learner = learner_for(self.policy, self._table, wanted, self.half_life)
-        prior = given(wanted) if learner is None else learner.first()
-        size = None if block_size is None else whole("block_size", block_size)
-        make = Maker(self.policy, self._table.features, size)
-        self._known = Knowledge(
-            self._table.features,
-            prior,
-            learner,
-            make,
-            xp,
-            by_setup=wanted.setup != 0,
-            half_life=self.half_life,
-            judges=isinstance(learner, Learner) and wanted.noise is None and self._outcome.real and not robust,
-            names_outliers=self._outcome.real,
-        )
-        rng, learned = self._rng.spawn(1)[0], wanted.learned
-        self._answers = Answers(self._table, self._sign, self._known, self._priority, rng, learned, self._outcome)
-        self._concerns = Concerns(self._sign)
-        self._ledger = Ledger()
-        self._decisions = Decisions(
-            self._table,
-            self.policy,
-            self._known,
-            self._ledger,
-            self._switch_cost,
-            self.measurement_cost,
-            self.budget,
-            self._sign,
-            self._priority,
-            self._rng,
-        )
-        self._observed = 0
+        self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
+        mind = Mind(dict(rng.bit_generator.state))
+        self._state = State(sign, self._problem.cost, mind, None if budget is None else whole("budget", budget))
+        self._cache: Knowledge | None = Knowledge(self._problem, self._state)
+        self._asked: Answers | None = None
+        self._concerns = Concerns(sign)
         self._remarked: frozenset[int] = frozenset()
-        self._log_det_0 = 0.0
+
+    @property
+    def _facts(self) -> State:
+        """All that happened."""
+        return self._state.restored()
+
+    @property
+    def _known(self) -> Knowledge:
+        """What is known; made anew from the facts where something stopped it half-way."""
+        if self._cache is None:
+            self._cache, self._asked = Knowledge(self._problem, self._facts), None
+        return self._cache
+
+    @property
+    def _answers(self) -> Answers:
+        if self._asked is None or self._cache is None:
+            self._asked = Answers(self._problem, self._known)
+        return self._asked
 
     def __repr__(self) -> str:
         known = "" if self.unique == 0 else f", best {self.best()}"
@@ -162,55 +153,75 @@ class Optimizer:
     # What was done so far
 
     @property
+    def policy(self) -> Policy:
+        return self._problem.policy
+
+    @property
+    def measurement_cost(self) -> float:
+        return self._problem.measurement_cost
+
+    @property
+    def half_life(self) -> int | None:
+        return self._problem.half_life
+
+    @property
+    def budget(self) -> int | None:
+        """How many measurements there will be in all; it may be changed at any time."""
+        return self._state.budget
+
+    @budget.setter
+    def budget(self, budget: int | None) -> None:
+        self._state.budget = None if budget is None else whole("budget", budget)
+
+    @property
     def candidates(self) -> int:
         """How many different candidates there are to choose from."""
-        return len(self._table)
+        return len(self._problem.table)
 
     @property
     def keeps_setups(self) -> bool:
         """Whether repeats share the error of a set-up."""
-        return self._known.tally.by_setup
+        return self._problem.by_setup
 
     @property
     def maximizes(self) -> bool:
         """Whether higher is better."""
-        return self._sign > 0
+        return self._problem.sign > 0
 
     @property
     def steps(self) -> int:
         """Measurements taken in, asked for or not."""
-        return self._known.history.steps
+        return self._facts.steps
 
     @property
     def epochs(self) -> int:
         """Batches that were answered, in full or in part."""
-        return self._ledger.epochs
+        return self._facts.ledger.epochs
 
     @property
     def rounds(self) -> int:
         """Decisions: rounds of one batch or several, asked for without learning anything in between."""
-        return self._ledger.rounds
+        return self._facts.ledger.rounds
 
     @property
     def switches(self) -> int:
         """Changes of candidate from one batch to the next."""
-        return self._ledger.switches
+        return self._facts.ledger.switches
 
     @property
     def unique(self) -> int:
         """Different candidates measured."""
-        return len(self._known.history.counts)
+        return len(self._facts.history.counts)
 
     @property
     def failures(self) -> int:
         """Measurements that were told as failed."""
-        return self._known.failures.total()
+        return self._facts.failures.total()
 
     @property
     def costs(self) -> Costs:
         """What was paid for switches and measurements so far."""
-        ledger, each = self._ledger, self.measurement_cost
-        measurements = self.steps + self.failures
+        ledger, each, measurements = self._facts.ledger, self.measurement_cost, self._facts.told
         per_switch = ledger.switch_cost / ledger.switches if ledger.switches else 0.0
         most = max(measurements - 1, 0) * per_switch + measurements * each
         return Costs(ledger.switches, ledger.switch_cost, measurements, measurements * each, most)
@@ -218,7 +229,7 @@ class Optimizer:
     @property
     def in_flight(self) -> list[Batch]:
         """Batches asked and not yet answered in full."""
-        return [lease.batch for lease in self._ledger.in_flight]
+        return [lease.batch for lease in self._facts.ledger.in_flight]
 
     @property
     def log_det(self) -> float:
@@ -228,14 +239,7 @@ class Optimizer:
     @property
     def certificate(self) -> Certificate | None:
         """The bound on the number of full batches; None where none is promised, or where anything is learned."""
-        per_batch = getattr(self.policy, "gain_of_full_batch", None)
-        known = self._known
-        changing = known.learner is not None or known.half_life is not None
-        if per_batch is None or changing or known.prior.setup > 0 or known.tally.has_errors:
-            return None
-        ledger = self._ledger
-        gain = self._known.model.log_det - self._log_det_0
-        return Certificate(ledger.full, ledger.capped, ledger.truncated, ledger.partial, gain, per_batch)
+        return certificate(self._problem, self._facts, self._known)
 
     # The loop
 
@@ -257,26 +261,41 @@ class Optimizer:
         workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
         slots: a plan that fills exactly so many places, such as the wells of a plate; fewer where `limit` is lower.
         """
-        self._decisions.prepare()
-        self.remark_outliers()
         most = self._most(None if limit is None else whole("limit", limit))
-        if workers is None and slots is None:
-            return self._lease(self._decisions.next(most))
         if workers is not None and slots is not None:
             raise InvalidSetting("Both workers= and slots= were given: give one of them.")
         if slots is not None:
             places = min(whole("slots", slots), most or slots)
             return self._planned(places, places)
-        free = whole("workers", cast("int", workers)) - sum(self._ledger.pending.values())
-        return self._planned(min(max(1, free), most or max(1, free)), most)
+        if workers is not None:
+            free = max(1, whole("workers", workers) - sum(self._facts.ledger.pending.values()))
+            return self._planned(min(free, most or free), most)
+        return self._take(decide(self._problem, self._facts, self._known, most))[0]
 
-    def remark_outliers(self) -> None:
+    def _planned(self, least: int, most: int | None) -> Plan:
+        decision = decide(self._problem, self._facts, self._known, most, least)
+        return Plan(tuple(self._take(decision)), decision.ratio, getattr(self.policy, "C", None))
+
+    def _take(self, decision: Decision) -> list[Batch]:
+        """Ask for what was decided."""
+        self._remark_outliers(decision.known)
+        first, table = self._facts.ledger.asked, self._problem.table
+        batches = [_batch(first + place, each, table) for place, each in enumerate(decision.batches)]
+        asked = [
+            Asked(batch, each.proposal.candidate, each.round)
+            for batch, each in zip(batches, decision.batches, strict=True)
+        ]
+        self._state.absorb_all(asked, decision.mind)
+        self._cache, self._asked = decision.known, None
+        return batches
+
+    def _remark_outliers(self, known: Knowledge) -> None:
         """Warn, once, of values that do not fit and were set aside; before anything rests on it."""
-        known = self._known.looked.aside.keys()
-        new = [misfit for misfit in self._known.misfits if misfit.value.number in known - self._remarked]
-        self._remarked |= known
+        aside = known.looked.aside.keys()
+        new = [misfit for misfit in known.misfits if misfit.value.number in aside - self._remarked]
+        self._remarked |= aside
         for misfit in new:
-            words = str(self._answers.outlier(misfit)).capitalize()
+            words = str(Answers(self._problem, known).outlier(misfit)).capitalize()
             notify(
                 f"{words}. It does not count unless it comes again: the candidate is measured again where it has no "
                 "other values.",
@@ -285,32 +304,9 @@ class Optimizer:
 
     def _most(self, limit: int | None) -> int | None:
         """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
-        left = (
-            0 if self.budget is None else self.budget - self.steps - self.failures - sum(self._ledger.pending.values())
-        )
+        state = self._facts
+        left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
         return min(left, limit or left) if left > 0 else limit
-
-    def _planned(self, least: int, most: int | None) -> Plan:
-        decided, staleness = self._decisions.plan(least, most)
-        return Plan(tuple(map(self._lease, decided)), staleness, getattr(self.policy, "C", None))
-
-    def _lease(self, decided: Decided) -> Batch:
-        proposal, reason = decided
-        index = self._table.index_of(proposal.candidate)
-        batch = Batch(
-            self._ledger.asked,
-            index,
-            self._table[index],
-            proposal.repeats,
-            proposal.wanted or proposal.repeats,
-            proposal.capped,
-            proposal.truncated,
-            reason,
-        )
-        if self._ledger.asked == 0:
-            self._log_det_0 = self._known.model.log_det
-        self._ledger.lease(batch, proposal.candidate)
-        return batch
 
     def tell(
         self,
@@ -330,35 +326,25 @@ class Optimizer:
         that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
-        lease = self._ledger.find(batch)
-        feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._outcome)
+        lease = self._facts.ledger.find(batch)
+        feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._problem.outcome)
         if feedback.answered > lease.pending:
             raise InvalidFeedback(
                 f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        cost = self._cost_of_way_to(lease)
-        told = self._take_in({lease.candidate: feedback}, lease.batch.id)
-        self._ledger.told(lease, feedback.n, feedback.failed, cost)
-        self._fail({lease.candidate: feedback})
-        self._remark(told)
+        self._absorb(lease.batch.id, {lease.candidate: feedback})
 
     def cost_of(self, repeats: Mapping[int, int]) -> float:
         """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""
-        leases = [lease for lease in map(self._ledger.lease_of, repeats) if lease is not None]
-        return sum(map(self._cost_of_way_to, leases)) + sum(repeats.values()) * self.measurement_cost
-
-    def _cost_of_way_to(self, lease: Lease) -> float:
-        """What going to a batch's candidate costs, from the one that was measured last."""
-        way = self._ledger.way(lease)
-        return 0.0 if way is None else self._cost(*way)
-
-    def _cost(self, start: int, end: int) -> float:
-        return 0.0 if self._switch_cost is None else float(self._switch_cost(start, np.array([end]))[0])
+        ledger = self._facts.ledger
+        ways = [ledger.way(lease) for lease in map(ledger.lease_of, repeats) if lease is not None]
+        switches = sum(self._problem.cost(*way) for way in ways if way is not None)
+        return switches + sum(repeats.values()) * self.measurement_cost
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
-        self._ledger.close(self._ledger.find(batch))
+        self._state.absorb(Closed(self._facts.ledger.find(batch).batch.id))
 
     def observe(
         self,
@@ -378,81 +364,79 @@ class Optimizer:
         indices or a table of rows, with one value each, or successes and trials of each. A flat array as long as a row
         is a row.
         """
-        named = self._table.named_by(candidate)
+        named = self._problem.table.named_by(candidate)
         claim = Given(values, stderr, n, mean, std, successes, trials)
         if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):
             number = named if isinstance(named, int) else named[0]
-            feedback = {number: claim.read(self._outcome)}
+            feedback = {number: claim.read(self._problem.outcome)}
         else:
-            feedback = read_many(named, claim, self._outcome)
-        told = self._take_in(feedback, -1 - self._observed)
-        self._observed += 1
-        self._fail(feedback)
-        self._remark(told)
+            feedback = read_many(named, claim, self._problem.outcome)
+        self._absorb(-1 - self._facts.observed, feedback)
+
+    def _absorb(self, batch: int, feedback: dict[int, Feedback]) -> None:
+        """Feedback is taken in whole, or, whatever stops it, not at all."""
+        told = self._heard(batch, feedback)
+        self._remark({entry.candidate: entry.measured.statistics for entry in told})
+
+    def _heard(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
+        known, state = self._known, self._facts
+        size, mind = len(state.facts), state.mind
+        limits = {number: known.limits(number) for number in feedback} if self._problem.robust else {}
+        told = Told(batch, feedback, limits)
+        entries = state.entries(told)
+        self._cache = self._asked = None
+        try:
+            known.take_in(told, entries)
+            state.absorb(told)
+        except BaseException:
+            state.rewind(size, mind)
+            raise
+        self._cache = known
+        return entries
 
     # Facts, for storage
 
     @property
-    def state(self) -> State:
+    def mind(self) -> Mind:
         """What the next decision rests on besides what was asked and told."""
-        learner = self._known.learner
-        learnt = None if learner is None else learner.learnt
-        random, looked = dict(self._rng.bit_generator.state), self._known.looked
-        return State(random, list(self._decisions.round), learnt, self._log_det_0, looked)
+        return self._facts.mind
 
-    def recall(self, facts: Sequence[BatchFacts], state: State | None) -> None:
+    def recall(self, facts: Sequence[BatchFacts], mind: Mind | None) -> None:
         """Become the optimiser that was told these facts; before anything else was asked or told.
 
         Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
         """
-        if self.steps or self._ledger.asked or self._robust:
+        state, number_of = self._facts, self._problem.table.number_of
+        if state.facts or self._problem.robust:
             raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
-        number_of, sign = self._table.number_of, self._sign
-        told = sorted((fact for fact in facts if fact.statistics.n), key=lambda fact: fact.first)
-        turned = [(number_of(f.index), f.id, f.measured if sign > 0 else -f.measured) for f in told]
-        failures: Counter[int] = Counter()
-        for fact in facts:
-            failures[number_of(fact.index)] += fact.failed
-        learnt, looked = (None, Looked()) if state is None else (state.learnt, state.looked)
-        self._known.recall(turned, +failures, learnt, looked)
-        asked = sorted((fact for fact in facts if fact.id >= 0), key=lambda fact: fact.id)
-        self._ledger.recall([(fact, self._batch(fact), number_of(fact.index)) for fact in asked], self._cost)
-        self._observed = sum(fact.id < 0 for fact in facts)
-        if state is not None:
-            self.resume(state)
+        ordered = sorted(facts, key=lambda fact: (fact.first or inf, fact.id))
+        state.rewrite([Recalled(f, self._batch(f), number_of(f.index)) for f in ordered], mind or state.mind)
+        self._cache, self._remarked = None, frozenset(state.mind.looked.aside)
 
-    def resume(self, state: State) -> None:
-        """Decide from here on as whoever was in this state would; what was learned then is `recall`'s matter."""
-        self._rng.bit_generator.state = state.random
-        self._decisions.round = list(state.round)
-        self._log_det_0 = state.log_det_0
-        self._known.look(state.looked)
+    def resume(self, mind: Mind) -> None:
+        """Decide from here on as whoever had this in mind would; with the same fit as before."""
+        known = self._known
+        state = self._facts
+        state.rewrite_mind(mind)
+        if mind.looked.aside != known.looked.aside:
+            self._cache = None
+        else:
+            known.looked = mind.looked
 
     def follow(self, fact: BatchFacts) -> None:
         """A batch was asked elsewhere."""
-        self._ledger.rounds = max(self._ledger.rounds, fact.round)
-        self._ledger.lease(self._batch(fact), self._table.number_of(fact.index))
+        self._state.absorb(Asked(self._batch(fact), self._problem.table.number_of(fact.index), fact.round))
 
     def waits_for(self, batch: int) -> bool:
         """Whether a batch, by its number, is still in flight."""
-        return self._ledger.lease_of(batch) is not None
+        return self._facts.ledger.lease_of(batch) is not None
 
     def take(self, batch: int, index: int, feedback: Feedback) -> None:
         """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
-        number = self._table.number_of(index)
-        lease = self._ledger.lease_of(batch)
-        if lease is not None:
-            self._ledger.told(lease, feedback.n, feedback.failed, self._cost_of_way_to(lease))
-        self._take_in({number: feedback}, batch)
-        self._observed = max(self._observed, -batch)
-        self._fail({number: feedback})
-
-    def allow(self, budget: int | None) -> None:
-        """Another budget."""
-        self.budget = self._decisions.budget = budget
+        self._heard(batch, {self._problem.table.number_of(index): feedback})
 
     def _batch(self, fact: BatchFacts) -> Batch:
-        candidate = self._table[fact.index]
+        candidate = self._problem.table[fact.index]
         return Batch(fact.id, fact.index, candidate, fact.repeats, fact.wanted, fact.capped, fact.truncated)
 
     # Answers
@@ -467,7 +451,7 @@ class Optimizer:
 
     def sample(self, size: int = 1, points: Any = None) -> Matrix:
         """Joint draws of f from the posterior, one a row; at candidates or new points. Every call draws anew."""
-        return self._answers.sample(size, points)
+        return self._answers.sample(size, points, self._draws)
 
     def best(self, level: float = 0.95) -> Best:
         """The measured candidate of the best lower bound (mean less a standard deviation): never the luckiest value."""
@@ -515,37 +499,6 @@ class Optimizer:
 
     # Inside
 
-    def _take_in(self, feedback: Mapping[int, Feedback], setup: int) -> dict[int, Statistics]:
-        """Feedback → what is known; returns the part of it that succeeded."""
-        told = {
-            number: each.measured(self._sign, self.steps, self.failures, self._limits(number))
-            for number, each in feedback.items()
-            if each.n
-        }
-        if self._early is not None:
-            self._early.add(feedback, setup)
-            self._known.retake(self._early.tally(by_setup=self._known.tally.by_setup), told, setup)
-            if self.unique >= INITIAL and self.steps >= EARLY:
-                self._early = None
-            return {number: self._known.tally[number] for number in told}
-        if told:
-            self._known.take_in(told, setup)
-        return {number: measured.statistics for number, measured in told.items()}
-
-    def _fail(self, feedback: Mapping[int, Feedback]) -> None:
-        for number, each in feedback.items():
-            if each.failed:
-                self._known.fail(number, each.failed)
-
-    def _limits(self, candidate: int) -> tuple[float, float, float] | None:
-        """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
-        if not self._robust or self._early is not None:
-            return None
-        mean, variance = self._known.posterior.at(candidate)
-        prior = self._known.learned
-        noise = float(prior.noise[candidate]) + prior.setup
-        return mean, sqrt(variance + noise), sqrt(noise)
-
     def _remark(self, told: Mapping[int, Statistics]) -> None:
         """Warnings; last of all, when the feedback is safe."""
         if self._known.settled:
@@ -554,12 +507,8 @@ class Optimizer:
             self._concerns.look(self._known.model, told)
 
 
-class Maker:
-    """From a prior to the model that a policy sees. A class and not a closure, so that optimisers can be pickled."""
-
-    def __init__(self, policy: Policy, features: Matrix, block_size: int | None) -> None:
-        self._make, self._features, self._block_size = getattr(policy, "model", Posterior), features, block_size
-
-    def __call__(self, prior: Prior, xp: Namespace) -> Model:
-        mean, size = prior.mean, self._block_size
-        return self._make(self._features, prior.kernel, prior.noise, mean=mean, xp=xp, block_size=size)
+def _batch(number: int, decided: Decided, table: Candidates) -> Batch:
+    proposal, index = decided.proposal, table.index_of(decided.proposal.candidate)
+    wanted = proposal.wanted or proposal.repeats
+    how = (proposal.repeats, wanted, proposal.capped, proposal.truncated)
+    return Batch(number, index, table[index], *how, decided.reason)

@@ -38,6 +38,13 @@ def generator(seed: Any) -> np.random.Generator:
         raise InvalidSetting(f"seed={seed!r} is no seed ({error}): give a whole number, 0 or more, or None.") from None
 
 
+def generator_in(state: dict[str, Any]) -> np.random.Generator:
+    """A generator that goes on from the state of another."""
+    made = np.random.Generator(getattr(np.random, state["bit_generator"])())
+    made.bit_generator.state = state
+    return made
+
+
 def checked_policy(policy: Any) -> Any:
     """An object that can propose, such as MiniUCB()."""
     if isinstance(policy, type) or not hasattr(policy, "propose"):

@@ -19,9 +19,8 @@ from numpy.random import Generator
 from ostinato.arrays import Array, Matrix, Vector, cholesky, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Sum
-from ostinato.posterior.exact import Posterior
+from ostinato.posterior.exact import ExactGhost, Posterior
 from ostinato.posterior.grid import find_grid
-from ostinato.posterior.unique import Unique
 
 EXACT_UP_TO = 2_000
 FOURIER_FEATURES = 1_024
@@ -30,20 +29,19 @@ CHUNK = 4_096
 PriorDraw: TypeAlias = Callable[[Generator], Vector]
 
 
-def draw(posterior: Posterior, prior: PriorDraw, unique: Unique, rng: Generator) -> list[Array]:
-    """One draw of f at all candidates, block by block. `unique` may hold measurements still in flight."""
+def draw(posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generator) -> list[Array]:
+    """One draw of f at all candidates, block by block. The ghost may hold measurements still in flight."""
     xp = posterior.xp
     f = prior(rng)
-    w = to_numpy(unique.w)
-    measured = posterior.measured[: len(w)]
+    w, measured = to_numpy(ghost.unique.w), ghost.measured
     slots = np.flatnonzero(w > 0)
     slots = slots[np.argsort(measured[slots])]  # by candidate: in whatever order they were measured, draws are the same
     residual = np.zeros(len(w))
     residual[slots] = f[measured[slots]] + rng.standard_normal(len(slots)) / np.sqrt(w[slots])
-    pull = unique.times(from_numpy(xp, residual))
+    pull = ghost.spread_blocks(ghost.unique.times(from_numpy(xp, residual)))
     return [
-        block.mean + from_numpy(xp, f[block.start : block.start + block.size]) - block.spread(pull)
-        for block in posterior.blocks
+        block.mean + from_numpy(xp, f[block.start : block.start + block.size]) - part
+        for block, part in zip(posterior.blocks, pull, strict=True)
     ]
 
 

@@ -9,7 +9,7 @@ cheap.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isfinite
 
 import numpy as np
@@ -60,7 +60,7 @@ class Posterior:
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
-        self._direction: Direction | None = None
+        self._direction: tuple[int, Direction] | None = None  # of the candidate that was looked at last
 
     @property
     def xp(self) -> Namespace:
@@ -89,6 +89,8 @@ class Posterior:
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
         gain = self.gain(candidate, n)
+        if candidate not in self._slots:
+            self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
         for block in self.blocks:
             block.condition(gain.p, z)
@@ -101,19 +103,29 @@ class Posterior:
         """What n measurements of a candidate would change."""
         return self.direction(candidate).gain(float(self.noise[candidate]) / n)
 
-    def direction(self, candidate: int, ghost: Unique | None = None) -> Direction:
+    def direction(self, candidate: int) -> Direction:
         """Where measuring a candidate moves the posterior; with its variance, to the last digit.
 
-        Kept for the next call: what is asked for is likely to be told. A `ghost` counts measurements in flight.
+        Kept for the next call: what is asked for is likely to be told.
         """
-        slot = self._slot(candidate)
-        if ghost is not None and ghost is not self.unique:
-            if slot >= ghost.size:
-                ghost.add(self.unique.K[ghost.size :, :])
-            return ghost.direction(slot)
-        if self._direction is None or self._direction.slot != slot:
-            self._direction = self.unique.direction(slot)
-        return self._direction
+        if self._direction is None or self._direction[0] != candidate:
+            slot = self._slots.get(candidate)
+            if slot is not None:
+                found = self.unique.direction(slot)
+            else:
+                k_x = from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0])
+                found = self.unique.beyond(k_x, self.prior_variance(candidate))
+            self._direction = candidate, found
+        return self._direction[1]
+
+    def prior_variance(self, candidate: int) -> float:
+        """k(x, x)."""
+        block = self._block(candidate)
+        return float(block.prior_variance[candidate - block.start])
+
+    def slot_of(self, candidate: int) -> int | None:
+        """The place of a candidate among those measured."""
+        return self._slots.get(candidate)
 
     def rebuild(self, tally: Tally) -> None:
         """Start again from the facts: the posterior is a function of the tally alone."""
@@ -150,8 +162,9 @@ class Posterior:
             block_size=model.block_size,
         )
 
-    def refresh(self, rng: np.random.Generator) -> None:
+    def refreshed(self, rng: np.random.Generator) -> "Posterior":
         """Always up to date."""
+        return self
 
     def ghost(self) -> "ExactGhost":
         """Its variances can go on without it."""
@@ -181,8 +194,13 @@ class Posterior:
 
     def covariance_with(self, candidate: int) -> Vector:
         """cov(f(x), f(candidate)) at every candidate x."""
-        p = self.direction(candidate).p
-        return np.concatenate([to_numpy(block.spread(p)) for block in self.blocks])
+        return self.ghost().spread(to_numpy(self.direction(candidate).p)[None, :], [candidate])[0]
+
+    def rows(self, candidates: Sequence[int]) -> list[Array]:
+        """k(x, A) of some candidates x, block by block."""
+        X = from_numpy(self.xp, self.features[list(candidates)])
+        parts = [from_numpy(self.xp, self.features[block.start : block.start + block.size]) for block in self.blocks]
+        return [self.kernel(X, part) for part in parts]
 
     def over_candidates(self) -> tuple[Vector, Vector]:
         """Mean and variance of f at all candidates: as kept, or computed afresh where counts over noise are large."""
@@ -229,11 +247,6 @@ class Posterior:
     def _X(self) -> Array:
         """Features of the candidates in slots."""
         return from_numpy(self.xp, self.features[self.measured])
-
-    def _slot(self, candidate: int) -> int:
-        if candidate not in self._slots:
-            self._add([candidate])
-        return self._slots[candidate]
 
     def _add(self, candidates: list[int]) -> None:
         X = from_numpy(self.xp, self.features[candidates])
@@ -319,28 +332,84 @@ class Posterior:
 
 
 class ExactGhost:
-    """Imagined measurements: a copy of the q-sized half, made when the first comes, loses a rank-one term for each."""
+    """Imagined measurements: a copy of the q-sized half, made when the first comes, loses a rank-one term for each.
+
+    Candidates that were never measured get slots of their own here; the posterior stays as it is.
+    """
 
     def __init__(self, posterior: Posterior) -> None:
         self._posterior = posterior
         self.unique = posterior.unique
+        self._own: list[int] = []  # candidates with slots of their own
+        self._rows: list[Array] = []  # their covariances with all candidates, block by block
+
+    @property
+    def measured(self) -> NDArray[np.int64]:
+        """The candidates in slots, in their order."""
+        return np.append(self._posterior.measured, self._own).astype(np.int64)
 
     def add(self, candidate: int, n: float) -> tuple[Array, float]:
         if self.unique is self._posterior.unique:
             self.unique = self.unique.fork()
-        direction = self._posterior.direction(candidate, self.unique)
+        direction = self._direction(candidate)
+        if direction.slot == self.unique.size:
+            self._join(candidate)
         gain = direction.gain(float(self._posterior.noise[candidate]) / n)
         self.unique.hallucinate(gain)
         return gain.p, direction.variance
 
     def variance(self, candidate: int) -> float:
-        return self._posterior.direction(candidate, self.unique).variance
+        return self._direction(candidate).variance
 
     def columns(self, candidates: Indices) -> Matrix:
-        return self._posterior.columns(candidates)
+        """k(X, x), for the candidates X in slots."""
+        known = self._posterior.columns(candidates)
+        if not self._own:
+            return known
+        X, x = self._posterior.features[self._own], self._posterior.features[candidates]
+        return np.concatenate([known, to_numpy(self._posterior.kernel(*(from_numpy(self._xp, a) for a in (X, x))))])
 
-    def spread(self, P: Matrix) -> Matrix:
-        return self._posterior.spread(P)
+    def spread(self, P: Matrix, beyond: Sequence[int] = ()) -> Matrix:
+        """P k(X, A) for all candidates; the last coefficients may be those of candidates beyond the ones in slots."""
+        return np.concatenate([to_numpy(part) for part in self.spread_blocks(from_numpy(self._xp, P), beyond)], axis=-1)
+
+    def spread_blocks(self, P: Array, beyond: Sequence[int] = ()) -> list[Array]:
+        """The same, block by block."""
+        q = len(self._posterior.measured)
+        parts = [block.spread(P[..., :q]) for block in self._posterior.blocks]
+        if P.shape[-1] == q:
+            return parts
+        more = self._posterior.rows(beyond) if len(beyond) else self._rows
+        return [
+            part + self._xp.matmul(P[..., q:], rows[: P.shape[-1] - q, :])
+            for part, rows in zip(parts, more, strict=True)
+        ]
+
+    @property
+    def _xp(self) -> Namespace:
+        return self._posterior.xp
+
+    def _direction(self, candidate: int) -> Direction:
+        if self.unique is self._posterior.unique:
+            return self._posterior.direction(candidate)
+        slot = self._posterior.slot_of(candidate)
+        if slot is None and candidate in self._own:
+            slot = len(self._posterior.measured) + self._own.index(candidate)
+        if slot is not None:
+            return self.unique.direction(slot)
+        k_x = from_numpy(self._xp, self.columns(np.array([candidate]))[:, 0])
+        return self.unique.beyond(k_x, self._posterior.prior_variance(candidate))
+
+    def _join(self, candidate: int) -> None:
+        """A slot of its own."""
+        k_x = self.columns(np.array([candidate]))[:, 0]
+        new = self._posterior.rows([candidate])
+        if self._rows:
+            new = [self._xp.concat([old, row]) for old, row in zip(self._rows, new, strict=True)]
+        self._rows = new
+        self._own.append(candidate)
+        row = np.append(k_x, self._posterior.prior_variance(candidate))
+        self.unique.add(from_numpy(self._xp, row[None, :]))
 
 
 def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_size: int | None) -> Iterator[Block]:

@@ -49,8 +49,8 @@ class Model(Protocol):
         """A new model of the same settings, with this tally and nothing else."""
         ...
 
-    def refresh(self, rng: np.random.Generator) -> None:
-        """Called before a round is decided: what is done once a round is done here."""
+    def refreshed(self, rng: np.random.Generator) -> "Model":
+        """The model with which a round is decided: what is done once a round is done here. This one stays as it is."""
         ...
 
     def covariance_with(self, candidate: int) -> Vector:

@@ -8,6 +8,7 @@ A careful baseline: repeats are merged as in the exact posterior, k(X, A) is com
 kept, and a round costs one triangular product of m²|A| flops, beside work of the size m³.
 """
 
+from copy import copy
 from math import sqrt
 
 import numpy as np
@@ -61,11 +62,13 @@ class Nystrom:
     # Taking in
 
     def condition(self, candidate: int, n: float, value: float) -> None:
-        """Take in n measurements with mean `value`; they are seen at the next `refresh`."""
-        self._tally.add(candidate, Statistics(n, value))
+        """Take in n measurements with mean `value`; they are seen by the next that is `refreshed`."""
+        self._add([candidate] if candidate not in self._slots else [])
+        self._tally = self._tally.plus({candidate: Statistics(n, value)})
         self._changed = True
 
     def rebuild(self, tally: Tally) -> None:
+        self._add([candidate for candidate, _ in tally if candidate not in self._slots])
         self._tally = tally.plus({})
         self._changed = True
 
@@ -82,13 +85,14 @@ class Nystrom:
         fresh.rebuild(tally)
         return fresh
 
-    def refresh(self, rng: np.random.Generator) -> None:
-        """Draw the inducing set anew, and compute means and variances of all candidates."""
+    def refreshed(self, rng: np.random.Generator) -> "Nystrom":
+        """With an inducing set that is drawn anew, and means and variances of all candidates under it."""
         if not self._changed:
-            return
-        self._add([candidate for candidate, _ in self._tally if candidate not in self._slots])
-        self.induce(np.flatnonzero(rng.random(len(self._slots)) < self._chances()))
-        self._changed = False
+            return self
+        fresh = copy(self)
+        fresh.induce(np.flatnonzero(rng.random(len(self._slots)) < self._chances()))
+        fresh._changed = False
+        return fresh
 
     def induce(self, slots: Indices) -> None:
         """Make the candidates in these slots the inducing ones."""

@@ -106,6 +106,25 @@ class Unique:
         self._check_positive(k, v)
         return Direction(slot, p, max(v, 0.0))  # below zero by rounding only: anything more was refused
 
+    def beyond(self, k_x: Array, k: float) -> Direction:
+        """The same for a candidate without a slot, of covariances k_x with those in slots; its own coefficient, 1, is
+        the last."""
+        p = -self.times(k_x)
+        v = k + float(self._xp.vecdot(k_x, p))
+        some = slice(0, self.size, max(1, self.size // PROBES))
+        if self.size and highest(self._xp.abs(self._left(p, k_x, some))) > RESIDUAL * v:
+            p = p - self.times(self._left(p, k_x, slice(0, self.size)))
+            v = k + float(self._xp.vecdot(k_x, p))
+        self._check_positive(k, v)
+        own = self._xp.ones(1, dtype=self._xp.float64)
+        return Direction(self.size, self._xp.concat([p, own]), max(v, 0.0))
+
+    def _left(self, p: Array, k_x: Array, rows: slice) -> Array:
+        """Some rows of (K + diag ℓ) p + k_x, which should be nothing at measured candidates."""
+        l = self._l[rows]
+        left = self._xp.matmul(self._K[rows, : self.size], p) + l * p[rows] + k_x[rows]
+        return self._xp.where(l > 0, left, self._xp.zeros_like(left))
+
     def absorb(self, gain: Gain, value: float) -> float:
         """Take in a mean `value` (prior mean off) measured as `gain` foresaw; returns z."""
         slot = gain.slot
@@ -125,8 +144,8 @@ class Unique:
         copy = object.__new__(Unique)
         copy.__dict__.update(self.__dict__)
         xp = self._xp
-        copy._M, copy._held, copy._w, copy._l = (
-            xp.asarray(a, copy=True) for a in (self._M, self._held, self._w, self._l)
+        copy._K, copy._M, copy._held, copy._w, copy._l = (
+            xp.asarray(a, copy=True) for a in (self._K, self._M, self._held, self._w, self._l)
         )
         return copy
 

@@ -44,8 +44,9 @@ class Unmodelled:
     def restarted(self, tally: Tally) -> "Unmodelled":
         return self
 
-    def refresh(self, rng: np.random.Generator) -> None:
+    def refreshed(self, rng: np.random.Generator) -> "Unmodelled":
         """Nothing to bring up to date."""
+        return self
 
     def warn_where_float64_ends(self) -> None:
         """It does not end here."""

@@ -7,7 +7,7 @@ import msgspec
 from ostinato.candidates import Candidates
 from ostinato.errors import Damaged
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.facts import BatchFacts, State
+from ostinato.optimizer.facts import BatchFacts, Mind
 from ostinato.storage import Reader, StudyRecord
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
@@ -22,7 +22,7 @@ class Live:
         facts = [batch.facts for batch in reader.batches()]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
-        self.optimizer.recall(facts, state_of(record))
+        self.optimizer.recall(facts, mind_of(record))
         self._rows = {fact.id: fact.index for fact in facts}
         self._at = record
 
@@ -35,8 +35,8 @@ class Live:
             return False
         if record.closed != then.closed or record.told - then.told > FAR:
             return False
-        state = state_of(record) if record.decided != then.decided else None
-        if state is not None and state.learnt != self.optimizer.state.learnt:
+        mind = mind_of(record) if record.decided != then.decided else None
+        if mind is not None and mind.learnt != self.optimizer.mind.learnt:
             return False
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
             self._rows[batch.facts.id] = batch.facts.index
@@ -46,9 +46,9 @@ class Live:
             if entry.batch >= 0 and not self.optimizer.waits_for(entry.batch):
                 return False  # a late answer, for a batch that was closed
             self.optimizer.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
-        if state is not None:
-            self.optimizer.resume(state)
-        self.optimizer.allow(record.budget)
+        if mind is not None:
+            self.optimizer.resume(mind)
+        self.optimizer.budget = record.budget
         self._at = record
         return True
 
@@ -58,9 +58,9 @@ class Live:
         self._at = record
 
 
-def state_of(record: StudyRecord) -> State | None:
+def mind_of(record: StudyRecord) -> Mind | None:
     """What the next decision rests on; None before the first."""
-    return msgspec.json.decode(record.state, type=State) if record.state else None
+    return msgspec.json.decode(record.state, type=Mind) if record.state else None
 
 
 def _check(record: StudyRecord, facts: list[BatchFacts]) -> None:

@@ -108,8 +108,6 @@ class Study:
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
         worker = f"{this_worker()}|{uuid4().hex}"
         with self._alone():
-            if self._live is not None:
-                self._live.optimizer.remark_outliers()  # of the last decision: before anything is handed out
             return self.storage.patiently(lambda: self._ask(most, among, worker))
 
     def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
@@ -143,7 +141,7 @@ class Study:
             batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, live.optimizer.rounds
         )
         desk.add_batch(BatchRecord(facts, desk.now(), _words(batch.reason)))
-        state = msgspec.json.encode(live.optimizer.state)
+        state = msgspec.json.encode(live.optimizer.mind)
         desk.change(replace(record, asked=record.asked + 1, state=state, decided=record.decided + 1))
         live.decided(desk.record, batch.id, batch.index)
         return True

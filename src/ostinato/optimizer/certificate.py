@@ -1,0 +1,41 @@
+"""The proof that a run switched rarely: how many full batches there were, and how many there can be at most.
+
+Both sides speak of what was measured and of nothing else: a candidate whose measurements failed counts for nothing.
+"""
+
+from ostinato.measurements.tally import Tally
+from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.state import State
+from ostinato.posterior import Posterior
+from ostinato.records import Certificate
+
+
+def certificate(problem: Problem, state: State, known: Knowledge) -> Certificate | None:
+    """None where none is promised, or where anything is learned or fades."""
+    per_batch = getattr(problem.policy, "gain_of_full_batch", None)
+    changing = known.learner is not None or problem.half_life is not None
+    if per_batch is None or changing or known.prior.setup > 0 or known.tally.has_errors:
+        return None
+    ledger = state.ledger
+    gain = known.honest.log_det - _log_det_before(problem, state, known)
+    return Certificate(ledger.full, ledger.capped, ledger.truncated, ledger.partial, gain, per_batch)
+
+
+def _log_det_before(problem: Problem, state: State, known: Knowledge) -> float:
+    """The log-determinant of what was observed before the first decision."""
+    tally, seen = Tally(), 0
+    for entry in state.history:
+        seen += int(entry.measured.statistics.n)
+        if entry.batch < 0 and (entry.measured.at or seen) <= (state.mind.began or 0):
+            tally.add(entry.candidate, entry.measured.statistics)
+    if not len(tally):
+        return 0.0
+    numbers = tally.numbers
+    place = {int(number): place for place, number in enumerate(numbers)}
+    among = Posterior(problem.features[numbers], known.prior.kernel, known.prior.noise[numbers], mean=known.prior.mean)
+    few = Tally()
+    for candidate, statistics in tally:
+        few.add(place[candidate], statistics)
+    among.rebuild(few)
+    return among.log_det

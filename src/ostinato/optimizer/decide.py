@@ -1,0 +1,294 @@
+"""What to ask next: from the problem, what happened and what is known to batches, with the reasons for them.
+
+`decide` changes nothing. What it learned for the decision, and the randomness it drew on, come with its answer, for
+whoever commits it; thrown away, it leaves nothing behind.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from math import log, sqrt
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from ostinato.arrays import Vector, gathered, highest, lowest
+from ostinato.confidence import Progress
+from ostinato.errors import NothingToAsk
+from ostinato.learning import Learner
+from ostinato.optimizer.costs import shortest_way
+from ostinato.optimizer.facts import Mind
+from ostinato.optimizer.knowledge import INITIAL, Knowledge, Lot
+from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.settings import checked_round, generator_in
+from ostinato.optimizer.state import State
+from ostinato.policies import Belief, Proposal
+from ostinato.records import Reason
+
+HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
+DOUBTED = "gave a value that does not fit, and is measured again to see whether that was a mistake"
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """A batch to be asked for: of which round it is, and why."""
+
+    proposal: Proposal
+    reason: Reason
+    round: int
+
+
+class Decision(msgspec.Struct, frozen=True, eq=False):
+    """Batches; what the next decision rests on if this one is taken, and what is known then.
+
+    ratio: by how much, within the batches, some standard deviation shrinks.
+    """
+
+    batches: list[Decided]
+    mind: Mind
+    known: Knowledge
+    ratio: float = 1.0
+
+
+def decide(problem: Problem, state: State, known: Knowledge, most: int | None, least: int | None = None) -> Decision:
+    """The next batch, of at most so many repeats; or a plan of several, of at least so many measurements."""
+    thinking = Thinking(problem, state, known.fork())
+    if least is None:
+        decided, ratio = [thinking.next(most)], 1.0
+    else:
+        decided, ratio = thinking.plan(least, most)
+    return Decision(decided, thinking.mind, thinking.known, ratio)
+
+
+class Thinking:
+    """One decision in the making. It owns all that it changes: a copy of what is known, randomness, the round."""
+
+    def __init__(self, problem: Problem, state: State, known: Knowledge) -> None:
+        self.problem, self.state, self.known = problem, state, known
+        self.round = list(state.mind.round)
+        self._rounds = state.ledger.rounds
+        self._rng = generator_in(state.mind.random)
+
+    @property
+    def mind(self) -> Mind:
+        """What the next decision rests on, once this one is taken."""
+        learner, began = self.known.learner, self.state.mind.began
+        return Mind(
+            dict(self._rng.bit_generator.state),
+            self.round,
+            None if learner is None else learner.learnt,
+            self.known.looked,
+            self.state.steps if began is None else began,
+        )
+
+    def plan(self, least: int, most: int | None) -> tuple[list[Decided], float]:
+        """Batches until there are `least` measurements; each counts those before it as if they had come.
+
+        With the factor by which, within the plan, some standard deviation shrinks.
+        """
+        planned: list[Decided] = []
+        self._learn(())
+        before = self._variances(())
+        while (total := sum(each.proposal.repeats for each in planned)) < least:
+            try:
+                new = self.next(None if most is None else most - total, [each.proposal for each in planned])
+            except NothingToAsk:
+                if not planned:
+                    raise
+                break
+            planned = self._with_one_more(planned, new)
+        after = self._variances([each.proposal for each in planned])
+        ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+        stops = list(dict.fromkeys(each.proposal.candidate for each in planned))
+        order = shortest_way(self.state.ledger.position, stops, self.problem.switch_cost)
+        decided = sorted(planned, key=lambda each: order.index(each.proposal.candidate))
+        return decided, sqrt(float(np.max(ratios)))
+
+    def _with_one_more(self, planned: list[Decided], new: Decided) -> list[Decided]:
+        """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
+
+        What was planned last comes last.
+        """
+        more = new.proposal
+        cap = getattr(self.problem.policy, "cap_per_batch", None)
+        for place, each in enumerate(planned):
+            last, repeats = each.proposal, each.proposal.repeats + more.repeats
+            if last.candidate != more.candidate or self.known.prior.setup > 0 or repeats > (cap or repeats):
+                continue
+            wanted = max(last.wanted or 0, last.repeats + (more.wanted or more.repeats))
+            joined = Proposal(
+                last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated, more.cause
+            )
+            return [*planned[:place], *planned[place + 1 :], replace(new, proposal=joined, reason=each.reason)]
+        return [*planned, new]
+
+    def _variances(self, extra: Sequence[Proposal]) -> Vector:
+        """Of all candidates, with what is in flight, and more, counted as if it had come."""
+        return self.known.ahead(self._lots(extra), self.known.honest).everywhere().copy()
+
+    def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Decided:
+        """The next proposal of the round, or of a new one, cut at `most`; and why."""
+        first = False
+        if not self.round:
+            proposals = self._learn(extra)
+            first = bool(proposals)
+            self.known.model = self.known.model.refreshed(self._rng)
+            belief = self.belief(extra)
+            proposals = proposals or self._checks(extra) or self.problem.policy.propose(belief, most)
+            proposals = self._at_least_twice(proposals)
+            self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
+            self._rounds += 1
+        else:
+            belief = self.belief(extra)
+        proposal, self.round = self.round[0], self.round[1:]
+        if most is not None and proposal.repeats > most:
+            proposal = replace(proposal, repeats=most, truncated=True)
+        return Decided(proposal, self._reason(proposal, belief, first=first), self._rounds)
+
+    def _learn(self, extra: Sequence[Proposal]) -> list[Proposal]:
+        """The first candidates; or where there were enough of them, what the next decision rests on is learned."""
+        if self.round:
+            return []
+        first = self._first_candidates(extra)
+        if not first:
+            self.known.learn()
+        return first
+
+    def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
+        """A value that does not fit, with no repeats that say the same or another, is measured again first."""
+        pending = self._pending(extra)
+        wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self._barred}
+        return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
+
+    def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
+        """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
+        learner = self.known.learner
+        if not (isinstance(learner, Learner) and learner.wants_repeats(self.known.tally)):
+            return proposals
+        return [replace(each, repeats=max(each.repeats, 2), wanted=max(each.wanted or 0, 2)) for each in proposals]
+
+    def _reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
+        """What is believed now, for `explain`."""
+        candidate, policy, sign, table = proposal.candidate, self.problem.policy, self.problem.sign, self.problem.table
+        mean, variance = belief.at(candidate)
+        stake = belief.stake(candidate)
+        leader = self._leading()
+        width = cast("Any", policy).width(belief) if hasattr(policy, "width") else None
+        return Reason(
+            mean=sign * mean,
+            std=sqrt(max(variance, 0.0)),
+            noise_std=sqrt(stake.noise),
+            setup_std=sqrt(stake.setup),
+            staleness=stake.staleness(proposal.repeats),
+            leads=leader is not None and leader[0] == candidate,
+            measured=int(self.known.tally[candidate].n),
+            leader=None if leader is None else table[table.index_of(leader[0])],
+            leader_mean=None if leader is None else sign * leader[1],
+            first=first or (self.known.learner is not None and leader is None),
+            beta=width,
+            C=getattr(policy, "C", None),
+            switch_cost=stake.switch if belief.costs is not None else None,
+            cause=proposal.cause,
+            policy=repr(policy),
+            seeks=proposal.seeks or getattr(policy, "seeks", "").format(width=width),
+        )
+
+    def _leading(self) -> tuple[int, float] | None:
+        """Number and mean of the best measured candidate, in the policy's own model."""
+        if len(self.known.tally) == 0:
+            return None
+        model, numbers = self.known.model, self.known.tally.numbers
+        means = gathered(model.means, model.starts, numbers)
+        place = int(np.argmax(means))
+        return int(numbers[place]), float(means[place])
+
+    def _pending(self, extra: Sequence[Proposal]) -> dict[int, int]:
+        """Repeats in flight by candidate, and more."""
+        pending = self.state.ledger.pending
+        for proposal in extra:
+            pending[proposal.candidate] = pending.get(proposal.candidate, 0) + proposal.repeats
+        return pending
+
+    def _lots(self, extra: Sequence[Proposal]) -> list[Lot]:
+        """The same, set-up by set-up: each batch is one."""
+        leases = [(lease.candidate, lease.values, lease.pending) for lease in self.state.ledger.in_flight]
+        return leases + [(proposal.candidate, 0, proposal.repeats) for proposal in extra]
+
+    def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
+        """What the policy is shown."""
+        known, problem = self.known, self.problem
+        model, pending, lots = known.model, self._pending(extra), self._lots(extra)
+        ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
+        honest = known.honest.ghost()
+        if pending:
+            ahead = known.ahead(lots)
+            ghost, variances = ahead.ghost, known.in_blocks(ahead.everywhere())
+            covariance = partial(ahead.covariance, model.covariance_with)
+            honest = ghost if known.honest is model else known.ahead(lots, known.honest).ghost
+        here = extra[-1].candidate if extra else self.state.ledger.position
+        return Belief(
+            means=means,
+            variances=variances,
+            top=max(map(highest, means)),
+            bottom=min(map(lowest, means)),
+            starts=model.starts,
+            noise=model.noise,
+            kappa=sqrt(model.kappa2),
+            progress=Progress(
+                int(known.tally.steps),
+                known.honest.log_det,
+                len(problem.table),
+                len(problem.table.columns),
+                self._affordable,
+            ),
+            priority=problem.priority,
+            rng=self._rng,
+            variance=honest.variance,
+            covariance=covariance,
+            counts=cache(lambda: known.counts(pending)),
+            pending=pending,
+            averages=self._averages,
+            draw=lambda: known.draw_ahead(ghost, lots, self._rng),
+            ahead=lambda: known.ahead(lots),
+            centre=model.prior_mean,
+            setup=known.prior.setup,
+            barred=self._barred,
+            learned=isinstance(known.learner, Learner),
+            costs=problem.costs_from(here),
+            cost=problem.measurement_cost,
+        )
+
+    def _averages(self) -> Mapping[int, float]:
+        return {candidate: statistics.mean for candidate, statistics in self.known.tally}
+
+    @property
+    def _affordable(self) -> int | None:
+        """Measurements that the budget allows for, those that failed left out.
+
+        Where old ones fade, these are the ones that count now, and those to come within the time they take to fade.
+        """
+        if self.state.budget is None:
+            return None
+        left = self.state.budget - self.state.told
+        lasting = self.problem.half_life
+        return int(self.known.tally.steps) + (left if lasting is None else min(left, round(lasting / log(2))))
+
+    @property
+    def _barred(self) -> frozenset[int]:
+        """Candidates whose measurements fail."""
+        return frozenset(
+            candidate
+            for candidate, failed in self.state.failures.items()
+            if failed >= HOPELESS and failed > self.state.history.counts[candidate]
+        )
+
+    def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
+        """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
+        if not isinstance(self.known.learner, Learner):
+            return []
+        known = self.known.counts(self._pending(extra))
+        if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
+            return []
+        tried = known.keys() | self.state.failures.keys()
+        new = (int(candidate) for candidate in np.argsort(self.problem.priority)[: len(tried) + 1])
+        return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]

@@ -1,0 +1,88 @@
+"""What is to be optimised, and how: everything that is settled before the first measurement, and never changes."""
+
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Matrix, Namespace
+from ostinato.candidates import Candidates
+from ostinato.learning import Learner, Prior, Shrinking, Wanted
+from ostinato.measurements.outcomes import Outcome
+from ostinato.optimizer.costs import SwitchCost
+from ostinato.optimizer.settings import given, learner_for
+from ostinato.policies import Policy
+from ostinato.posterior import Model, Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Candidates, what is given of them and what is to be learned, the policy, costs, and the order that settles ties.
+
+    sign: −1 where lower is better; inside, higher always is.
+    """
+
+    table: Candidates
+    sign: int
+    policy: Policy
+    wanted: Wanted
+    priority: NDArray[np.int64]
+    switch_cost: SwitchCost | None = None
+    measurement_cost: float = 1.0
+    half_life: int | None = None
+    robust: bool = False
+    block_size: int | None = None
+    xp: Namespace = np
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: a namespace is a module, which goes by its name."""
+        return vars(self) | {"xp": self.xp.__name__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"xp": import_module(state["xp"])})
+
+    @property
+    def features(self) -> Matrix:
+        return self.table.features
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.wanted.outcome
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The names of what is learned."""
+        return self.wanted.learned
+
+    @property
+    def by_setup(self) -> bool:
+        """Whether repeats share the error of a set-up."""
+        return self.wanted.setup != 0
+
+    @property
+    def sets_outliers_aside(self) -> bool:
+        return bool(self.learned) and self.wanted.noise is None and self.outcome.real and not self.robust
+
+    def learner(self) -> Learner | Shrinking | None:
+        """What changes the prior as measurements come, if anything does; nothing learned yet."""
+        return learner_for(self.policy, self.table, self.wanted, self.half_life)
+
+    def first_prior(self, learner: Learner | Shrinking | None) -> Prior:
+        """Before anything is measured."""
+        return given(self.wanted) if learner is None else learner.first()
+
+    def model(self, prior: Prior) -> Model:
+        """The model that the policy sees, nothing measured."""
+        make: Any = getattr(self.policy, "model", Posterior)
+        return make(self.features, prior.kernel, prior.noise, mean=prior.mean, xp=self.xp, block_size=self.block_size)
+
+    def cost(self, start: int, end: int) -> float:
+        """Of going from one candidate to another."""
+        return 0.0 if self.switch_cost is None else float(self.switch_cost(start, np.array([end]))[0])
+
+    def costs_from(self, here: int | None) -> Any:
+        """What going to some candidates costs from here; None where nothing does."""
+        return None if self.switch_cost is None or here is None else partial(self.switch_cost, here)

@@ -1,0 +1,127 @@
+"""All that happened: the facts, in the order they came, and what they come to. One owner, one door.
+
+`absorb` is the only way in. What it is stopped in did not happen: the state goes back to the facts before. The model
+is made from the state, and answers from the model.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ostinato.measurements.history import Entry, History, Measured
+from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Told
+from ostinato.optimizer.ledger import Ledger
+
+Cost = Callable[[int, int], float]  # of going from one candidate to another
+
+
+class State:
+    """sign: −1 where values are turned; cost: of a switch; mind: what the next decision rests on."""
+
+    def __init__(self, sign: int, cost: Cost, mind: Mind, budget: int | None = None) -> None:
+        self._sign, self._cost, self.mind, self.budget = sign, cost, mind, budget
+        self.facts: list[Fact] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
+        self._whole = True
+
+    @property
+    def steps(self) -> int:
+        """Measurements with a value."""
+        return self.history.steps
+
+    @property
+    def told(self) -> int:
+        """Measurements told, those that failed included."""
+        return self.history.steps + self.failures.total()
+
+    def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
+        """A fact happened; with a decision comes what the next one rests on."""
+        self.absorb_all([fact], mind)
+
+    def absorb_all(self, facts: Sequence[Fact], mind: Mind | None = None) -> None:
+        """All of them, or, whatever stops it, none."""
+        size, before = len(self.facts), self.mind
+        try:
+            self._whole = False
+            for fact in facts:
+                self._take(fact)
+                self.facts.append(fact)
+            self.mind = mind or before
+            self._whole = True
+        except BaseException:
+            self.rewind(size, before)
+            raise
+
+    def rewind(self, size: int, mind: Mind) -> None:
+        """Back to the first so many facts."""
+        self.rewrite(self.facts[:size], mind)
+
+    def rewrite(self, facts: Sequence[Fact], mind: Mind) -> None:
+        """Other facts from now on, as if they had been told in the first place."""
+        self.facts, self.mind, self._whole = list(facts), mind, False
+        self.restored()
+
+    def rewrite_mind(self, mind: Mind) -> None:
+        """Another process decided."""
+        self.mind = mind
+
+    def restored(self) -> "State":
+        """Itself, whole again where something stopped it half-way."""
+        if not self._whole:
+            self._begin()
+            self._whole = False
+            for fact in self.facts:
+                self._take(fact)
+            self._whole = True
+        return self
+
+    def entries(self, told: Told) -> list[Entry]:
+        """What is measured of each candidate in some feedback, numbered on from here."""
+        steps, failed = self.history.steps, self.failures.total()
+        return [
+            Entry(number, told.batch, each.measured(self._sign, steps, failed, told.limits.get(number)))
+            for number, each in told.feedback.items()
+            if each.n
+        ]
+
+    def _take(self, fact: Fact) -> None:
+        if isinstance(fact, Asked):
+            self.ledger.lease(fact.batch, fact.candidate, fact.round)
+        elif isinstance(fact, Told):
+            self._tell(fact)
+        elif isinstance(fact, Closed):
+            self.ledger.close(self.ledger.open(fact.batch))
+        else:
+            self._recall(fact)
+
+    def _tell(self, fact: Told) -> None:
+        entries = self.entries(fact)
+        lease = self.ledger.lease_of(fact.batch)
+        if lease is not None:
+            way = self.ledger.way(lease)
+            each = next(iter(fact.feedback.values()))
+            self.ledger.told(lease, each.n, each.failed, 0.0 if way is None else self._cost(*way))
+        self._add(entries, {number: each.failed for number, each in fact.feedback.items()})
+        self.observed = max(self.observed, -fact.batch)
+
+    def _recall(self, fact: Recalled) -> None:
+        measured = fact.facts.measured if self._sign > 0 else -fact.facts.measured
+        entries = [Entry(fact.candidate, fact.facts.id, measured)] if measured.statistics.n else []
+        self._add(entries, {fact.candidate: fact.facts.failed})
+        if fact.facts.id < 0:
+            self.observed = max(self.observed, -fact.facts.id)
+        else:
+            self.ledger.recall(fact.facts, fact.batch, fact.candidate, self._cost)
+
+    def _add(self, entries: list[Entry], failed: dict[int, int]) -> None:
+        self.history.add(entries)
+        for number, n in failed.items():
+            if n:
+                self.failures[number] += n
+
+
+def measured_by(entries: Sequence[Entry]) -> dict[int, Measured]:
+    """By candidate."""
+    return {entry.candidate: entry.measured for entry in entries}
