@@ -25,13 +25,14 @@ FEW = 3  # values below which their median says nothing, and what was expected t
 class Feedback:
     """Statistics of what succeeded, how many failed, and the values themselves where they were told.
 
-    `places` are those of the values among all that was told, the failed ones included.
+    `places` are those of the values among all that was told, the failed ones included; `failed_at` those of the others.
     """
 
     statistics: Statistics
     failed: int = 0
     values: Vector | None = None
     places: NDArray[np.int64] | None = None
+    failed_at: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -41,6 +42,30 @@ class Feedback:
     @property
     def answered(self) -> int:
         return self.n + self.failed
+
+    @property
+    def singly(self) -> bool:
+        """Whether its measurements are known one by one."""
+        return self.places is not None
+
+    @property
+    def all_places(self) -> list[int]:
+        """Places of all measurements, those that failed included, in order."""
+        return sorted([*self._places.tolist(), *self._failed.tolist()])
+
+    @property
+    def all_values(self) -> list[float]:
+        """Their values, NaN for those that failed."""
+        by_place = dict(zip(self._places.tolist(), np.asarray(self.values).tolist(), strict=True))
+        return [by_place.get(place, np.nan) for place in self.all_places]
+
+    @property
+    def _places(self) -> NDArray[np.int64]:
+        return np.zeros(0, dtype=np.int64) if self.places is None else self.places
+
+    @property
+    def _failed(self) -> NDArray[np.int64]:
+        return np.zeros(0, dtype=np.int64) if self.failed_at is None else self.failed_at
 
     def measured(self, sign: int, told: int, failed: int, limits: Limits | None = None) -> Measured:
         """With the lowest and highest values by themselves, numbered on from what was told before, or failed."""
@@ -158,7 +183,7 @@ def read_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int
     by_candidate: dict[int, list[int]] = {}
     for place, candidate in enumerate(candidates):
         by_candidate.setdefault(candidate, []).append(place)
-    return {candidate: _told(y[places], np.array(places)) for candidate, places in by_candidate.items()}
+    return {candidate: told(y[places], np.array(places)) for candidate, places in by_candidate.items()}
 
 
 def _successes_of_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int, Feedback]:
@@ -181,7 +206,7 @@ def _one_each(name: str, given: Any, candidates: list[int]) -> None:
 def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
     y = outcome.values(values)
     if stderr is None:
-        return _told(y, np.arange(len(y)))
+        return told(y, np.arange(len(y)))
     fine = ~np.isnan(y)
     failed = int(len(y) - np.count_nonzero(fine))
     if failed and np.ndim(stderr) == 1 and len(stderr) == len(y):
@@ -189,10 +214,9 @@ def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
     return Feedback(Statistics.of_weighted(y[fine], stderr) if fine.any() else Statistics(), failed)
 
 
-def _told(y: Vector, places: NDArray[np.int64]) -> Feedback:
+def told(y: Vector, places: NDArray[np.int64]) -> Feedback:
     """Values, NaN for those that failed."""
     fine = ~np.isnan(y)
     failed = int(len(y) - np.count_nonzero(fine))
-    if not fine.any():
-        return Feedback(Statistics(), failed)
-    return Feedback(Statistics.of_values(y[fine]), failed, y[fine], places[fine])
+    statistics = Statistics.of_values(y[fine]) if fine.any() else Statistics()
+    return Feedback(statistics, failed, y[fine], places[fine], places[~fine])

@@ -21,7 +21,7 @@ from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Mind
 from ostinato.optimizer.knowledge import INITIAL, Knowledge, Lot
 from ostinato.optimizer.problem import Problem
-from ostinato.optimizer.settings import checked_round, generator_in
+from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
 from ostinato.records import Reason
@@ -67,7 +67,7 @@ class Thinking:
         self.problem, self.state, self.known = problem, state, known
         self.round = list(state.mind.round)
         self._rounds = state.ledger.rounds
-        self._rng = generator_in(state.mind.random)
+        self._rng = state.generator()
 
     @property
     def mind(self) -> Mind:

@@ -5,14 +5,14 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import Candidates, read_candidates
-from ostinato.checks import counted, flag, positive, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, notify
+from ostinato.checks import counted, finite, flag, positive, shown, whole
+from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, UnknownBatch, notify
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Feedback, Given, read_many
 from ostinato.measurements.history import Entry
@@ -28,6 +28,7 @@ from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Mind, Recalled, Told
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import (
     Goal,
     checked_policy,
@@ -345,6 +346,67 @@ class Optimizer:
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
         self._state.absorb(Closed(self._facts.ledger.find(batch).batch.id))
+
+    def retract(
+        self, what: Any = None, *, value: float | None = None, number: int | None = None, failures: bool = False
+    ) -> int:
+        """Take measurements back, as if they had never been told; returns how many.
+
+        what: a batch, for all that was told of it; or a candidate, with the `value` that is wrong (the last such one).
+        number: of a measurement, as warnings and `outliers` name it. failures: those of a candidate, or of all, are
+        taken back instead: after an instrument was down, say.
+
+        Repeats of a batch that is in flight are then waited for again; of one that was over they are not.
+        """
+        state = self._facts
+        if failures:
+            candidate = None if what is None else self._number(what)
+            gone = [s for s in singles(state.facts) if s.failed and candidate in (None, s.candidate)]
+        elif number is not None:
+            gone = [numbered(state, whole("number", number))]
+        elif isinstance(what, Batch):
+            return self._retract_batch(what)
+        elif value is not None:
+            gone = [found(state, self._number(what), finite("value", value))]
+        else:
+            raise InvalidFeedback("What is to be taken back? Give a batch, a candidate with value=, or number=.")
+        self._revise(dict.fromkeys(gone))
+        return len(gone)
+
+    def correct(
+        self, what: Any = None, old: float | None = None, new: float | None = None, *, number: int | None = None
+    ) -> None:
+        """Another value for a measurement, as if it had been told in the first place: correct(candidate, 125, 12.5).
+
+        number: of the measurement, as warnings and `outliers` name it, in place of candidate and old value.
+        """
+        if new is None or (number is None and (what is None or old is None)):
+            raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
+        state = self._facts
+        wrong = found(state, self._number(what), finite("old", old)) if number is None else numbered(state, number)
+        self._revise({wrong: new})
+
+    def _number(self, candidate: Any) -> int:
+        named = self._problem.table.named_by(candidate)
+        if not isinstance(named, int) and len(named) != 1:
+            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: give one.")
+        return named if isinstance(named, int) else int(named[0])
+
+    def _retract_batch(self, batch: Batch) -> int:
+        """All that was told of it, also where only averages were."""
+        state = self._facts
+        at = [place for place, fact in enumerate(state.facts) if isinstance(fact, Told) and fact.batch == batch.id]
+        if not at:
+            raise UnknownBatch(f"Nothing was told of batch {batch.id}: there is nothing to take back.")
+        count = sum(each.answered for place in at for each in cast("Told", state.facts[place]).feedback.values())
+        self._revise({}, at)
+        return count
+
+    def _revise(self, changes: Mapping[Single, float | None], whole_facts: Sequence[int] = ()) -> None:
+        state = self._facts
+        facts, mind = revised(state, changes, self._problem.outcome, whole_facts)
+        self._cache = self._asked = None
+        state.rewrite(facts, mind)
 
     def observe(
         self,

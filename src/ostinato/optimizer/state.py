@@ -7,9 +7,12 @@ is made from the state, and answers from the model.
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from ostinato.measurements.history import Entry, History, Measured
+import numpy as np
+
+from ostinato.measurements.history import Entry, History
 from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Told
 from ostinato.optimizer.ledger import Ledger
+from ostinato.optimizer.settings import generator_in
 
 Cost = Callable[[int, int], float]  # of going from one candidate to another
 
@@ -20,7 +23,14 @@ class State:
     def __init__(self, sign: int, cost: Cost, mind: Mind, budget: int | None = None) -> None:
         self._sign, self._cost, self.mind, self.budget = sign, cost, mind, budget
         self.facts: list[Fact] = []
+        self._rng = generator_in(mind.random)
+        self._numbered: tuple[Told, list[Entry]] | None = None
         self._begin()
+
+    def generator(self) -> np.random.Generator:
+        """Randomness that goes on where the last decision left off; to be used by one decision at a time."""
+        self._rng.bit_generator.state = self.mind.random
+        return self._rng
 
     def _begin(self) -> None:
         self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
@@ -79,12 +89,15 @@ class State:
 
     def entries(self, told: Told) -> list[Entry]:
         """What is measured of each candidate in some feedback, numbered on from here."""
-        steps, failed = self.history.steps, self.failures.total()
-        return [
-            Entry(number, told.batch, each.measured(self._sign, steps, failed, told.limits.get(number)))
-            for number, each in told.feedback.items()
-            if each.n
-        ]
+        if self._numbered is None or self._numbered[0] is not told:
+            steps, failed = self.history.steps, self.failures.total()
+            entries = [
+                Entry(number, told.batch, each.measured(self._sign, steps, failed, told.limits.get(number)))
+                for number, each in told.feedback.items()
+                if each.n
+            ]
+            self._numbered = told, entries
+        return self._numbered[1]
 
     def _take(self, fact: Fact) -> None:
         if isinstance(fact, Asked):
@@ -98,6 +111,7 @@ class State:
 
     def _tell(self, fact: Told) -> None:
         entries = self.entries(fact)
+        self._numbered = None
         lease = self.ledger.lease_of(fact.batch)
         if lease is not None:
             way = self.ledger.way(lease)
@@ -120,8 +134,3 @@ class State:
         for number, n in failed.items():
             if n:
                 self.failures[number] += n
-
-
-def measured_by(entries: Sequence[Entry]) -> dict[int, Measured]:
-    """By candidate."""
-    return {entry.candidate: entry.measured for entry in entries}

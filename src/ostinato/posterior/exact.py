@@ -9,7 +9,7 @@ cheap.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isfinite
 
 import numpy as np
@@ -26,6 +26,7 @@ from ostinato.posterior.grid import find_grid
 from ostinato.posterior.model import Model
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
+FORESEEN = 64  # candidates in flight whose covariances with all others are kept
 FEW = 64  # epochs between two repairs, at the least
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
@@ -60,6 +61,7 @@ class Posterior:
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
+        self._foreseen: dict[int, list[Array]] = {}
         self._direction: tuple[int, Direction] | None = None  # of the candidate that was looked at last
 
     @property
@@ -194,13 +196,19 @@ class Posterior:
 
     def covariance_with(self, candidate: int) -> Vector:
         """cov(f(x), f(candidate)) at every candidate x."""
-        return self.ghost().spread(to_numpy(self.direction(candidate).p)[None, :], [candidate])[0]
+        return self.ghost().spread(to_numpy(self.direction(candidate).p)[None, :], candidate)[0]
 
-    def rows(self, candidates: Sequence[int]) -> list[Array]:
-        """k(x, A) of some candidates x, block by block."""
-        X = from_numpy(self.xp, self.features[list(candidates)])
-        parts = [from_numpy(self.xp, self.features[block.start : block.start + block.size]) for block in self.blocks]
-        return [self.kernel(X, part) for part in parts]
+    def rows(self, candidate: int) -> list[Array]:
+        """k(x, A) of a candidate x, block by block; kept while it is in flight."""
+        if candidate not in self._foreseen:
+            if len(self._foreseen) >= FORESEEN:
+                self._foreseen = {}
+            X = from_numpy(self.xp, self.features[[candidate]])
+            ends = [(block.start, block.start + block.size) for block in self.blocks]
+            self._foreseen[candidate] = [
+                self.kernel(X, from_numpy(self.xp, self.features[start:stop])) for start, stop in ends
+            ]
+        return self._foreseen[candidate]
 
     def over_candidates(self) -> tuple[Vector, Vector]:
         """Mean and variance of f at all candidates: as kept, or computed afresh where counts over noise are large."""
@@ -255,6 +263,8 @@ class Posterior:
         self.unique.add(self.kernel(X, self._X))
         for block in self.blocks:
             block.add(X)
+        for candidate in candidates:
+            self._foreseen.pop(candidate, None)
         self._changed()
 
     def _changed(self) -> None:
@@ -341,7 +351,7 @@ class ExactGhost:
         self._posterior = posterior
         self.unique = posterior.unique
         self._own: list[int] = []  # candidates with slots of their own
-        self._rows: list[Array] = []  # their covariances with all candidates, block by block
+        self._rows: list[list[Array]] = []  # of each its covariances with all candidates, block by block
 
     @property
     def measured(self) -> NDArray[np.int64]:
@@ -369,20 +379,21 @@ class ExactGhost:
         X, x = self._posterior.features[self._own], self._posterior.features[candidates]
         return np.concatenate([known, to_numpy(self._posterior.kernel(*(from_numpy(self._xp, a) for a in (X, x))))])
 
-    def spread(self, P: Matrix, beyond: Sequence[int] = ()) -> Matrix:
-        """P k(X, A) for all candidates; the last coefficients may be those of candidates beyond the ones in slots."""
+    def spread(self, P: Matrix, beyond: int | None = None) -> Matrix:
+        """P k(X, A) for all candidates; the last coefficient may be that of a candidate beyond those in slots."""
         return np.concatenate([to_numpy(part) for part in self.spread_blocks(from_numpy(self._xp, P), beyond)], axis=-1)
 
-    def spread_blocks(self, P: Array, beyond: Sequence[int] = ()) -> list[Array]:
+    def spread_blocks(self, P: Array, beyond: int | None = None) -> list[Array]:
         """The same, block by block."""
         q = len(self._posterior.measured)
         parts = [block.spread(P[..., :q]) for block in self._posterior.blocks]
         if P.shape[-1] == q:
             return parts
-        more = self._posterior.rows(beyond) if len(beyond) else self._rows
+        more = self._rows if beyond is None else [*self._rows, self._posterior.rows(beyond)]
+        each = zip(*more[: P.shape[-1] - q], strict=True)
         return [
-            part + self._xp.matmul(P[..., q:], rows[: P.shape[-1] - q, :])
-            for part, rows in zip(parts, more, strict=True)
+            part + self._xp.matmul(P[..., q:], self._xp.concat(list(rows)))
+            for part, rows in zip(parts, each, strict=True)
         ]
 
     @property
@@ -403,10 +414,7 @@ class ExactGhost:
     def _join(self, candidate: int) -> None:
         """A slot of its own."""
         k_x = self.columns(np.array([candidate]))[:, 0]
-        new = self._posterior.rows([candidate])
-        if self._rows:
-            new = [self._xp.concat([old, row]) for old, row in zip(self._rows, new, strict=True)]
-        self._rows = new
+        self._rows.append(self._posterior.rows(candidate))
         self._own.append(candidate)
         row = np.append(k_x, self._posterior.prior_variance(candidate))
         self.unique.add(from_numpy(self._xp, row[None, :]))

@@ -1,0 +1,128 @@
+"""Facts taken back or corrected: from the facts that were told to those that should have been.
+
+The state is then made anew from them, so that everything is as if they had been told in the first place. A repeat that
+is taken back from a batch still in flight is waited for again; from one that was over, it will not come.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import isfinite
+
+import msgspec
+import numpy as np
+
+from ostinato.errors import InvalidFeedback
+from ostinato.measurements.feedback import Feedback, told
+from ostinato.measurements.outcomes import Outcome
+from ostinato.optimizer.facts import Asked, Closed, Fact, Looked, Mind, Told
+from ostinato.optimizer.state import State
+
+
+class Single(msgspec.Struct, frozen=True):
+    """One measurement: its number in the order told, which fact told it, and its place in that; NaN if it failed."""
+
+    number: int
+    fact: int
+    candidate: int
+    place: int
+    value: float
+
+    @property
+    def failed(self) -> bool:
+        return not isfinite(self.value)
+
+
+def singles(facts: Sequence[Fact]) -> Iterator[Single]:
+    """All measurements that were told one by one, in the order of their numbers within each fact."""
+    before = 0
+    for at, fact in enumerate(facts):
+        if not isinstance(fact, Told):
+            continue
+        for candidate, feedback in fact.feedback.items():
+            if feedback.singly:
+                for place, value in zip(feedback.all_places, feedback.all_values, strict=True):
+                    yield Single(before + place + 1, at, candidate, place, value)
+        before += sum(feedback.answered for feedback in fact.feedback.values())
+
+
+def revised(
+    state: State, changes: Mapping[Single, float | None], outcome: Outcome, whole: Collection[int] = ()
+) -> tuple[list[Fact], Mind]:
+    """Other facts, and what the next decision then rests on.
+
+    changes: measurements, each with its new value; None takes it back. whole: facts that are taken back whole.
+    """
+    by_fact: dict[int, dict[int, float | None]] = {}
+    for single, value in changes.items():
+        by_fact.setdefault(single.fact, {})[single.place] = value
+    facts: list[Fact] = []
+    for at, fact in enumerate(state.facts):
+        if isinstance(fact, Told) and at in by_fact:
+            fact = _changed(fact, by_fact[at], outcome)
+        if at not in whole and not (isinstance(fact, Told) and not fact.feedback):
+            facts.append(fact)
+    touched = {fact.batch for fact in (state.facts[at] for at in (*by_fact, *whole)) if isinstance(fact, Told)}
+    facts += [Closed(batch) for batch in sorted(touched) if batch >= 0 and state.ledger.lease_of(batch) is None]
+    return _each_closed_once(facts), Mind(state.mind.random, [], None, Looked(), _began(facts))
+
+
+def _changed(fact: Told, changes: Mapping[int, float | None], outcome: Outcome) -> Told:
+    """A fact whose measurements at some places are others, or none."""
+    feedback: dict[int, Feedback] = {}
+    gone = sorted(place for place, value in changes.items() if value is None)
+    for candidate, each in fact.feedback.items():
+        if not each.singly:
+            feedback[candidate] = each
+            continue
+        kept = [(p, y) for p, y in zip(each.all_places, each.all_values, strict=True) if p not in gone]
+        if kept:
+            values = outcome.values([changes.get(place, value) for place, value in kept])
+            places = np.array([place - int(np.searchsorted(gone, place)) for place, _ in kept])
+            feedback[candidate] = told(values, places)
+    return Told(fact.batch, feedback, fact.limits)
+
+
+def _each_closed_once(facts: list[Fact]) -> list[Fact]:
+    """Batches that wait for nothing need no closing; none is closed twice."""
+    left, kept = dict[int, int](), list[Fact]()
+    for fact in facts:
+        if isinstance(fact, Asked):
+            left[fact.batch.id] = fact.batch.repeats
+        elif isinstance(fact, Told) and fact.batch in left:
+            left[fact.batch] -= sum(each.answered for each in fact.feedback.values())
+        elif isinstance(fact, Closed):
+            if left.get(fact.batch, 0) <= 0:
+                continue
+            left[fact.batch] = 0
+        kept.append(fact)
+    return kept
+
+
+def _began(facts: Sequence[Fact]) -> int | None:
+    """Measurements before the first decision."""
+    before = 0
+    for fact in facts:
+        if isinstance(fact, Asked):
+            return before
+        before += sum(each.n for each in fact.feedback.values()) if isinstance(fact, Told) else 0
+    return None
+
+
+def found(state: State, candidate: int, value: float) -> Single:
+    """The last measurement of a candidate that gave this value."""
+    own = [single for single in singles(state.facts) if single.candidate == candidate]
+    same = [single for single in own if single.value == value]
+    if not same:
+        last = ", ".join(f"{single.value:g}" for single in own[-5:])
+        told_so = f"Its last values are {last}" if own else "No single values of it were told"
+        raise InvalidFeedback(f"No measurement of this candidate gave {value!r}. {told_so}.")
+    return same[-1]
+
+
+def numbered(state: State, number: int) -> Single:
+    """The measurement of this number."""
+    for single in singles(state.facts):
+        if single.number == number:
+            return single
+    raise InvalidFeedback(
+        f"There is no single measurement {number}: {state.told} were told, and averages cannot be taken apart."
+    )
