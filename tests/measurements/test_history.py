@@ -60,7 +60,7 @@ def test_measurements_count_for_half_after_their_half_life():
     history = History()
     for batch in range(3):
         history.add(history.entries({batch: Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0)}, batch))
-    tally = history.tally(by_setup=False, half_life=100)
+    tally = history.tally(by_setup=False, half_life=100, now=300)
     assert [tally[candidate].n for candidate in range(3)] == pytest.approx([25, 50, 100])
     assert history.steps == 300
     assert history.tally(by_setup=False).steps == 300

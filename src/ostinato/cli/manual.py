@@ -10,21 +10,29 @@ from ostinato.checks import counted
 from ostinato.errors import OstinatoError
 from ostinato.study import Study, Task
 
-STOP = "q"
 MANY = 1_000_000  # trials typed at once
+HELP = """\
+  12.5           the value of one measurement; several at once with spaces between them
+  {trials}nan            a measurement that failed
+  undo           take the last value back, and type it again; or skip it
+  skip           leave this measurement out: it will not be made
+  enough         no more of this candidate: ask for the next
+  q              stop; the same command goes on"""
 
 
 def by_hand(study: Study, console: Console) -> str:
     """Ask, wait for a person's values, tell. Returns why it ended."""
     trials = "3/20 for 3 yes of 20; " if study.outcome.binary else ""
     console.print(
-        f"Type the values of each measurement, separated by spaces; {trials}nan for one that failed; {STOP} to stop.",
+        f"Type the values of each measurement, separated by spaces; {trials}nan for one that failed; undo, skip, "
+        "enough or help; q to stop.",
         highlight=False,
     )
+    typed = Typed(study, console)
     while (task := study.ask()) is not None:
         times = "once" if task.repeats == 1 else f"{task.repeats:,} times"
         console.print(f"\nmeasure [bold]{escape(in_words(task.candidate))}[/bold] {times}", highlight=False)
-        if not _typed(study, task, console):
+        if not typed.all_of(task):
             study.release(task)
             return "interrupted"
     return "budget"
@@ -37,26 +45,88 @@ def in_words(candidate: Any) -> str:
     return str(candidate)
 
 
-def _typed(study: Study, task: Task, console: Console) -> bool:
-    """All values of a task, line by line; False where the person stops."""
-    done = 0
-    while done < task.repeats:
+class Typed:
+    """What a person types, line by line."""
+
+    def __init__(self, study: Study, console: Console) -> None:
+        self._study, self._console = study, console
+        self._numbers: list[int] = []  # of the measurements that were typed here and count, the last one last
+
+    def all_of(self, task: Task) -> bool:
+        """All values of a task; False where the person stops."""
+        done = 0
+        while done < task.repeats:
+            words = self._line(f"  {done + 1:,} of {task.repeats:,}: ")
+            if words is None or words == ["q"]:
+                return False
+            if words == ["help"]:
+                self._say(HELP.format(trials="3/20           3 yes of 20\n  " if self._study.outcome.binary else ""))
+            elif words == ["undo"]:
+                if not self._undo():
+                    return False
+            elif words == ["enough"]:
+                self._study.close(task)
+                return True
+            else:
+                done += self._take(words, task, done)
+        return True
+
+    def _take(self, words: list[str], task: Task, done: int) -> int:
+        """Values, or one that is skipped; returns how many repeats of the task that settles."""
         try:
-            line = input(f"  {done + 1:,} of {task.repeats:,}: ").split()
-        except (KeyboardInterrupt, EOFError):
-            console.print()
-            return False
-        if line == [STOP]:
-            return False
-        try:
-            values = _read(_spelt_out(line) if study.outcome.binary else line, task.repeats - done)
-            study.tell(task, values, start=task.start + done)
-            done += len(values)
+            if words == ["skip"]:
+                self._skip(task, done)
+                return 1
+            spelt = _spelt_out(words) if self._study.outcome.binary else words
+            values = _read(spelt, task.repeats - done)
+            self._tell(task, values, done)
+            return len(values)
         except (ValueError, OstinatoError) as error:
-            console.print(
-                f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.", soft_wrap=True
-            )
-    return True
+            self._say(f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.")
+            return 0
+
+    def _tell(self, task: Task, values: list[float], done: int) -> None:
+        self._study.tell(task, values, start=task.start + done)
+        last = self._study.numbered
+        self._numbers += range(last - len(values) + 1, last + 1)
+
+    def _skip(self, task: Task, done: int) -> None:
+        """It is told as failed, and that is taken back: it neither counts nor comes again."""
+        self._study.skip(task, task.start + done)
+
+    def _undo(self) -> bool:
+        """The last value is typed again, or skipped; False where the person stops, which leaves it as it was."""
+        if not self._numbers:
+            self._say("  Nothing was typed yet that could be undone. (`ostinato correct` corrects what is older.)")
+            return True
+        number = self._numbers[-1]
+        was = next(each for each in self._study.measurements() if each.number == number)
+        shown = in_words(self._study.candidate(was.index))
+        while True:
+            words = self._line(f"  {was.value:g} of {shown} should have been (or skip): ")
+            if words is None or words == ["q"]:
+                return False
+            try:
+                if words == ["skip"]:
+                    self._study.retract(number=number, why="undone", again=False)
+                    self._numbers.pop()
+                else:
+                    (value,) = _read(words, 1)
+                    self._study.correct(number=number, new=value, why="undone")
+                return True
+            except (ValueError, OstinatoError) as error:
+                self._say(f"  [red]{escape(str(error))}[/red] It is as it was: type it again.")
+
+    def _line(self, prompt: str) -> list[str] | None:
+        """The words of a line; None where there are no more."""
+        try:
+            return input(prompt).split()
+        except (KeyboardInterrupt, EOFError):
+            self._console.print()
+            return None
+
+    def _say(self, words: str) -> None:
+        self._console.print(words, soft_wrap=True, highlight=False)
 
 
 def _read(words: list[str], most: int) -> list[float]:
@@ -83,7 +153,7 @@ def _number(word: str) -> float:
     try:
         value = float(word)
     except ValueError:
-        hint = " Write decimals with a point, and spaces between values." if "," in word else ""
+        hint = " Write decimals with a point, and spaces between values." if "," in word else " Type help to see more."
         raise ValueError(f"{word!r} is no number.{hint}") from None
     if isinf(value):
         raise ValueError(f"{word} is not finite: type nan for a measurement that failed.")

@@ -1,13 +1,20 @@
-"""Measurements as CSV: written from a study, or taken into one."""
+"""Single measurements: as lines in the terminal, as CSV, and taken in from CSV."""
 
 import csv
 import sys
 from collections.abc import Iterable, Iterator
+from datetime import datetime
+from math import isnan
 from pathlib import Path
 from typing import Any, cast
 
+from rich.console import Console
+
 from ostinato.candidates import Candidates
+from ostinato.cli.manual import in_words
+from ostinato.cli.shown import plain, print_answer, table_of
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
+from ostinato.running.tables import show
 from ostinato.study import Measurement, Study, read_one
 
 TRIALS = ("successes", "trials")
@@ -48,6 +55,70 @@ def read_csv(source: Path, study: Study) -> Iterator[tuple[int, dict[str, Any]]]
                 raise InvalidFeedback(
                     f"{source.name}, line {reader.line_num}: {error} Nothing of the file was taken in."
                 ) from None
+
+
+def ranges(measurements: Iterable[Measurement]) -> dict[int, str]:
+    """The numbers of each batch's measurements, in short: 41 to 45."""
+    found: dict[int, list[int]] = {}
+    for each in measurements:
+        found.setdefault(each.batch, []).extend((each.number, each.number + each.count - 1))
+    return {
+        batch: str(numbers[0]) if numbers[0] == numbers[-1] else f"{min(numbers)} to {max(numbers)}"
+        for batch, numbers in found.items()
+    }
+
+
+def show_measurements(study: Study, json: bool, *, everything: bool) -> None:
+    """One line a measurement."""
+    rows = [_line(study, each) for each in study.measurements(everything=everything)]
+    if json:
+        print_answer([plain(row) for row in rows], json)
+        return
+    table = table_of(
+        "number", "when", "batch", "candidate", "value", *(["was", "revised", "why"] if everything else [])
+    )
+    for row in rows:
+        told = [row["number"], _short(row["when"]), row["batch"], in_words(row["candidate"]), _value(row)]
+        more = [_number_or_nothing(row["was"]), _short(row["revised"]), row["why"]] if everything else []
+        table.add_row(*map(str, [*told, *more]))
+    show(Console(), table)
+
+
+def _line(study: Study, each: Measurement) -> dict[str, Any]:
+    revision = each.revision
+    return {
+        "number": each.number,
+        "when": _moment(each.at),
+        "batch": each.batch,
+        "repeat": each.repeat,
+        "row": each.index,
+        "candidate": study.candidate(each.index),
+        "value": each.value,
+        "count": each.count,
+        "withdrawn": revision is not None and each.value is None,
+        "was": each.told,
+        "revised": None if revision is None else _moment(revision.at),
+        "why": "" if revision is None else revision.why,
+    }
+
+
+def _value(row: dict[str, Any]) -> str:
+    if row["withdrawn"]:
+        return "taken back"
+    many = f" (average of {row['count']:,})" if row["count"] > 1 else ""
+    return "failed" if isnan(row["value"]) else f"{row['value']:.6g}{many}"
+
+
+def _number_or_nothing(value: float | None) -> str:
+    return "" if value is None else "failed" if isnan(value) else f"{value:.6g}"
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat()
+
+
+def _short(moment: str | None) -> str:
+    return "" if moment is None else f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M:%S}"
 
 
 def columns_of(table: Candidates) -> tuple[str, ...]:

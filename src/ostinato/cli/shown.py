@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ostinato.study import Study
 
-LEFT = ("candidate", "when", "batch")
+LEFT = ("candidate", "when", "batch", "why")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of a study: status, best, top, history, explain, diagnose, export, import, verify, delete."""
+"""What can be asked of a study, and done to it: status, best, top, history, retract, correct, explain, export, …"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ostinato.checks import counted, short
 from ostinato.cli.manual import in_words
-from ostinato.cli.measurements import read_csv, write_csv
+from ostinato.cli.measurements import ranges, read_csv, show_measurements, write_csv
 from ostinato.cli.optimize import optimize
 from ostinato.cli.shown import Json, plain, print_answer, print_status, table_of
 from ostinato.errors import Damaged, InvalidFeedback, Unavailable, UnknownStudy
@@ -57,17 +57,36 @@ def top(
     show(Console(), table)
 
 
-def history(where: Where, name: Name = None, json: Json = False) -> None:
-    """All batches in the order they were asked for: when, what, how often, and what came of it."""
+def history(
+    where: Where,
+    values: Annotated[
+        bool, typer.Option("--values", help="One line a measurement, with the number by which it can be corrected.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="The same, with what was taken back or corrected, when and why.")
+    ] = False,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """All batches in the order they were asked for: when, what, how often, and what came of it.
+
+    Every measurement has a number, in the order told; a batch shows those of its own. By these numbers
+    [bold]ostinato retract[/bold] and [bold]ostinato correct[/bold] take a measurement back or put it right.
+    """
     study = _opened(where, name)
-    rows = [_told(study, row) for row in study.history()]
+    if values or everything:
+        show_measurements(study, json, everything=everything)
+        return
+    numbers = ranges(study.measurements())
+    rows = [_told(study, row) | {"numbers": numbers.get(row.facts.id, "")} for row in study.history()]
     if json:
         print_answer([plain(row) for row in rows], json)
         return
-    table = table_of("batch", "when", "candidate", "repeats", "measured", "failed", "average", "std")
+    table = table_of("batch", "numbers", "when", "candidate", "repeats", "measured", "failed", "average", "std")
     for row in rows:
         table.add_row(
             "observed" if row["observed"] else str(row["batch"]),
+            row["numbers"],
             f"{datetime.fromisoformat(row['when']):%Y-%m-%d %H:%M:%S}",
             in_words(row["candidate"]),
             f"{row['repeats']:,}",
@@ -94,6 +113,52 @@ def _told(study: Study, row: BatchRecord) -> dict[str, Any]:
         "average": statistics.mean if statistics.n else None,
         "std": (statistics.squares / (statistics.n - 1)) ** 0.5 if statistics.n > 1 and not statistics.known else None,
     }
+
+
+Why = Annotated[str, typer.Option("--why", help="Kept with it: why it was wrong.")]
+
+
+def retract(
+    where: Where,
+    numbers: Annotated[
+        list[int] | None, typer.Argument(help="Of measurements, as `ostinato history --values` shows them.")
+    ] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="All measurements that failed, in place of numbers.")
+    ] = False,
+    since: Annotated[
+        datetime | None,
+        typer.Option(help="With --failures: only those told since, such as 2026-11-16 or 2026-11-16T08:30:00."),
+    ] = None,
+    why: Why = "",
+    name: Name = None,
+) -> None:
+    """Take measurements back, as if they had never been told.
+
+    The study keeps what they were ([bold]ostinato history --all[/bold]). Repeats of a batch that still waits for others
+    are asked for again. After an instrument was down: [bold]ostinato retract STUDY --failures --since
+    2026-11-16T08:30[/bold].
+    """
+    if bool(numbers) == failures:
+        raise InvalidFeedback("Say what is taken back: numbers of measurements, or --failures.")
+    moment = since.timestamp() if since else 0.0
+    gone = _opened(where, name).retract(number=numbers or None, failures=failures, since=moment, why=why)
+    Console(stderr=True).print(f"took back {counted(gone, 'measurement')}", highlight=False)
+
+
+def correct(
+    where: Where,
+    number: Annotated[int, typer.Argument(help="Of the measurement, as `ostinato history --values` shows it.")],
+    value: Annotated[float, typer.Argument(help="What it should have been; nan for a measurement that failed.")],
+    why: Why = "",
+    name: Name = None,
+) -> None:
+    """Another value for a measurement, as if it had been told in the first place.
+
+    The study keeps what it was ([bold]ostinato history --all[/bold]).
+    """
+    _opened(where, name).correct(number=number, new=value, why=why)
+    Console(stderr=True).print(f"measurement {number} is {value:g} now", highlight=False)
 
 
 def explain(
@@ -227,6 +292,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "best": best,
     "top": top,
     "history": history,
+    "retract": retract,
+    "correct": correct,
     "explain": explain,
     "diagnose": diagnose,
     "export": export,

@@ -69,7 +69,7 @@ class Feedback:
 
     def measured(self, sign: int, told: int, failed: int, limits: Limits | None = None) -> Measured:
         """With the lowest and highest values by themselves, numbered on from what was told before, or failed."""
-        statistics, at = self.turned(sign, limits), told + self.n
+        statistics, at = self.turned(sign, limits), told + failed + self.answered
         if self.values is None or not self.n:
             return Measured(statistics, (), statistics, at if self.n else 0)
         y = sign * self.values

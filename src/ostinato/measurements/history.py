@@ -22,7 +22,7 @@ TICKS = 20  # in a half-life: how often old measurements are weighed anew
 class Measured(msgspec.Struct, frozen=True):
     """Measurements of one candidate: statistics of all, the lowest and highest values, and the statistics of the rest.
 
-    `at` is how many values there were in all when the last of these came; 0 where single values are not known.
+    `at` is how many measurements there were in all when the last of these came; 0 where single values are not known.
     """
 
     statistics: Statistics = Statistics()
@@ -127,12 +127,13 @@ class History:
         by_setup: bool,
         aside: Collection[int] = (),
         half_life: int | None = None,
+        now: int = 0,
         more: Collection[Entry] = (),
     ) -> Tally:
-        """All of it, and more, but what is set aside; faded, where measurements have a half-life."""
+        """All of it, and more, but what is set aside; faded, where measurements have a half-life, by their age now."""
         merged = self._entries | {entry.key: self._joined(entry) for entry in more}
         told = self.steps + sum(int(entry.measured.statistics.n) for entry in more)
-        tally, before, now = Tally(by_setup=by_setup), 0, clock(told, half_life)
+        tally, before, now = Tally(by_setup=by_setup), 0, clock(now, half_life)
         for entry in merged.values():
             measured = entry.measured
             before += int(measured.statistics.n)

@@ -12,6 +12,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer.calibration import Calibration, calibration
 from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
+from ostinato.optimizer.facts import number_at
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
 from ostinato.optimizer.problem import Problem
@@ -130,7 +131,8 @@ class Answers:
         """In the user's sign and rows."""
         index, value = self._table.index_of(found.value.candidate), found.value
         low, high = sorted((self._sign * found.low, self._sign * found.high))
-        return Outlier(value.number, value.batch, index, self._table[index], self._sign * value.y, (low, high))
+        number = number_at(value.number, self._known.state.gaps)
+        return Outlier(number, value.batch, index, self._table[index], self._sign * value.y, (low, high))
 
     def diagnose(self) -> Diagnosis:
         self._known.check_measured()

@@ -78,7 +78,7 @@ class Thinking:
             self.round,
             None if learner is None else learner.learnt,
             self.known.looked,
-            self.state.steps if began is None else began,
+            self.state.told if began is None else began,
         )
 
     def plan(self, least: int, most: int | None) -> tuple[list[Decided], float]:

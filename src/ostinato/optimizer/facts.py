@@ -4,9 +4,12 @@ They are small: a batch of a million repeats is one line with a count, a mean an
 is these and the log of values, never a matrix.
 """
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.learning import Learnt
 from ostinato.measurements.feedback import Feedback, Limits
@@ -14,6 +17,20 @@ from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.policies import Proposal
 from ostinato.records import Batch
+
+
+def place_among(number: int, gaps: Sequence[int]) -> int:
+    """The place of a measurement among those that count, from its number; gaps are the numbers taken back, in order."""
+    return number - bisect_right(gaps, number)
+
+
+def number_at(place: int, gaps: Sequence[int]) -> int:
+    """The number of a measurement, from its place among those that count."""
+    for gap in gaps:
+        if gap > place:
+            break
+        place += 1
+    return place
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -30,7 +47,8 @@ class BatchFacts(msgspec.Struct, frozen=True):
     """A batch, and what was told of it. Observations, which nobody asked for, have numbers below 0.
 
     `index` is the row of the user's table. `first` is the place of its first feedback among all feedback, 0 for none;
-    epochs are counted in that order. `points`, `rest` and `at` are those of its `Measured`.
+    epochs are counted in that order. `points`, `rest` and `at` are those of its `Measured`. `withdrawn` repeats were
+    taken back after they were told; of these `replaced` are waited for again, under numbers of their own.
     """
 
     id: int
@@ -47,11 +65,23 @@ class BatchFacts(msgspec.Struct, frozen=True):
     points: Points = ()
     rest: Statistics = Statistics()
     at: int = 0
+    withdrawn: int = 0
+    replaced: int = 0
 
     @property
     def answered(self) -> int:
-        """Repeats that were told, with a value or as failed."""
+        """Repeats that were told, with a value or as failed, and count."""
         return int(self.statistics.n) + self.failed
+
+    @property
+    def places(self) -> int:
+        """Repeats that there are numbers for."""
+        return self.repeats + self.replaced
+
+    @property
+    def pending(self) -> int:
+        """Repeats that are to come, unless it is closed."""
+        return self.places - self.answered - self.withdrawn
 
     @property
     def measured(self) -> Measured:
@@ -63,6 +93,13 @@ class BatchFacts(msgspec.Struct, frozen=True):
     @property
     def full(self) -> bool:
         return not (self.capped or self.truncated)
+
+    def among(self, gaps: Sequence[int]) -> "BatchFacts":
+        """The same, with the places that measurements have among those that count in place of their numbers."""
+        if not gaps:
+            return self
+        points = tuple((place_among(number, gaps), value) for number, value in self.points)
+        return replace(self, points=points, at=place_among(self.at, gaps))
 
 
 class Mind(msgspec.Struct, frozen=True):

@@ -87,8 +87,8 @@ class Knowledge:
             for each in [*self._told, told]:
                 early.add(each.feedback, each.batch)
             self._take(early.tally(by_setup=self.problem.by_setup))
-        elif self.problem.half_life is not None and (self._ticks(entries) or self.state.history.has(entries)):
-            self._take(self._tally(self.looked.aside, entries))
+        elif self.problem.half_life is not None and (self._ticks(told) or self.state.history.has(entries)):
+            self._take(self._tally(self.looked.aside, entries, _answered(told)))
         else:
             more = {entry.candidate: entry.measured.statistics for entry in entries}
             tally = self.tally.plus(more, told.batch)
@@ -153,15 +153,15 @@ class Knowledge:
         """The model of what was measured and nothing else: it says how long a batch may be, and what was learned."""
         return self._honest or self.model
 
-    def _ticks(self, entries: Iterable[Entry]) -> bool:
+    def _ticks(self, told: Told) -> bool:
         """Whether old measurements are to be weighed anew."""
-        steps, half_life = self.state.steps, self.problem.half_life
-        after = steps + sum(int(entry.measured.statistics.n) for entry in entries)
-        return clock(steps, half_life) != clock(after, half_life)
+        now, half_life = self.state.told, self.problem.half_life
+        return clock(now, half_life) != clock(now + _answered(told), half_life)
 
-    def _tally(self, aside: Collection[int], more: Collection[Entry] = ()) -> Tally:
-        by_setup, half_life = self.problem.by_setup, self.problem.half_life
-        return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, more=more)
+    def _tally(self, aside: Collection[int], more: Collection[Entry] = (), coming: int = 0) -> Tally:
+        """All that counts, and more, which is of so many measurements to come."""
+        by_setup, half_life, now = self.problem.by_setup, self.problem.half_life, self.state.told + coming
+        return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, now=now, more=more)
 
     def learn(self) -> None:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
@@ -390,3 +390,7 @@ class Knowledge:
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: all but the prior's draws, which are made again when they are needed."""
         return vars(self) | {"_draws": None}
+
+
+def _answered(told: Told) -> int:
+    return sum(each.answered for each in told.feedback.values())

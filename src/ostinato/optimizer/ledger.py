@@ -95,8 +95,8 @@ class Ledger:
         values = int(facts.statistics.n)
         if facts.first:
             self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
-        if facts.answered < facts.repeats and not facts.closed:
-            self._leases[facts.id] = Lease(batch, candidate, facts.answered, values)
+        if facts.pending > 0 and not facts.closed:
+            self._leases[facts.id] = Lease(batch, candidate, facts.repeats - facts.pending, values)
         else:
             self._over(batch, values)
 

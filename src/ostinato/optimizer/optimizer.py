@@ -463,15 +463,17 @@ class Optimizer:
         """What the next decision rests on besides what was asked and told."""
         return self._facts.mind
 
-    def recall(self, facts: Sequence[BatchFacts], mind: Mind | None) -> None:
+    def recall(self, facts: Sequence[BatchFacts], mind: Mind | None, gaps: Sequence[int] = ()) -> None:
         """Become the optimiser that was told these facts; before anything else was asked or told.
 
         Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
+        gaps: the numbers of measurements that were taken back, in order.
         """
         state, number_of = self._facts, self._problem.table.number_of
         if state.facts or self._problem.robust:
             raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
-        ordered = sorted(facts, key=lambda fact: (fact.first or inf, fact.id))
+        state.gaps = gaps
+        ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
         state.rewrite([Recalled(f, self._batch(f), number_of(f.index)) for f in ordered], mind or state.mind)
         self._cache, self._remarked = None, frozenset(state.mind.looked.aside)
 

@@ -103,7 +103,7 @@ def _began(facts: Sequence[Fact]) -> int | None:
     for fact in facts:
         if isinstance(fact, Asked):
             return before
-        before += sum(each.n for each in fact.feedback.values()) if isinstance(fact, Told) else 0
+        before += sum(each.answered for each in fact.feedback.values()) if isinstance(fact, Told) else 0
     return None
 
 

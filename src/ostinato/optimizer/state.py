@@ -23,6 +23,7 @@ class State:
     def __init__(self, sign: int, cost: Cost, mind: Mind, budget: int | None = None) -> None:
         self._sign, self._cost, self.mind, self.budget = sign, cost, mind, budget
         self.facts: list[Fact] = []
+        self.gaps: Sequence[int] = ()  # numbers of measurements that a storage knows, and that do not count
         self._rng = generator_in(mind.random)
         self._numbered: tuple[Told, list[Entry]] | None = None
         self._begin()

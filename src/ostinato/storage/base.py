@@ -42,6 +42,13 @@ class StudyRecord(msgspec.Struct, frozen=True):
     told: int = 0
     answered: int = 0
     failed: int = 0
+    revised: int = 0
+    withdrawn: int = 0
+
+    @property
+    def numbered(self) -> int:
+        """Measurements that were ever told: each has a number, for ever."""
+        return self.answered + self.withdrawn
 
 
 class BatchRecord(msgspec.Struct, frozen=True):
@@ -74,6 +81,18 @@ class Entry(msgspec.Struct, frozen=True):
     at: float
 
 
+class Revision(msgspec.Struct, frozen=True):
+    """A measurement, by its number, its row of the log and its place there, was taken back (None) or corrected."""
+
+    measurement: int
+    row: int
+    place: int
+    batch: int
+    value: float | None
+    at: float = 0.0
+    why: str = ""
+
+
 class Reader(ABC):
     """One moment of a study."""
 
@@ -101,6 +120,18 @@ class Reader(ABC):
     @abstractmethod
     def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
         """Rows of the log after a number, in order."""
+
+    @abstractmethod
+    def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
+        """The number of the first measurement in some rows of the log."""
+
+    @abstractmethod
+    def row_of(self, measurement: int) -> tuple[Entry, int] | None:
+        """The row of the log that holds a measurement, by its number, and its place there."""
+
+    @abstractmethod
+    def revisions(self, batch: int | None = None) -> list[Revision]:
+        """What was taken back or corrected, in the order it was."""
 
     @abstractmethod
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
@@ -131,6 +162,10 @@ class Writer(Reader):
     @abstractmethod
     def append(self, batch: int, start: int, told: Told) -> Entry:
         """A row of the log. Aggregates are `change_batch`'s matter."""
+
+    @abstractmethod
+    def revise(self, revision: Revision) -> Revision:
+        """Take back or correct a measurement. Aggregates and counters are others' matter."""
 
     @abstractmethod
     def lease(self, lease: Lease) -> None:

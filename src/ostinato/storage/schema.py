@@ -6,7 +6,8 @@ studies     one row a study: settings, counters, and the state that the next dec
 tables      the candidates of a study, compressed
 batches     what was asked (or observed: numbers below 0) and why, with the aggregates of what was told
 leases      which repeats of a batch are in whose hands, and until when; none that has a value
-log         the values themselves: one row a tell, in the order they came
+log         the values themselves: one row a tell, in the order they came; never changed
+revisions   which of them were taken back or corrected since, when and why
 """
 
 from sqlalchemy import (
@@ -23,7 +24,7 @@ from sqlalchemy import (
     Text,
 )
 
-HEAD = "0003"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0004"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 metadata = MetaData()
 
 studies = Table(
@@ -43,6 +44,8 @@ studies = Table(
     Column("told", BigInteger, nullable=False),  # rows of the log
     Column("answered", BigInteger, nullable=False),  # repeats, those that failed included
     Column("failed", BigInteger, nullable=False),
+    Column("revised", BigInteger, nullable=False),  # revisions
+    Column("withdrawn", BigInteger, nullable=False),  # repeats that were told and taken back
     Column("check", BigInteger, nullable=False),
 )
 
@@ -77,6 +80,8 @@ batches = Table(
     Column("last", BigInteger, nullable=False, index=True),
     Column("closed", Boolean, nullable=False),
     Column("extremes", Text, nullable=False),  # as JSON: lowest and highest values by number, the rest, and when
+    Column("withdrawn", BigInteger, nullable=False),  # repeats that were told and taken back,
+    Column("replaced", BigInteger, nullable=False),  # and those of them that are waited for again
     Column("check", BigInteger, nullable=False),
 )
 
@@ -105,4 +110,19 @@ log = Table(
     Column("at", Double, nullable=False),
     Column("check", BigInteger, nullable=False),
     Index("log_by_batch", "study", "batch", "start"),
+)
+
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("measurement", BigInteger, nullable=False),  # its number in the order told
+    Column("row", BigInteger, nullable=False, index=True),  # of the log, and its place in it
+    Column("place", BigInteger, nullable=False),
+    Column("batch", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),  # the value that counts, as a float64; nothing where it was taken back
+    Column("at", Double, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("check", BigInteger, nullable=False),
 )

@@ -11,6 +11,7 @@ from time import monotonic, sleep
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 from sqlalchemy import Connection, Engine, Row, delete, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -19,14 +20,15 @@ from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, U
 from ostinato.measurements.history import Points
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import BatchFacts
-from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Storage, StudyRecord, Writer
-from ostinato.storage.schema import HEAD, batches, leases, log, studies, tables
+from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, Storage, StudyRecord, Writer
+from ostinato.storage.schema import HEAD, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
 T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.02, 1.0  # seconds between two tries
 SOON = 2.0  # seconds of trying after which it is said
 PATIENCE = 60.0  # seconds of trying, by default
+LATER = ("extremes", "revised", "withdrawn", "replaced")  # columns that the first schema did not have
 
 
 class Backend(Protocol):
@@ -76,7 +78,7 @@ class SQLStorage(Storage):
                 result = connection.execute(insert(studies).values(**values, check=0))
                 (number,) = result.inserted_primary_key or (0,)
                 made = replace(record, id=number)
-                seal = checksum(*_study_row(made).values())
+                seal = _seal_of(_study_row(made))
                 connection.execute(update(studies).where(studies.c.id == number).values(check=seal))
                 sealed = {"study": number, "data": table, "check": checksum(number, table)}
                 connection.execute(insert(tables).values(**sealed))
@@ -87,7 +89,7 @@ class SQLStorage(Storage):
     def delete(self, name: str) -> None:
         with self._transaction(write=True) as connection:
             number = SQLWriter(connection, self.backend, name).record.id
-            for table in (leases, log, batches, tables):
+            for table in (leases, revisions, log, batches, tables):
                 connection.execute(delete(table).where(table.c.study == number))
             connection.execute(delete(studies).where(studies.c.id == number))
 
@@ -207,7 +209,7 @@ class SQLReader(Reader):
             batches.c.study == self._record.id,
             batches.c.id >= 0,
             batches.c.closed.is_(False),
-            batches.c.n + batches.c.failed < batches.c.repeats,
+            batches.c.n + batches.c.failed + batches.c.withdrawn < batches.c.repeats + batches.c.replaced,
         )
         return [self._batch(row) for row in self._connection.execute(query.order_by(batches.c.id))]
 
@@ -216,6 +218,40 @@ class SQLReader(Reader):
         if batch is not None:
             query = query.where(log.c.batch == batch)
         return [self._entry(row) for row in self._connection.execute(query.limit(most))]
+
+    def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
+        if not rows:
+            return {}
+        query = select(log.c.number, log.c.repeats).where(log.c.study == self._record.id, log.c.number <= max(rows))
+        wanted, before, found = set(rows), 0, dict[int, int]()
+        for row in self._connection.execute(query.order_by(log.c.number)):
+            if row.number in wanted:
+                found[row.number] = before + 1
+            before += row.repeats
+        return found
+
+    def row_of(self, measurement: int) -> tuple[Entry, int] | None:
+        upto = func.sum(log.c.repeats).over(order_by=log.c.number).label("upto")
+        counted = select(log.c.number, log.c.repeats, upto).where(log.c.study == self._record.id).subquery()
+        query = select(counted).where(counted.c.upto >= measurement).order_by(counted.c.number).limit(1)
+        row = self._connection.execute(query).first()
+        if row is None or measurement < 1:
+            return None
+        (entry,) = self.log(after=row.number - 1, most=1)
+        return entry, int(measurement - (row.upto - row.repeats) - 1)
+
+    def revisions(self, batch: int | None = None) -> list[Revision]:
+        query = select(revisions).where(revisions.c.study == self._record.id).order_by(revisions.c.number)
+        if batch is not None:
+            query = query.where(revisions.c.batch == batch)
+        return [self._revision(row) for row in self._connection.execute(query)]
+
+    def _revision(self, row: Row[Any]) -> Revision:
+        values: dict[str, Any] = dict(row._mapping)
+        if values.pop("check") != checksum(*values.values()):
+            raise self._damage(f"revision {row.number}")
+        value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
+        return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
 
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
         mine = select(log).where(log.c.study == self._record.id, log.c.batch == batch)
@@ -248,7 +284,7 @@ class SQLReader(Reader):
         statistics = Statistics(row.n, row.mean, row.squares, row.known)
         facts = BatchFacts(
             row.id, row.candidate, row.repeats, row.wanted, bool(row.capped), bool(row.truncated), row.round,
-            row.failed, statistics, row.first, bool(row.closed), *self._extremes(row),
+            row.failed, statistics, row.first, bool(row.closed), *self._extremes(row), row.withdrawn, row.replaced,
         )  # fmt: skip
         record = BatchRecord(facts, row.made, row.reason, row.leased, row.last)
         if row.check != _seal_of(_batch_row(self._record.id, record)):
@@ -276,7 +312,7 @@ class SQLReader(Reader):
         values: dict[str, Any] = dict(row._mapping)
         seal = values.pop("check")
         record = StudyRecord(**values)
-        if seal != checksum(*_study_row(record).values()):
+        if seal != _seal_of(_study_row(record)):
             raise self._damage(f"study {record.name!r}")
         return record
 
@@ -317,6 +353,17 @@ class SQLWriter(SQLReader, Writer):
         self._record = replace(self._record, told=number)
         return Entry(number, batch, start, told, at)
 
+    def revise(self, revision: Revision) -> Revision:
+        kept = replace(revision, at=self.now())
+        data = b"" if kept.value is None else np.array([kept.value], dtype="<f8").tobytes()
+        row = {
+            "study": self._record.id, "number": self._record.revised + 1, "measurement": kept.measurement,
+            "row": kept.row, "place": kept.place, "batch": kept.batch, "data": data, "at": kept.at, "why": kept.why,
+        }  # fmt: skip
+        self._connection.execute(insert(revisions).values(**row, check=checksum(*row.values())))
+        self._record = replace(self._record, revised=self._record.revised + 1)
+        return kept
+
     def lease(self, lease: Lease) -> None:
         self.release(lease)
         self._connection.execute(
@@ -337,7 +384,7 @@ class SQLWriter(SQLReader, Writer):
 
     def change(self, record: StudyRecord) -> None:
         row = _study_row(record)
-        seal = checksum(*row.values())
+        seal = _seal_of(row)
         self._connection.execute(update(studies).where(studies.c.id == record.id).values(**row, check=seal))
         self._record = record
 
@@ -365,7 +412,7 @@ def _batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
         "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(statistics.n),
         "mean": float(statistics.mean), "squares": float(statistics.squares), "known": float(statistics.known),
         "first": facts.first, "last": record.last, "closed": facts.closed,
-        "extremes": _as_text(facts) if facts.at else "",
+        "extremes": _as_text(facts) if facts.at else "", "withdrawn": facts.withdrawn, "replaced": facts.replaced,
     }  # fmt: skip
 
 
@@ -376,8 +423,8 @@ def _as_text(facts: BatchFacts) -> str:
 
 
 def _seal_of(row: dict[str, Any]) -> int:
-    """A batch's checksum; where extremes are not known, as before there were any."""
-    return checksum(*(value for name, value in row.items() if name != "extremes" or value))
+    """A checksum; of what came with later schemas, only what says anything: older rows keep theirs."""
+    return checksum(*(value for name, value in row.items() if name not in LATER or value))
 
 
 def _version(connection: Connection) -> str | None:

@@ -1,5 +1,6 @@
 """Values as the log keeps them: bytes, of three kinds, and what they come to."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from zlib import crc32
 
@@ -38,14 +39,21 @@ class Told(msgspec.Struct, frozen=True):
         """As they are kept."""
         return np.frombuffer(self.data, dtype="<f8")
 
-    def feedback(self) -> Feedback:
-        """What it comes to."""
-        numbers = self.numbers()
+    def feedback(self, changes: Mapping[int, float | None] | None = None) -> Feedback:
+        """What it comes to; with other values at some places, or none."""
+        numbers, changes = self.numbers(), changes or {}
         if self.kind == Kind.SUMMARY:
-            return Feedback(Statistics(self.count, float(numbers[0]), float(numbers[1])))
-        values = numbers[: self.count]
-        fine = ~np.isnan(values)
-        failed = int(self.count - np.count_nonzero(fine))
+            return (
+                Feedback(Statistics())
+                if changes
+                else Feedback(Statistics(self.count, float(numbers[0]), float(numbers[1])))
+            )
+        kept = np.array([changes.get(place, 0.0) is not None for place in range(self.count)], dtype=bool)
+        values = np.array(numbers[: self.count])
+        for place, value in changes.items():
+            values[place] = np.nan if value is None else value
+        fine = kept & ~np.isnan(values)
+        failed = int(np.count_nonzero(kept & ~fine))
         if not fine.any():
             return Feedback(Statistics(), failed)
         if self.kind == Kind.WEIGHTED:

@@ -58,7 +58,7 @@ def handed_out(desk: Writer, until: float, worker: str, most: int | None, share:
         if given_up(lease):
             return _leased(desk, lease, until, worker, most)
     for batch in unfinished:
-        rest = batch.facts.repeats - batch.leased
+        rest = batch.facts.places - batch.leased
         if rest > 0:
             count = min(max(1, ceil(batch.facts.repeats / share)), rest, most or rest)
             desk.change_batch(replace(batch, leased=batch.leased + count))
@@ -89,7 +89,7 @@ def _forgotten(desk: Writer, unfinished: list[BatchRecord], leases: list[Lease])
     """Repeats that were handed out, have no value, and are in nobody's hands: their lease was damaged, or left out."""
     for batch in unfinished:
         number, held = batch.facts.id, [lease for lease in leases if lease.batch == batch.facts.id]
-        if batch.leased <= batch.facts.answered + sum(lease.count for lease in held):
+        if batch.leased <= batch.facts.answered + batch.facts.withdrawn + sum(lease.count for lease in held):
             continue
         entries = desk.overlapping(number, 0, batch.leased)
         taken = [Range(entry.start, entry.start + entry.told.count) for entry in entries]
@@ -101,13 +101,14 @@ def _forgotten(desk: Writer, unfinished: list[BatchRecord], leases: list[Lease])
 def take(desk: Writer, number: int, start: int, told: Told) -> int:
     """Keep what is new of an answer; returns how many repeats that is."""
     batch = desk.batch(number)
-    if batch is None or start < 0 or start + told.count > batch.facts.repeats:
-        what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.repeats - 1}"
+    if batch is None or start < 0 or start + told.count > batch.facts.places:
+        what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.places - 1}"
         raise UnknownBatch(f"Repeats {start} to {start + told.count - 1} of batch {number} were told, which {what}.")
     found = desk.told_of(number)
-    if found != batch.facts.answered:
+    answers = batch.facts.answered + batch.facts.withdrawn
+    if found != answers:
         raise Damaged(
-            f"The study {desk.record.name!r} is damaged: batch {number} counts {batch.facts.answered} answers, and "
+            f"The study {desk.record.name!r} is damaged: batch {number} counts {answers} answers, and "
             f"{found} are found. Nothing was changed; see what `ostinato verify` says."
         )
     statistics = batch.facts.statistics
@@ -155,7 +156,7 @@ def close(desk: Writer, number: int) -> None:
         raise UnknownBatch(f"Batch {number} is none that was asked for in this study.")
     for lease in desk.leases(number):
         desk.release(lease)
-    if not batch.facts.closed and batch.facts.answered < batch.facts.repeats:
+    if not batch.facts.closed and batch.facts.pending > 0:
         desk.change_batch(replace(batch, facts=replace(batch.facts, closed=True)))
         desk.change(replace(desk.record, closed=desk.record.closed + 1))
 
@@ -163,7 +164,7 @@ def close(desk: Writer, number: int) -> None:
 def _appended(desk: Writer, batch: BatchRecord, start: int, told: Told) -> BatchRecord:
     """The log, the batch's aggregates and the study's counters, all in step."""
     facts, feedback = batch.facts, told.feedback()
-    measured = feedback.measured(1, desk.record.answered - desk.record.failed, desk.record.failed)
+    measured = feedback.measured(1, desk.record.numbered, 0)
     entry = desk.append(facts.id, start, told)
     together = facts.measured + measured
     facts = replace(

@@ -9,6 +9,7 @@ from ostinato.errors import Damaged
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.facts import BatchFacts, Mind
 from ostinato.storage import Reader, StudyRecord
+from ostinato.study.revise import gaps_of
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
 FAR = 500  # rows of the log from which making it anew is quicker than following
@@ -22,7 +23,7 @@ class Live:
         facts = [batch.facts for batch in reader.batches()]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
-        self.optimizer.recall(facts, mind_of(record))
+        self.optimizer.recall(facts, mind_of(record), gaps_of(reader))
         self._rows = {fact.id: fact.index for fact in facts}
         self._at = record
 
@@ -33,7 +34,7 @@ class Live:
             return False  # an older copy was put in its place
         if record.told == then.told and record.decided == then.decided and record.state != then.state:
             return False
-        if record.closed != then.closed or record.told - then.told > FAR:
+        if record.closed != then.closed or record.revised != then.revised or record.told - then.told > FAR:
             return False
         mind = mind_of(record) if record.decided != then.decided else None
         if mind is not None and mind.learnt != self.optimizer.mind.learnt:

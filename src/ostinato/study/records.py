@@ -1,26 +1,34 @@
 """What a study tells: single measurements, and where it stands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
 
 from ostinato.checks import counted
 from ostinato.records import Best, Outlier
-from ostinato.storage import Entry
+from ostinato.storage import Entry, Revision
 from ostinato.storage.values import Kind
 
 
 class Measurement(msgspec.Struct, frozen=True):
-    """One measurement (NaN for one that failed), or the average of `count` that were told together."""
+    """One measurement (NaN for one that failed), or the average of `count` that were told together.
+
+    `number` is its own in the order told, for ever; `at` when it was told. Where it was corrected or taken back,
+    `revision` says when and why, and `told` what it was; a measurement that was taken back has no value.
+    """
 
     batch: int
     repeat: int
     index: int
-    value: float
+    value: float | None
     stderr: float | None = None
     count: int = 1
     std: float | None = None
+    number: int = 0
+    at: float = 0.0
+    told: float | None = None
+    revision: Revision | None = None
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -69,14 +77,32 @@ class Status(msgspec.Struct, frozen=True):
         return f"{made:,} of {counted(self.budget, 'measurement')}"
 
 
-def measurements_of(entry: Entry, index: int) -> Iterator[Measurement]:
-    numbers = entry.told.numbers()
+def measurements_of(
+    entry: Entry, index: int, number: int = 0, revised: Mapping[int, Revision] | None = None
+) -> Iterator[Measurement]:
+    """The measurements of a row of the log: the first has this number, and some places were revised."""
+    numbers, revised = entry.told.numbers(), revised or {}
     if entry.told.kind == Kind.SUMMARY:
-        n = entry.told.count
+        n, mean = entry.told.count, float(numbers[0])
         std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None
-        yield Measurement(entry.batch, 0, index, float(numbers[0]), count=n, std=std)
+        gone = revised.get(0)
+        yield Measurement(
+            entry.batch, 0, index, mean if gone is None else None, None, n, std, number, entry.at,
+            None if gone is None else mean, gone,
+        )  # fmt: skip
         return
     errors = numbers[entry.told.count :] if entry.told.kind == Kind.WEIGHTED else None
     for i in range(entry.told.count):
-        stderr = None if errors is None else float(errors[i])
-        yield Measurement(entry.batch, entry.start + i, index, float(numbers[i]), stderr)
+        stderr, told, change = None if errors is None else float(errors[i]), float(numbers[i]), revised.get(i)
+        value, was = (told, None) if change is None else (change.value, told)
+        yield Measurement(
+            entry.batch, entry.start + i, index, value, stderr, 1, None, number + i, entry.at, was, change
+        )
+
+
+def by_place(revisions: Iterable[Revision]) -> dict[int, dict[int, Revision]]:
+    """The last revision of every measurement that has one, by row of the log and place in it."""
+    found: dict[int, dict[int, Revision]] = {}
+    for each in revisions:
+        found.setdefault(each.row, {})[each.place] = each
+    return found

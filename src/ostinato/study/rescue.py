@@ -6,7 +6,7 @@ from typing import TypeVar
 from ostinato.errors import Damaged
 from ostinato.storage import Entry, Reader, Storage
 from ostinato.study.create import table_of
-from ostinato.study.records import Measurement, measurements_of
+from ostinato.study.records import Measurement, by_place, measurements_of
 
 T = TypeVar("T")
 MANY = 1_000  # rows read at once, where none of them is damaged
@@ -22,6 +22,7 @@ class Rescued:
         self._storage, self._name = storage, name
         self._told, table = self._read(lambda reader: (reader.record.told, reader.table()))
         self.table = table_of(table)
+        self._revised = by_place(self._whole(lambda reader: reader.revisions()) or [])
         self.lost = 0
 
     def __iter__(self) -> Iterator[Measurement]:
@@ -34,7 +35,8 @@ class Rescued:
             if entry is None or index is None or entry.number != number:
                 self.lost += 1
             else:
-                yield from measurements_of(entry, index)
+                found = measurements_of(entry, index, revised=self._revised.get(entry.number))
+                yield from (each for each in found if each.value is not None)
 
     def _entries(self) -> Iterator[tuple[int, Entry | None]]:
         """Every row of the log with its number: many at a time, and one by one around those that are damaged."""

@@ -32,7 +32,8 @@ from ostinato.study.create import create, read_budget, table_of
 from ostinato.study.described import restored
 from ostinato.study.live import Live
 from ostinato.study.reading import read_one, read_trials, read_values
-from ostinato.study.records import Measurement, Status, measurements_of
+from ostinato.study.records import Measurement, Status, by_place, measurements_of
+from ostinato.study.revise import failures_since, revise, skip
 from ostinato.study.run import Run
 from ostinato.study.task import Task
 from ostinato.study.workers import this_worker
@@ -129,7 +130,7 @@ class Study:
         record = desk.record
         left = None
         if record.budget is not None:
-            coming = sum(batch.facts.repeats - batch.facts.answered for batch in desk.unfinished())
+            coming = sum(batch.facts.pending for batch in desk.unfinished())
             left = record.budget - record.answered - coming
             if left < 1:
                 return False
@@ -241,6 +242,95 @@ class Study:
 
         self._write(give_back)
 
+    def retract(
+        self,
+        what: Any = None,
+        *,
+        value: float | None = None,
+        number: int | Sequence[int] | None = None,
+        failures: bool = False,
+        since: float = 0.0,
+        why: str = "",
+        again: bool = True,
+    ) -> int:
+        """Take measurements back, as if they had never been told; returns how many. The study keeps what they were.
+
+        what: a task, for all that was told of its batch; or a candidate, with the `value` that is wrong (the last such
+        one). number: of measurements, as `history` and warnings name them. failures: all that failed are taken back,
+        since a moment (in seconds since 1970). why: kept with it.
+
+        again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
+        never are.
+        """
+        if failures:
+            numbers = None
+        elif isinstance(what, Task):
+            numbers = self._told_of(what)
+        elif number is not None:
+            numbers = [whole("number", each) for each in ([number] if isinstance(number, int) else number)]
+        elif what is not None and value is not None:
+            numbers = [self._last(what, value)]
+        else:
+            raise InvalidFeedback("What is to be taken back? Give a task, a candidate with value=, or number=.")
+
+        def change(desk: Writer) -> int:
+            listed = failures_since(desk, since) if numbers is None else numbers
+            return len(revise(desk, dict.fromkeys(listed), why, self.outcome, again=again))
+
+        return self._write(change)
+
+    def correct(
+        self,
+        what: Any = None,
+        old: float | None = None,
+        new: float | None = None,
+        *,
+        number: int | None = None,
+        why: str = "",
+    ) -> None:
+        """Another value for a measurement, as if it had been told in the first place: correct(candidate, 125, 12.5).
+
+        number: of the measurement, as `history` and warnings name it, in place of candidate and old value. NaN says
+        that it failed.
+        """
+        if new is None or (number is None and (what is None or old is None)):
+            raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
+        (value,) = self.outcome.values([new])
+        wrong = self._last(what, cast("float", old)) if number is None else whole("number", number)
+        self._write(lambda desk: revise(desk, {wrong: float(value)}, why, self.outcome))
+
+    def skip(self, task: Task, repeat: int) -> None:
+        """A repeat of a task, by its number, will not be made: it neither counts nor is asked for again."""
+        if not task.start <= repeat < task.start + task.repeats:
+            raise InvalidFeedback(
+                f"The task has no repeat {repeat}: it has {task.start} to {task.start + task.repeats - 1}."
+            )
+        self._write(lambda desk: skip(desk, task.batch, repeat))
+
+    @property
+    def numbered(self) -> int:
+        """The number of the measurement that was told last; each has one, in the order told, for ever."""
+        return self._read(lambda reader: reader.record.numbered)
+
+    def _last(self, candidate: Any, value: float) -> int:
+        """The number of the last measurement of a candidate that gave this value."""
+        index, last = self.index(candidate), list[float]()
+        found: int | None = None
+        for each in self.measurements():
+            if each.index == index and each.count == 1 and each.value is not None:
+                found, last = each.number if each.value == value else found, [*last[-4:], each.value]
+        if found is None:
+            words = f"Its last values are {', '.join(f'{each:g}' for each in last)}" if last else "It has none"
+            raise InvalidFeedback(f"No measurement of {shown(candidate)} gave {value!r}. {words}.")
+        return found
+
+    def _told_of(self, task: Task) -> list[int]:
+        """The numbers of all that was told of a task's batch."""
+        found = [each.number for each in self.measurements() if each.batch == task.batch]
+        if not found:
+            raise UnknownBatch(f"Nothing was told of batch {task.batch}: there is nothing to take back.")
+        return found
+
     def allow(self, budget: int) -> None:
         """Another budget; not less than was measured already."""
         most = read_budget(budget)
@@ -344,7 +434,7 @@ class Study:
             measurements=record.answered - record.failed,
             failures=record.failed,
             in_flight=in_flight,
-            waiting=sum(batch.facts.repeats - batch.facts.answered for batch in unfinished) - in_flight,
+            waiting=sum(batch.facts.pending for batch in unfinished) - in_flight,
             unique=optimizer.unique,
             batches=record.asked,
             switches=optimizer.switches,
@@ -394,13 +484,16 @@ class Study:
         """The candidates."""
         return self._table
 
-    def measurements(self) -> Iterator[Measurement]:
-        """All that was told, in the order it came."""
+    def measurements(self, *, everything: bool = False) -> Iterator[Measurement]:
+        """All that was told, in the order it came, as it counts now; with everything, what was taken back too."""
         rows = {batch.facts.id: batch.facts.index for batch in self.history()}
-        after = 0
+        revised = by_place(self._read(lambda reader: reader.revisions()))
+        after, number = 0, 1
         while entries := self._read(lambda reader, start=after: reader.log(after=start)):
             for entry in entries:
-                yield from measurements_of(entry, rows[entry.batch])
+                found = measurements_of(entry, rows[entry.batch], number, revised.get(entry.number))
+                yield from (each for each in found if everything or each.value is not None)
+                number += entry.told.count
             after = entries[-1].number
 
     # Inside

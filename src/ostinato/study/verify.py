@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ostinato.errors import Damaged, OstinatoError
-from ostinato.measurements.history import Measured
 from ostinato.storage import Reader, Storage
+from ostinato.study.revise import Sum, changes_of
 
 
 def verify(storage: Storage, name: str) -> list[str]:
@@ -27,9 +27,9 @@ def _checked(reader: Reader) -> Iterator[str]:
     reader.table()
     record = reader.record
     batches = {batch.facts.id: batch for batch in reader.batches()}
-    sums: dict[int, tuple[Measured, int]] = dict.fromkeys(batches, (Measured(), 0))
+    sums, changes = dict.fromkeys(batches, Sum()), changes_of(reader.revisions())
     held: dict[int, list[tuple[int, int]]] = {number: [] for number in batches}
-    answered, rows, lost = 0, 0, 0
+    numbered, rows = 0, 0
     while entries := reader.log(after=rows):
         for entry in entries:
             if entry.number != rows + 1:
@@ -38,15 +38,13 @@ def _checked(reader: Reader) -> Iterator[str]:
             if entry.batch not in batches:
                 yield f"row {entry.number} of the log is of batch {entry.batch}, which is missing"
                 continue
-            feedback = entry.told.feedback()
-            measured, failed = sums[entry.batch]
-            sums[entry.batch] = measured + feedback.measured(1, answered - lost, lost), failed + feedback.failed
-            lost += feedback.failed
+            sums[entry.batch] = sums[entry.batch].plus(entry, numbered + 1, changes.get(entry.number, {}))
             held[entry.batch].append((entry.start, entry.start + entry.told.count))
-            answered += entry.told.count
+            numbered += entry.told.count
     for number, batch in batches.items():
-        measured, failed = sums[number]
-        if (measured.statistics, failed) != (batch.facts.statistics, batch.facts.failed):
+        found, facts = sums[number], batch.facts
+        measured = found.measured
+        if (measured.statistics, found.failed, found.withdrawn) != (facts.statistics, facts.failed, facts.withdrawn):
             yield f"batch {number} says {batch.facts.statistics}, and its log {measured.statistics}"
         if batch.facts.at and measured != batch.facts.measured:
             yield f"batch {number} says that its values lie between others than its log does"
@@ -54,6 +52,7 @@ def _checked(reader: Reader) -> Iterator[str]:
             stop > start for (_, stop), (start, _) in zip(sorted(held[number]), sorted(held[number])[1:], strict=False)
         ):
             yield f"batch {number} has a repeat with two values"
-    seen = (sum(number >= 0 for number in batches), sum(number < 0 for number in batches), rows, answered)
-    if seen != (record.asked, record.observed, record.told, record.answered):
-        yield f"the study counts {(record.asked, record.observed, record.told, record.answered)}, and {seen} are there"
+    seen = (sum(number >= 0 for number in batches), sum(number < 0 for number in batches), rows, numbered)
+    counted = (record.asked, record.observed, record.told, record.numbered)
+    if seen != counted:
+        yield f"the study counts {counted}, and {seen} are there"

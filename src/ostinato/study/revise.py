@@ -1,0 +1,177 @@
+"""Measurements taken back or corrected. What was stored stays; what counts is worked out anew.
+
+Aggregates of a batch are made again from its rows of the log and from what was revised of them, the study's counters
+follow, and the last fit is forgotten: so the next decision is what it would have been with the right values.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isnan
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from ostinato.errors import InvalidFeedback
+from ostinato.measurements.history import Measured
+from ostinato.measurements.outcomes import Outcome
+from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.facts import Looked, Mind, number_at, place_among
+from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
+from ostinato.storage.values import Kind, told_values
+from ostinato.study.desk import take
+
+Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
+
+
+class Sum(msgspec.Struct, frozen=True):
+    """What counts of some rows of the log: measurements, failures, and how many were taken back."""
+
+    measured: Measured = Measured()
+    failed: int = 0
+    withdrawn: int = 0
+    first: int = 0
+
+    def plus(self, entry: Entry, number: int, changes: Mapping[int, float | None]) -> "Sum":
+        """One row more, the first of whose measurements has this number."""
+        feedback = entry.told.feedback(changes)
+        measured = feedback.measured(1, number - 1, 0)
+        if measured.at:
+            measured = replace(measured, at=number + entry.told.count - 1)
+        return Sum(
+            self.measured + measured,
+            self.failed + feedback.failed,
+            self.withdrawn + entry.told.count - feedback.answered,
+            self.first or (entry.number if feedback.answered else 0),
+        )
+
+
+def changes_of(revisions: Iterable[Revision]) -> Changes:
+    """What counts in place of what was told; the last revision of a measurement is the one that does."""
+    changes: Changes = {}
+    for each in revisions:
+        changes.setdefault(each.row, {})[each.place] = each.value
+    return changes
+
+
+def revise(
+    desk: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome, *, again: bool = True
+) -> list[Revision]:
+    """Other values for measurements, by their numbers; None takes one back. Returns what was changed.
+
+    again: whether repeats taken back from a batch that still waits for others are waited for again.
+    """
+    before = gaps_of(desk)
+    made = list(_revisions(desk, wanted, why, outcome))
+    for number in sorted({each.batch for each in made}):
+        _work_out(desk, number, again=again)
+    if made and desk.record.state:
+        mind = msgspec.json.decode(desk.record.state, type=Mind)
+        began = None if mind.began is None else place_among(number_at(mind.began, before), gaps_of(desk))
+        state = msgspec.json.encode(Mind(mind.random, [], None, Looked(), began))
+        desk.change(replace(desk.record, state=state, decided=desk.record.decided + 1))
+    return made
+
+
+def _revisions(desk: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:
+    for number, value in wanted.items():
+        found = desk.row_of(number)
+        if found is None:
+            raise InvalidFeedback(f"There is no measurement {number}: they are numbered 1 to {desk.record.numbered}.")
+        entry, place = found
+        if value is not None:
+            outcome.check(value)
+        places: Sequence[int] = [place]
+        if entry.told.kind == Kind.SUMMARY:
+            if value is not None:
+                raise InvalidFeedback(
+                    f"Measurement {number} is one of an average of {entry.told.count}: take that back, and observe "
+                    "the right one."
+                )
+            places = range(entry.told.count)
+        first = number - place
+        for each in places:
+            yield desk.revise(Revision(first + each, entry.number, each, entry.batch, value, why=why))
+
+
+def skip(desk: Writer, batch: int, repeat: int) -> None:
+    """A repeat that will not be made: it failed, and that is taken back. No decision knew of it."""
+    if take(desk, batch, repeat, told_values(np.array([np.nan]))):
+        found = desk.row_of(desk.record.numbered)
+        assert found is not None  # it was just told
+        desk.revise(Revision(desk.record.numbered, found[0].number, found[1], batch, None, why="skipped"))
+        _work_out(desk, batch, again=False)
+
+
+def _work_out(desk: Writer, number: int, *, again: bool) -> None:
+    """The aggregates of a batch, and the study's counters, from what counts now."""
+    batch = desk.batch(number)
+    assert batch is not None  # it has rows in the log
+    entries = list(_log_of(desk, number))
+    firsts, changes = desk.first_numbers([entry.number for entry in entries]), changes_of(desk.revisions(number))
+    found = Sum()
+    for entry in entries:
+        found = found.plus(entry, firsts[entry.number], changes.get(entry.number, {}))
+    desk.change_batch(_with(batch, found, again=again))
+    old, record, n = batch.facts, desk.record, int(found.measured.statistics.n)
+    desk.change(
+        replace(
+            record,
+            answered=record.answered + n + found.failed - old.answered,
+            failed=record.failed + found.failed - old.failed,
+            withdrawn=record.withdrawn + found.withdrawn - old.withdrawn,
+        )
+    )
+
+
+def _with(batch: BatchRecord, found: Sum, *, again: bool) -> BatchRecord:
+    facts, measured = batch.facts, found.measured
+    waits = again and facts.pending > 0 and not facts.closed
+    more = max(0, found.withdrawn - facts.withdrawn) if waits else 0
+    return replace(
+        batch,
+        facts=replace(
+            facts,
+            statistics=measured.statistics,
+            points=measured.points,
+            rest=measured.rest if measured.at else Statistics(),
+            at=measured.at,
+            failed=found.failed,
+            first=found.first,
+            withdrawn=found.withdrawn,
+            replaced=facts.replaced + more,
+        ),
+    )
+
+
+def _log_of(reader: Reader, batch: int) -> Iterator[Entry]:
+    after = 0
+    while entries := reader.log(after=after, batch=batch):
+        yield from entries
+        after = entries[-1].number
+
+
+def gaps_of(reader: Reader) -> list[int]:
+    """The numbers of measurements that were taken back, in order."""
+    if not reader.record.withdrawn:
+        return []
+    last = {each.measurement: each.value for each in reader.revisions()}
+    return sorted(number for number, value in last.items() if value is None)
+
+
+def failures_since(reader: Reader, since: float) -> list[int]:
+    """The numbers of measurements that failed and were told at some moment or later."""
+    changes, number, found = changes_of(reader.revisions()), 1, list[int]()
+    after = 0
+    while entries := reader.log(after=after):
+        for entry in entries:
+            if entry.at >= since and entry.told.kind != Kind.SUMMARY:
+                now = changes.get(entry.number, {})
+                values = entry.told.numbers()[: entry.told.count]
+                found += [number + place for place, value in enumerate(values) if _failed(now.get(place, float(value)))]
+            number += entry.told.count
+        after = entries[-1].number
+    return found
+
+
+def _failed(value: float | None) -> bool:
+    return value is not None and isnan(value)

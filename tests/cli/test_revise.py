@@ -1,0 +1,59 @@
+"""Measurements taken back and corrected, as they are typed."""
+
+import json
+
+from terminal import ostinato
+
+MANUAL = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "30")
+
+
+def numbered(lab, *options):
+    return json.loads(ostinato("history", "catalogue.db", *options, "--json", cwd=lab).stdout)
+
+
+def test_a_typo_is_undone_at_the_prompt(lab):
+    typed = "undo\n125\nundo\n12.5\n13\nhelp\nskip\nenough\n14\nundo\nskip\nq\n"
+    done = ostinato(*MANUAL, cwd=lab, typed=typed)
+    assert "Nothing was typed yet" in done.stderr
+    assert "125 of temp" in done.stdout
+    assert "skip           leave this measurement out" in done.stderr
+    values = [(row["number"], row["value"]) for row in numbered(lab, "--values")]
+    assert values == [(1, 12.5), (2, 13.0)]
+    everything = numbered(lab, "--all")
+    assert [(row["was"], row["withdrawn"]) for row in everything] == [
+        (125, False),
+        (None, False),
+        (None, True),
+        (14, True),
+    ]
+    assert all(row["why"] for row in everything if row["revised"])
+    assert "well" in ostinato("verify", "catalogue.db", cwd=lab).stdout
+
+
+def test_measurements_are_taken_back_and_corrected_by_their_numbers(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\n130\nnan\n11\n10\nq\n")
+    assert "took back 2 measurements" in ostinato("retract", "catalogue.db", "1", "4", cwd=lab).stderr
+    said = ostinato("correct", "catalogue.db", "2", "13", "--why", "a digit too many", cwd=lab)
+    assert "measurement 2 is 13 now" in said.stderr
+    assert "took back 1 measurement" in ostinato("retract", "catalogue.db", "--failures", cwd=lab).stderr
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["failures"]) == (2, 0)
+    shown = ostinato("history", "catalogue.db", "--all", cwd=lab).stdout
+    assert "a digit too many" in shown
+    assert "taken back" in shown
+    later = ("--failures", "--since", "2100-01-01")
+    assert "took back 0 measurements" in ostinato("retract", "catalogue.db", *later, cwd=lab).stderr
+
+
+def test_what_is_not_there_cannot_be_taken_back(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\nq\n")
+    for command, words in (
+        (("retract", "catalogue.db", "7"), "There is no measurement 7: they are numbered 1 to 1"),
+        (("retract", "catalogue.db"), "numbers of measurements, or --failures"),
+        (("retract", "catalogue.db", "1", "--failures"), "numbers of measurements, or --failures"),
+        (("correct", "catalogue.db", "1", "inf"), "inf"),
+    ):
+        done = ostinato(*command, cwd=lab)
+        assert done.returncode == 2
+        assert words in done.stderr.replace("\n", " ")
+    assert [row["value"] for row in numbered(lab, "--values")] == [12.0]
