@@ -1,5 +1,6 @@
 """What can be evaluated: a table or a space of candidates."""
 
+from ostinato.candidates.extending import extended
 from ostinato.candidates.files import read_file
 from ostinato.candidates.packing import packed, unpacked
 from ostinato.candidates.reading import read_candidates
@@ -14,6 +15,7 @@ __all__ = [
     "Ordered",
     "Parameter",
     "Space",
+    "extended",
     "packed",
     "read_candidates",
     "read_file",

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from ostinato.candidates.columns import Levels, Logs, Numbers
-from ostinato.candidates.rows import ArrayRows, ListedRows
+from ostinato.candidates.rows import ArrayRows, ListedRows, columns_of
 from ostinato.candidates.table import Candidates
 from ostinato.errors import InvalidCandidates
 
@@ -25,12 +25,7 @@ class Packed(msgspec.Struct, frozen=True):
 def packed(table: Candidates) -> bytes:
     """All of a table, as bytes from which `unpacked` makes it again."""
     rows = table.source
-    columns = getattr(rows, "columns", None)
-    values = (
-        columns()
-        if columns
-        else [list(each) for each in zip(*(rows(i).values() for i in range(table.rows)), strict=True)]
-    )
+    values = columns_of(rows, table.rows)
     dtype = rows.array.dtype.str if isinstance(rows, ArrayRows) else None
     try:
         return msgspec.json.encode(Packed(table.named, dtype, [_packed(codec) for codec in table.codecs], values))

@@ -52,6 +52,14 @@ class ListedRows:
         return list(self.listed)
 
 
+def columns_of(rows: Rows, count: int) -> list[list[Any]]:
+    """The values of the first so many rows, column by column."""
+    columns: Any = getattr(rows, "columns", None)
+    if columns is not None:
+        return columns()
+    return [list(each) for each in zip(*(rows(i).values() for i in range(count)), strict=True)]
+
+
 def _plain(value: Any) -> Any:
     """NumPy's scalars as Python's own."""
     return cast("Any", value).item() if isinstance(value, np.generic) else value

@@ -208,8 +208,9 @@ class Answers:
         """The standard deviations by which the recommended candidate was lucky to be chosen; none for any other."""
         if not self._trust.learned or number != self._known.leader(self._priority)[0]:
             return 0.0
-        never = np.setdiff1d(np.arange(len(self._table)), self._trust.measured)
-        among = shortfalls(self._known.posterior, [number], self._quietly(), self._wider, never.tolist())
+        never = np.setdiff1d(np.arange(len(self._table)), self._trust.measured).tolist()
+        apart = {*never, *self._known.state.retired} - {number}
+        among = shortfalls(self._known.posterior, [number], self._quietly(), self._wider, sorted(apart))
         return self._trust.luck(float(among.chances()[0]))
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
@@ -217,7 +218,8 @@ class Answers:
         if tuple(numbers) not in self._short:
             state = self._known.state
             failed = [candidate for candidate in state.failures if not state.history.counts[candidate]]
-            drawn = shortfalls(self._known.posterior, numbers, self._quietly(), self._wider, failed)
+            apart = [*failed, *(state.retired - set(numbers))]
+            drawn = shortfalls(self._known.posterior, numbers, self._quietly(), self._wider, apart)
             self._short = {tuple(numbers): drawn}
         return self._short[tuple(numbers)]
 

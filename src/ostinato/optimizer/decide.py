@@ -275,12 +275,10 @@ class Thinking:
 
     @property
     def _barred(self) -> frozenset[int]:
-        """Candidates whose measurements fail."""
-        return frozenset(
-            candidate
-            for candidate, failed in self.state.failures.items()
-            if failed >= HOPELESS and failed > self.state.history.counts[candidate]
-        )
+        """Candidates that must not be asked for: whose measurements fail, and that were retired."""
+        counts = self.state.history.counts
+        failing = (c for c, failed in self.state.failures.items() if failed >= HOPELESS and failed > counts[c])
+        return self.state.retired | frozenset(failing)
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
@@ -289,6 +287,6 @@ class Thinking:
         known = self.known.counts(self._pending(extra))
         if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
             return []
-        tried = known.keys() | self.state.failures.keys()
+        tried = known.keys() | self.state.failures.keys() | self.state.retired
         new = (int(candidate) for candidate in np.argsort(self.problem.priority)[: len(tried) + 1])
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]

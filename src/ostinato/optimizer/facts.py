@@ -142,6 +142,18 @@ class Closed(msgspec.Struct, frozen=True):
     batch: int
 
 
+class Retired(msgspec.Struct, frozen=True):
+    """Candidates are not to be measured any more."""
+
+    candidates: frozenset[int]
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """Candidates that were retired may be measured again."""
+
+    candidates: frozenset[int]
+
+
 class Recalled(msgspec.Struct, frozen=True):
     """A batch, or an observation, and all that became of it: from a storage."""
 
@@ -150,4 +162,4 @@ class Recalled(msgspec.Struct, frozen=True):
     candidate: int
 
 
-Fact = Asked | Told | Closed | Recalled
+Fact = Asked | Told | Closed | Retired | Restored | Recalled

@@ -334,6 +334,10 @@ class Knowledge:
         """
         self.check_measured()
         numbers, means, variances = self.at_measured(self.posterior)
+        usable = ~np.isin(numbers, list(self.state.retired))
+        if not usable.any():
+            raise NothingMeasured("All candidates that were measured are retired: measure another, or restore one.")
+        numbers, means, variances = numbers[usable], means[usable], variances[usable]
         order = np.lexsort((priority[numbers], SURE * np.sqrt(variances) - means))
         return numbers[order], means[order], variances[order]
 

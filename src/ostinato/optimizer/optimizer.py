@@ -4,39 +4,33 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, Literal, cast, overload
 
+import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import Candidates, read_candidates
-from ostinato.checks import counted, finite, flag, positive, shown, whole
+from ostinato.candidates import Candidates, extended, read_candidates
+from ostinato.checks import counted, finite, shown, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, UnknownBatch, notify
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Feedback, Given, read_many
 from ostinato.measurements.history import Entry
-from ostinato.measurements.outcomes import OutcomeName, outcome_of
+from ostinato.measurements.outcomes import OutcomeName
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.concerns import Concerns
-from ostinato.optimizer.costs import read_costs
 from ostinato.optimizer.decide import Decided, Decision, decide
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
-from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Mind, Recalled, Told
+from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Looked, Mind, Recalled, Restored, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.problem import Settings, grown_priority
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
-from ostinato.optimizer.settings import (
-    Goal,
-    checked_policy,
-    generator,
-    policy_for,
-    sign_of,
-    what_to_learn,
-)
+from ostinato.optimizer.settings import Goal, generator, sign_of
 from ostinato.optimizer.state import State
 from ostinato.policies import Policy
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
@@ -96,28 +90,27 @@ class Optimizer:
         block_size: int | None = None,
         xp: Namespace = np,
     ) -> None:
-        sign, table = sign_of(direction), read_candidates(candidates, logs=kernel is None)
+        self._table, sign = read_candidates(candidates), sign_of(direction)
         self.goal: Goal = goal
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         rng = generator(self.seed)
-        priority = rng.permutation(len(table))
-        wanted = what_to_learn(table, kernel, noise_std, mean, setup_std, sign, outcome_of(outcome))
-        by_goal = policy_for(goal, learned=bool(wanted.learned))
-        self._problem = Problem(
-            table,
-            sign,
-            by_goal if policy is None else checked_policy(policy),
-            wanted,
-            priority,
-            switch_cost=read_costs(switch_cost, table),
-            measurement_cost=positive("measurement_cost", measurement_cost),
-            half_life=None if half_life is None else whole("half_life", half_life),
-            robust=flag("robust", robust),
-            block_size=None if block_size is None else whole("block_size", block_size),
+        self._settings = Settings(
+            kernel,
+            noise_std,
+            mean,
+            setup_std,
+            outcome=outcome,
+            goal=goal,
+            policy=policy,
+            direction=direction,
+            switch_cost=switch_cost,
+            measurement_cost=measurement_cost,
+            half_life=half_life,
+            robust=robust,
+            block_size=block_size,
             xp=xp,
         )
-        if half_life is not None and robust:
-            raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
+        self._problem = self._settings.problem(self._table, rng.permutation(len(self._table)))
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
         self._state = State(sign, self._problem.cost, mind, None if budget is None else whole("budget", budget))
@@ -407,6 +400,66 @@ class Optimizer:
         facts, mind = revised(state, changes, self._problem.outcome, whole_facts)
         self._cache = self._asked = None
         state.rewrite(facts, mind)
+
+    def add(self, rows: Any, *, noise_std: Any = None) -> list[int]:
+        """More candidates from now on: a table or rows with the same columns. Returns their indices.
+
+        What was measured stays, and so do indices and batches in flight. noise_std: of the new rows, where it was given
+        one a row.
+        """
+        table = extended(self._table, rows)
+        settings = self._with_noise(noise_std, table.rows - self._table.rows)
+        problem = settings.problem(table, grown_priority(self._problem.priority, len(table)))
+        before, state = self._table.rows, self._facts
+        mind = Mind(state.mind.random, [], None, Looked(), state.mind.began)
+        self._cache = self._asked = None
+        self._table, self._settings, self._problem = table, settings, problem
+        state.rewrite(state.facts, mind, problem.cost)
+        return list(range(before, table.rows))
+
+    def _with_noise(self, noise_std: Any, rows: int) -> Settings:
+        """The settings, with the noise of more rows where it was given one a row."""
+        given = self._settings.noise_std
+        if given is None or np.ndim(given) == 0:
+            if noise_std is not None:
+                raise InvalidSetting("noise_std= is for noise that was given one a row: leave it out.")
+            return self._settings
+        if noise_std is None:
+            raise InvalidSetting("noise_std was given one a row: give noise_std= for the new rows too.")
+        more = np.broadcast_to(np.asarray(noise_std, dtype=np.float64), (rows,))
+        return replace(self._settings, noise_std=np.concatenate([np.asarray(given, dtype=np.float64), more]))
+
+    def retire(self, rows: Any) -> int:
+        """Candidates that are not to be measured or recommended any more; returns how many that is.
+
+        rows: an index or a row, or several. What was measured of them stays and informs their neighbours; batches in
+        flight stay valid.
+        """
+        numbers = self._numbers(rows) - self._facts.retired
+        self._state.absorb(Retired(frozenset(numbers)), self._without_round(numbers))
+        self._asked = None
+        return len(numbers)
+
+    def restore(self, rows: Any) -> int:
+        """Retired candidates may be measured again; returns how many."""
+        numbers = self._numbers(rows) & self._facts.retired
+        self._state.absorb(Restored(frozenset(numbers)))
+        self._asked = None
+        return len(numbers)
+
+    @property
+    def retired(self) -> list[int]:
+        """The indices of candidates that were retired."""
+        return sorted(self._problem.table.index_of(number) for number in self._facts.retired)
+
+    def _numbers(self, rows: Any) -> set[int]:
+        named = self._problem.table.named_by(rows)
+        return {named} if isinstance(named, int) else set(named)
+
+    def _without_round(self, gone: set[int]) -> Mind:
+        """A round that is not handed out yet goes on without some candidates."""
+        mind = self._facts.mind
+        return msgspec.structs.replace(mind, round=[each for each in mind.round if each.candidate not in gone])
 
     def observe(
         self,

@@ -10,12 +10,63 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import Candidates
+from ostinato.checks import flag, positive, whole
+from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
-from ostinato.measurements.outcomes import Outcome
-from ostinato.optimizer.costs import SwitchCost
-from ostinato.optimizer.settings import given, learner_for
+from ostinato.measurements.outcomes import Outcome, outcome_of
+from ostinato.optimizer.costs import SwitchCost, read_costs
+from ostinato.optimizer.settings import checked_policy, given, learner_for, policy_for, sign_of, what_to_learn
 from ostinato.policies import Policy
 from ostinato.posterior import Model, Posterior
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user set, as it was given: from it and the candidates a problem is made."""
+
+    kernel: Any = None
+    noise_std: Any = None
+    mean: Any = None
+    setup_std: Any = None
+    outcome: str = "real"
+    goal: str = "find"
+    policy: Any = None
+    direction: str = "maximize"
+    switch_cost: Any = None
+    measurement_cost: float = 1.0
+    half_life: int | None = None
+    robust: bool = False
+    block_size: int | None = None
+    xp: Namespace = np
+
+    def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
+        """The problem of these candidates, all settings checked."""
+        sign, table = sign_of(self.direction), candidates.on_logs() if self.kernel is None else candidates
+        outcome = outcome_of(self.outcome)
+        wanted = what_to_learn(table, self.kernel, self.noise_std, self.mean, self.setup_std, sign, outcome)
+        by_goal = policy_for(self.goal, learned=bool(wanted.learned))
+        if self.half_life is not None and self.robust:
+            raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
+        return Problem(
+            table,
+            sign,
+            by_goal if self.policy is None else checked_policy(self.policy),
+            wanted,
+            priority,
+            switch_cost=read_costs(self.switch_cost, table),
+            measurement_cost=positive("measurement_cost", self.measurement_cost),
+            half_life=None if self.half_life is None else whole("half_life", self.half_life),
+            robust=flag("robust", self.robust),
+            block_size=None if self.block_size is None else whole("block_size", self.block_size),
+            xp=self.xp,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: a namespace is a module, which goes by its name."""
+        return vars(self) | {"xp": self.xp.__name__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"xp": import_module(state["xp"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +137,10 @@ class Problem:
     def costs_from(self, here: int | None) -> Any:
         """What going to some candidates costs from here; None where nothing does."""
         return None if self.switch_cost is None or here is None else partial(self.switch_cost, here)
+
+
+def grown_priority(priority: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The order that settles ties, for more candidates: the new ones come last, in a random order of their own."""
+    old = len(priority)
+    new = np.random.default_rng((int(priority[0]), old, size)).permutation(size - old)
+    return np.concatenate([priority, old + new])

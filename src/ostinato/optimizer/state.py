@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ostinato.measurements.history import Entry, History
-from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Told
+from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
 
@@ -35,6 +35,7 @@ class State:
 
     def _begin(self) -> None:
         self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
+        self.retired: frozenset[int] = frozenset()
         self._whole = True
 
     @property
@@ -69,8 +70,9 @@ class State:
         """Back to the first so many facts."""
         self.rewrite(self.facts[:size], mind)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind) -> None:
-        """Other facts from now on, as if they had been told in the first place."""
+    def rewrite(self, facts: Sequence[Fact], mind: Mind, cost: Cost | None = None) -> None:
+        """Other facts from now on, as if they had been told in the first place; or other costs."""
+        self._cost = cost or self._cost
         self.facts, self.mind, self._whole = list(facts), mind, False
         self.restored()
 
@@ -107,6 +109,10 @@ class State:
             self._tell(fact)
         elif isinstance(fact, Closed):
             self.ledger.close(self.ledger.open(fact.batch))
+        elif isinstance(fact, Retired):
+            self.retired |= fact.candidates
+        elif isinstance(fact, Restored):
+            self.retired -= fact.candidates
         else:
             self._recall(fact)
 

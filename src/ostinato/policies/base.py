@@ -79,7 +79,9 @@ class Belief(msgspec.Struct, frozen=True, eq=False):
     def at_random(self) -> int:
         """Any candidate that may be measured, all equally likely."""
         if len(self.barred) == self.candidates:
-            raise NothingToAsk("Every candidate failed whenever it was measured: nothing is left to ask for.")
+            raise NothingToAsk(
+                "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
+            )
         candidate = int(self.rng.integers(self.candidates))
         while candidate in self.barred:
             candidate = int(self.rng.integers(self.candidates))

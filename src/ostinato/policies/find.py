@@ -60,7 +60,7 @@ class Find(Cautious, MiniEI):
         return min(width, LATE) if belief.learned and self._looked_enough(belief) else width
 
     def target(self, belief: Belief) -> float:
-        measured = np.array(sorted(belief.counts()))
+        measured = np.array(sorted(belief.counts().keys() - belief.barred))
         return float(np.max(belief.at_each(measured)[0])) if len(measured) else belief.top
 
     def _candidate(self, belief: Belief) -> int:

@@ -76,7 +76,7 @@ class Pick(Settings, ABC):
             causes = (
                 [f"was measured {self.cap_per_candidate} times, the cap (raise cap_per_candidate)"] if capped else []
             )
-            causes += ["failed whenever it was measured"] if belief.barred else []
+            causes += ["failed whenever it was measured or was retired"] if belief.barred else []
             raise NothingToAsk(f"Nothing is left to ask for: every candidate {', or '.join(causes)}.")
         return scores
 

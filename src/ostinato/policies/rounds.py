@@ -29,7 +29,9 @@ class LazyBounds:
         self._means: Vector = np.concatenate([to_numpy(mean) for mean in belief.means])
         self._bounds = self._means + beta * np.sqrt(ahead.variances)
         if len(belief.barred) == len(self._means):
-            raise NothingToAsk("Every candidate failed whenever it was measured: nothing is left to ask for.")
+            raise NothingToAsk(
+                "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
+            )
         self._means[list(belief.barred)] = -np.inf
         self._bounds[list(belief.barred)] = -np.inf
         self._last = int(np.argmax(self._bounds))

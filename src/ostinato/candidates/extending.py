@@ -1,0 +1,73 @@
+"""A table with more rows: the old ones stay as they are, with their numbers; columns must be the same."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from ostinato.candidates.columns import Codec, Levels
+from ostinato.candidates.reading import listed, read_candidates
+from ostinato.candidates.rows import ArrayRows, ListedRows, columns_of
+from ostinato.candidates.table import Candidates
+from ostinato.checks import shown
+from ostinato.errors import InvalidCandidates
+
+
+def extended(table: Candidates, more: Any) -> Candidates:
+    """A table and more rows: a table like it, rows, or one row."""
+    added = _read(table, more)
+    _check_columns(table, added)
+    codecs = [_extended(old, new) for old, new in zip(table.codecs, added.codecs, strict=True)]
+    columns = columns_of(added.source, added.rows)
+    features = np.stack([codec.encode(column) for codec, column in zip(codecs, columns, strict=True)], axis=1)
+    everything = np.concatenate([table.features[table.numbers], features])
+    if isinstance(table.source, ArrayRows) and isinstance(added.source, ArrayRows):
+        rows = ArrayRows(np.concatenate([table.source.array, added.source.array]))
+        return Candidates(everything, codecs, rows, named=False)
+    both = zip(columns_of(table.source, table.rows), columns, strict=True)
+    names = tuple(str(codec.column.name) for codec in codecs)
+    return Candidates(everything, codecs, ListedRows(names, tuple([*old, *new] for old, new in both)), named=True)
+
+
+def _read(table: Candidates, more: Any) -> Candidates:
+    if table.named:
+        rows: Any = [more] if isinstance(more, dict) else more
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in cast("list[Any]", rows)):
+            return _of_rows(cast("list[dict[str, Any]]", rows))
+        return read_candidates(rows)
+    single = np.ndim(more) == 1 and np.size(more) == len(table.codecs)
+    return read_candidates(np.asarray(more)[None, :] if single else more)
+
+
+def _of_rows(rows: list[dict[str, Any]]) -> Candidates:
+    names = list(rows[0])
+    if any(list(row) != names for row in rows):
+        raise InvalidCandidates("The rows do not all have the same columns: give every row all of them.")
+    return listed({name: [row[name] for row in rows] for name in names})
+
+
+def _check_columns(table: Candidates, added: Candidates) -> None:
+    names, others = ([codec.column.name for codec in each.codecs] for each in (table, added))
+    if table.named != added.named or names != others:
+        raise InvalidCandidates(
+            f"The new rows have the columns {shown(others)}, and the candidates {shown(names)}: columns do not change. "
+            "Give the same ones, in the same order."
+        )
+    for old, new in zip(table.codecs, added.codecs, strict=True):
+        if isinstance(old, Levels) != isinstance(new, Levels):
+            kinds = ["categories" if isinstance(each, Levels) else "numbers" for each in (old, new)]
+            raise InvalidCandidates(
+                f"Column {old.column.name!r} holds {kinds[0]}, and in the new rows {kinds[1]}: types do not change."
+            )
+
+
+def _extended(old: Codec, new: Codec) -> Codec:
+    """Levels that were not there before come last; those of an order cannot be added to."""
+    if not (isinstance(old, Levels) and isinstance(new, Levels)):
+        return old
+    unseen = tuple(level for level in new.levels if level not in old.levels)
+    if unseen and old.ordered:
+        raise InvalidCandidates(
+            f"Column {old.name!r} is ordered and has no level {unseen[0]!r}: its levels are {shown(list(old.levels))}."
+        )
+    return replace(old, levels=old.levels + unseen)

@@ -1,0 +1,136 @@
+"""Candidates can be added, retired and restored while a run goes on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato import Float, MiniUCB, Optimizer, Space
+from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured, NothingToAsk
+from ostinato.kernels import RBF
+from ostinato.policies import BBKB, GPBTS, GPBUCB, GPTS, EpsilonGreedy, Uniform
+
+X = np.linspace(0, 1, 30)[:, None]
+TRUTH = np.sin(5 * X[:, 0])
+GIVEN = {"kernel": RBF(0.3), "noise_std": 0.1, "mean": 0.0}
+POLICIES = [None, MiniUCB(), GPTS(), GPBUCB(), GPBTS(), BBKB(), EpsilonGreedy(), Uniform()]
+
+
+def run(opt, steps, truth):
+    rng = np.random.default_rng(0)
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        opt.tell(batch, truth[batch.index] + 0.1 * rng.standard_normal(batch.repeats))
+    return opt
+
+
+@pytest.mark.parametrize("chosen", [{}, GIVEN])
+def test_a_condition_is_added_to_a_run(chosen):
+    opt = run(Optimizer(X[:20], seed=0, **chosen), 30, TRUTH)
+    flying = opt.ask(limit=3)
+    before = opt.predict(X[:20]).mean
+    assert opt.add(X[20:]) == list(range(20, 30))
+    assert (opt.candidates, opt.steps) == (30, 30)
+    assert [batch.id for batch in opt.in_flight] == [flying.id]
+    if chosen:
+        assert opt.predict(X[:20]).mean == pytest.approx(before, abs=1e-9)
+    opt.tell(flying, [TRUTH[flying.index]] * flying.repeats)
+    run(opt, 120, TRUTH)
+    assert TRUTH[opt.best().index] > 0.95 * TRUTH.max()
+
+
+@settings(deadline=None, max_examples=30)
+@given(first=st.integers(5, 25), told=st.lists(st.integers(0, 29), min_size=1, max_size=12), learned=st.booleans())
+def test_when_candidates_came_makes_no_difference(first, told, learned):
+    early, late = (Optimizer(X[:first], seed=1, **({} if learned else GIVEN)) for _ in range(2))
+    early.add(X[first:])
+    for row in (row for row in told if row < first):
+        late.observe(row, TRUTH[row])
+    late.add(X[first:])
+    for row in sorted(told, key=lambda row: row >= first):
+        early.observe(row, TRUTH[row])
+        if row >= first:
+            late.observe(row, TRUTH[row])
+    assert late.predict().mean == pytest.approx(early.predict().mean, abs=1e-9)
+    assert late.best().index == early.best().index
+    a, b = late.ask(), early.ask()
+    assert (a.index, a.repeats) == (b.index, b.repeats)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_retired_candidate_is_neither_asked_for_nor_recommended(policy):
+    chosen = {} if policy is None else GIVEN | {"policy": policy}
+    opt = run(Optimizer(X, seed=0, **chosen), 40, TRUTH)
+    best = opt.best().index
+    mean = opt.predict().mean
+    assert opt.retire(best) == 1
+    assert opt.retired == [best]
+    assert opt.predict().mean == pytest.approx(mean)  # it still informs its neighbours
+    assert opt.best().index != best
+    assert best not in [each.index for each in opt.top(5)]
+    for _ in range(30):
+        batch = opt.ask(limit=3)
+        assert batch.index != best
+        opt.tell(batch, [TRUTH[batch.index]] * batch.repeats)
+    assert opt.restore([best]) == 1
+    assert opt.retired == []
+    if policy is None:
+        assert opt.best().index == best or TRUTH[opt.best().index] > TRUTH[best] - 0.1
+
+
+def test_measurements_in_flight_stay_valid():
+    opt = Optimizer(X, seed=0, **GIVEN)
+    batch = opt.ask()
+    opt.retire(batch.index)
+    opt.tell(batch, [1.0] * batch.repeats)
+    assert opt.steps == batch.repeats
+    with pytest.raises(NothingMeasured, match="retired"):
+        opt.best()
+
+
+def test_where_all_are_retired_nothing_is_left():
+    opt = Optimizer(X, seed=0, **GIVEN)
+    opt.retire(np.arange(30))
+    with pytest.raises(NothingToAsk, match="retired"):
+        opt.ask()
+
+
+def test_tables_and_spaces_grow_too():
+    frame = pd.DataFrame({"t": [1.0, 2.0, 3.0], "s": ["a", "b", "a"]})
+    opt = Optimizer(frame, seed=0)
+    opt.observe({"t": 1.0, "s": "a"}, 3.0)
+    assert opt.add({"t": 4.0, "s": "c"}) == [3]
+    assert opt.add(pd.DataFrame({"t": [5.0], "s": ["b"]})) == [4]
+    opt.observe({"t": 4.0, "s": "c"}, 5.0)
+    assert opt.best().candidate == {"t": 4.0, "s": "c"}
+    space = Optimizer(Space(x=Float(0.0, 1.0, count=3), y=Float(0.0, 1.0, count=3)), seed=0)
+    assert space.add([{"x": 0.25, "y": 2.0}]) == [9]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ({"t": 1.0}, "columns do not change"),
+        ({"t": 1.0, "s": "a", "u": 3}, "columns do not change"),
+        ({"t": "hot", "s": "a"}, "types do not change"),
+        ({"t": 1.0, "s": 5.0}, "types do not change"),
+        ([{"t": 1.0, "s": "a"}, {"t": 1.0}], "same columns"),
+        ({"t": float("nan"), "s": "a"}, "finite"),
+    ],
+)
+def test_other_columns_are_refused_with_the_difference(rows, words):
+    opt = Optimizer(pd.DataFrame({"t": [1.0, 2.0], "s": ["a", "b"]}), seed=0)
+    with pytest.raises(InvalidCandidates, match=words):
+        opt.add(rows)
+    assert opt.candidates == 2
+
+
+def test_noise_of_each_row_comes_with_the_rows():
+    opt = Optimizer(X[:3], seed=0, **GIVEN | {"noise_std": [0.1, 0.2, 0.3]})
+    with pytest.raises(InvalidSetting, match="one a row"):
+        opt.add(X[3:5])
+    opt.add(X[3:5], noise_std=0.4)
+    assert opt.candidates == 5
+    with pytest.raises(InvalidSetting, match="leave it out"):
+        Optimizer(X[:3], seed=0, **GIVEN).add(X[3:5], noise_std=0.1)
