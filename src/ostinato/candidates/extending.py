@@ -16,6 +16,10 @@ from ostinato.errors import InvalidCandidates
 def extended(table: Candidates, more: Any) -> Candidates:
     """A table and more rows: a table like it, rows, or one row."""
     added = _read(table, more)
+    return _joined(table, added).in_parts([*table.parts, added.rows])
+
+
+def _joined(table: Candidates, added: Candidates) -> Candidates:
     _check_columns(table, added)
     codecs = [_extended(old, new) for old, new in zip(table.codecs, added.codecs, strict=True)]
     columns = columns_of(added.source, added.rows)

@@ -13,13 +13,14 @@ from ostinato.errors import InvalidCandidates
 CODECS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Numbers, Logs, Levels)}
 
 
-class Packed(msgspec.Struct, frozen=True):
-    """A table of candidates, to be stored."""
+class Packed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A table of candidates, to be stored; in parts, where rows were added later."""
 
     named: bool
     dtype: str | None
     codecs: list[dict[str, Any]]
     columns: list[list[Any]]
+    parts: list[int] = []
 
 
 def packed(table: Candidates) -> bytes:
@@ -28,7 +29,9 @@ def packed(table: Candidates) -> bytes:
     values = columns_of(rows, table.rows)
     dtype = rows.array.dtype.str if isinstance(rows, ArrayRows) else None
     try:
-        return msgspec.json.encode(Packed(table.named, dtype, [_packed(codec) for codec in table.codecs], values))
+        parts = list(table.parts) if len(table.parts) > 1 else []
+        codecs = [_packed(codec) for codec in table.codecs]
+        return msgspec.json.encode(Packed(table.named, dtype, codecs, values, parts))
     except TypeError as error:
         raise InvalidCandidates(f"These candidates cannot be stored ({error}): use numbers and texts.") from None
 
@@ -36,6 +39,10 @@ def packed(table: Candidates) -> bytes:
 def unpacked(data: bytes) -> Candidates:
     """The candidates that were packed."""
     packed = msgspec.json.decode(data, type=Packed)
+    return _table(packed).in_parts(packed.parts or [len(packed.columns[0])])
+
+
+def _table(packed: Packed) -> Candidates:
     codecs = [_codec_of(**given) for given in packed.codecs]
     features = np.stack([codec.encode(column) for codec, column in zip(codecs, packed.columns, strict=True)], axis=1)
     if packed.named:

@@ -33,6 +33,7 @@ class Candidates:
             )
         self._codecs, self._row, self._named = codecs, row, named
         self.rows = len(features)
+        self.parts: tuple[int, ...] = (self.rows,)  # rows that there were at first, and that were added each time
         self._first, self._numbers = _distinct(features)
         self.features = np.ascontiguousarray(features[self._first])
         self._by_row: dict[bytes, int] | None = None
@@ -69,6 +70,18 @@ class Candidates:
                 codecs[j], features[:, j] = logs, logs.encode(features[:, j])
         other = copy(self)
         other._codecs, other.features, other._by_row = codecs, features, None
+        return other
+
+    @property
+    def grown(self) -> list[int]:
+        """How many distinct candidates there were at first, and after each addition."""
+        ends = np.cumsum(self.parts)
+        return [int(np.max(self._numbers[:end])) + 1 for end in ends]
+
+    def in_parts(self, parts: Sequence[int]) -> "Candidates":
+        """The same, as it came about."""
+        other = copy(self)
+        other.parts = tuple(parts)
         return other
 
     @property

@@ -84,6 +84,23 @@ def show_measurements(study: Study, json: bool, *, everything: bool) -> None:
     show(Console(), table)
 
 
+def show_candidates(study: Study, json: bool) -> None:
+    """One line a row of the candidates' table."""
+    measured, retired = study.looked(lambda optimizer: optimizer.counts()), set(study.retired)
+    rows = [
+        {"row": row, "candidate": study.candidate(row), "measured": measured.get(row, 0), "retired": row in retired}
+        for row in range(study.table.rows)
+    ]
+    if json:
+        print_answer([plain(row) for row in rows], json)
+        return
+    table = table_of("row", "candidate", "measured", "")
+    for row in rows:
+        words = [row["row"], in_words(row["candidate"]), row["measured"] or "", "retired" if row["retired"] else ""]
+        table.add_row(*map(str, words))
+    show(Console(), table)
+
+
 def _line(study: Study, each: Measurement) -> dict[str, Any]:
     revision = each.revision
     return {

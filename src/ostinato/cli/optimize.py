@@ -71,6 +71,9 @@ def optimize(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Go on with a study that exists, or refuse to.")
     ] = True,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add rows that the file has after all those that the study has.")
+    ] = False,
     goal: Annotated[Goal, typer.Option(help="Know the best at the end, or have every measurement pay.")] = Goal.FIND,
     direction: Annotated[Direction, typer.Option(help="Whether higher or lower is better.")] = Direction.maximize,
     outcome: Annotated[
@@ -142,7 +145,8 @@ def optimize(
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual)
-    study = Study(called, where, table, budget=budget, lease=lease or (DAY if manual else LEASE), **settings)
+    until = lease or (DAY if manual else LEASE)
+    study = Study(called, where, table, budget=budget, lease=until, extend=add, **settings)
     if isinstance(objective, Command):
         objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)

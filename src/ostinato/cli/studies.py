@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +10,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ostinato.candidates import read_file
 from ostinato.checks import counted, short
 from ostinato.cli.manual import in_words
-from ostinato.cli.measurements import ranges, read_csv, show_measurements, write_csv
+from ostinato.cli.measurements import ranges, read_csv, show_candidates, show_measurements, write_csv
 from ostinato.cli.optimize import optimize
 from ostinato.cli.shown import Json, plain, print_answer, print_status, table_of
-from ostinato.errors import Damaged, InvalidFeedback, Unavailable, UnknownStudy
+from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable, UnknownStudy
 from ostinato.running.tables import show
 from ostinato.storage import BatchRecord, Storage, open_storage
 from ostinato.study import Rescued, Study
@@ -161,6 +163,55 @@ def correct(
     Console(stderr=True).print(f"measurement {number} is {value:g} now", highlight=False)
 
 
+class Action(StrEnum):
+    LIST = "list"
+    ADD = "add"
+    RETIRE = "retire"
+    RESTORE = "restore"
+
+
+def candidates(
+    where: Where,
+    action: Annotated[Action, typer.Argument(help="What to do.")] = Action.LIST,
+    what: Annotated[
+        list[str] | None, typer.Argument(help="A table of new rows (add), or numbers of rows (retire, restore).")
+    ] = None,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """The candidates of a study: list them, add some, or retire some that are not to be measured any more.
+
+    What was measured of a retired candidate stays, and informs its neighbours; it is neither asked for nor recommended.
+    Rows are numbered from 0.
+
+    Examples:
+
+      [bold]ostinato candidates lab.db list[/bold]
+
+      [bold]ostinato candidates lab.db add more.csv[/bold]
+
+      [bold]ostinato candidates lab.db retire 17 18[/bold]
+    """
+    study, console = _opened(where, name), Console(stderr=True)
+    if action == Action.LIST:
+        show_candidates(study, json)
+    elif action == Action.ADD:
+        if not what or len(what) != 1:
+            raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
+        new = study.add(read_file(Path(what[0])))
+        console.print(f"added {counted(len(new), 'row')}: {new[0]} to {new[-1]}", highlight=False)
+    else:
+        rows = _rows(what or [])
+        changed = study.retire(rows) if action == Action.RETIRE else study.restore(rows)
+        console.print(f"{action.value}d {counted(changed, 'candidate')}", highlight=False)
+
+
+def _rows(words: list[str]) -> list[int]:
+    if not words or not all(word.isdigit() for word in words):
+        raise InvalidSetting(f"{' '.join(words) or 'Nothing'} is no list of rows: give their numbers, such as 17 18.")
+    return [int(word) for word in words]
+
+
 def explain(
     where: Where,
     batch: Annotated[int, typer.Argument(help="The batch's number, as `ostinato history` shows it.")],
@@ -294,6 +345,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "history": history,
     "retract": retract,
     "correct": correct,
+    "candidates": candidates,
     "explain": explain,
     "diagnose": diagnose,
     "export": export,

@@ -28,7 +28,7 @@ from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Looked, Mind, Recalled, Restored, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.problem import Settings, grown_priority
+from ostinato.optimizer.problem import Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, sign_of
 from ostinato.optimizer.state import State
@@ -110,7 +110,7 @@ class Optimizer:
             block_size=block_size,
             xp=xp,
         )
-        self._problem = self._settings.problem(self._table, rng.permutation(len(self._table)))
+        self._problem = self._settings.problem(self._table, priority_of(self._table, rng))
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
         self._state = State(sign, self._problem.cost, mind, None if budget is None else whole("budget", budget))
@@ -206,6 +206,11 @@ class Optimizer:
     def unique(self) -> int:
         """Different candidates measured."""
         return len(self._facts.history.counts)
+
+    def counts(self) -> dict[int, int]:
+        """How often each candidate was measured, by its index; those never measured left out."""
+        index_of = self._problem.table.index_of
+        return {index_of(number): n for number, n in self._facts.history.counts.items()}
 
     @property
     def failures(self) -> int:
@@ -516,18 +521,22 @@ class Optimizer:
         """What the next decision rests on besides what was asked and told."""
         return self._facts.mind
 
-    def recall(self, facts: Sequence[BatchFacts], mind: Mind | None, gaps: Sequence[int] = ()) -> None:
+    def recall(
+        self, facts: Sequence[BatchFacts], mind: Mind | None, gaps: Sequence[int] = (), retired: Sequence[int] = ()
+    ) -> None:
         """Become the optimiser that was told these facts; before anything else was asked or told.
 
         Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
-        gaps: the numbers of measurements that were taken back, in order.
+        gaps: the numbers of measurements that were taken back, in order. retired: indices of candidates.
         """
         state, number_of = self._facts, self._problem.table.number_of
         if state.facts or self._problem.robust:
             raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
         state.gaps = gaps
         ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
-        state.rewrite([Recalled(f, self._batch(f), number_of(f.index)) for f in ordered], mind or state.mind)
+        recalled = [Recalled(f, self._batch(f), number_of(f.index)) for f in ordered]
+        gone = Retired(frozenset(map(number_of, retired)))
+        state.rewrite([*recalled, gone] if retired else recalled, mind or state.mind)
         self._cache, self._remarked = None, frozenset(state.mind.looked.aside)
 
     def resume(self, mind: Mind) -> None:

@@ -139,6 +139,15 @@ class Problem:
         return None if self.switch_cost is None or here is None else partial(self.switch_cost, here)
 
 
+def priority_of(table: Candidates, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The order that settles ties: random, and the same however many candidates were added since."""
+    first, *later = table.grown
+    priority = rng.permutation(first)
+    for size in later:
+        priority = grown_priority(priority, size)
+    return priority
+
+
 def grown_priority(priority: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """The order that settles ties, for more candidates: the new ones come last, in a random order of their own."""
     old = len(priority)

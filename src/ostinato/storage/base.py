@@ -44,6 +44,7 @@ class StudyRecord(msgspec.Struct, frozen=True):
     failed: int = 0
     revised: int = 0
     withdrawn: int = 0
+    retired: str = ""
 
     @property
     def numbered(self) -> int:
@@ -158,6 +159,10 @@ class Writer(Reader):
 
     @abstractmethod
     def change_batch(self, batch: BatchRecord) -> None: ...
+
+    @abstractmethod
+    def change_table(self, data: bytes) -> None:
+        """Other candidates; the study's digest of them is `change`'s matter."""
 
     @abstractmethod
     def append(self, batch: int, start: int, told: Told) -> Entry:

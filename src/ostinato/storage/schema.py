@@ -46,6 +46,7 @@ studies = Table(
     Column("failed", BigInteger, nullable=False),
     Column("revised", BigInteger, nullable=False),  # revisions
     Column("withdrawn", BigInteger, nullable=False),  # repeats that were told and taken back
+    Column("retired", Text, nullable=False),  # as JSON: rows of candidates that are not to be measured any more
     Column("check", BigInteger, nullable=False),
 )
 

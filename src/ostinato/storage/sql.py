@@ -28,7 +28,7 @@ T = TypeVar("T")
 FIRST_WAIT, LONGEST_WAIT = 0.02, 1.0  # seconds between two tries
 SOON = 2.0  # seconds of trying after which it is said
 PATIENCE = 60.0  # seconds of trying, by default
-LATER = ("extremes", "revised", "withdrawn", "replaced")  # columns that the first schema did not have
+LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns that the first schema did not have
 
 
 class Backend(Protocol):
@@ -334,6 +334,10 @@ class SQLWriter(SQLReader, Writer):
     def change_batch(self, batch: BatchRecord) -> None:
         where = (batches.c.study == self._record.id, batches.c.id == batch.facts.id)
         self._connection.execute(update(batches).where(*where).values(**self._row(batch)))
+
+    def change_table(self, data: bytes) -> None:
+        seal = checksum(self._record.id, data)
+        self._connection.execute(update(tables).where(tables.c.study == self._record.id).values(data=data, check=seal))
 
     def append(self, batch: int, start: int, told: Told) -> Entry:
         number, study, at = self._record.told + 1, self._record.id, self.now()

@@ -18,11 +18,14 @@ from ostinato.storage import Storage, StudyRecord
 from ostinato.study.described import described
 
 
-def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> None:
-    """Make a study, unless it exists: then it must have the same candidates."""
+def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> int:
+    """Make a study, unless it exists: then it must have the same candidates, or some more.
+
+    Returns how many rows are given that it does not have, after all those that it has.
+    """
     table = read_candidates(candidates)
     data = packed(table)
-    digest = hashlib.sha256(data).hexdigest()
+    digest = digest_of(data)
     if name not in storage.patiently(storage.names):
         seed = settings.get("seed")
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
@@ -32,10 +35,29 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         _check_settings(Optimizer(read_candidates(candidates), budget=most, **settings), settings)
         record = StudyRecord(0, name, time(), described(settings), digest, most, b"")
         if storage.patiently(lambda: storage.create(record, compress(data))):
-            return
+            return 0
     kept_digest, kept = storage.patiently(lambda: _stored(storage, name))
-    if kept_digest != digest:
-        raise StudyDiffers(_difference(name, table_of(kept), table))
+    if kept_digest == digest:
+        return 0
+    stored = table_of(kept)
+    if not _begin_alike(stored, table):
+        raise StudyDiffers(_difference(name, stored, table))
+    return max(0, table.rows - stored.rows)
+
+
+def _begin_alike(kept: Candidates, given: Candidates) -> bool:
+    """Whether columns are the same, and rows as far as both have some."""
+    if kept.named != given.named or [c.name for c in kept.columns] != [c.name for c in given.columns]:
+        return False
+    if [c.kind for c in kept.columns] != [c.kind for c in given.columns]:
+        return False
+    shared = min(kept.rows, given.rows)
+    return all(repr(kept[row]) == repr(given[row]) for row in range(shared))
+
+
+def digest_of(data: bytes) -> str:
+    """By which equal candidates are known."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def read_budget(budget: Any) -> int:
@@ -76,7 +98,6 @@ def _difference(name: str, kept: Candidates, given: Candidates) -> str:
     names = [[column.name for column in table.columns] for table in (kept, given)]
     if names[0] != names[1]:
         return start + f"its columns are {names[0]}, and {names[1]} were given." + end
-    if kept.rows != given.rows:
-        return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
-    row = next((i for i in range(kept.rows) if repr(kept[i]) != repr(given[i])), 0)
+    shared = range(min(kept.rows, given.rows))
+    row = next((i for i in shared if repr(kept[i]) != repr(given[i])), 0)
     return start + f"row {row} is {shown(kept[row])}, and {shown(given[row])} was given." + end

@@ -12,6 +12,7 @@ from ostinato.storage import Reader, StudyRecord
 from ostinato.study.revise import gaps_of
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
+REMADE = ("closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
 FAR = 500  # rows of the log from which making it anew is quicker than following
 
 
@@ -23,7 +24,7 @@ class Live:
         facts = [batch.facts for batch in reader.batches()]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
-        self.optimizer.recall(facts, mind_of(record), gaps_of(reader))
+        self.optimizer.recall(facts, mind_of(record), gaps_of(reader), retired_of(record))
         self._rows = {fact.id: fact.index for fact in facts}
         self._at = record
 
@@ -34,7 +35,7 @@ class Live:
             return False  # an older copy was put in its place
         if record.told == then.told and record.decided == then.decided and record.state != then.state:
             return False
-        if record.closed != then.closed or record.revised != then.revised or record.told - then.told > FAR:
+        if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
             return False
         mind = mind_of(record) if record.decided != then.decided else None
         if mind is not None and mind.learnt != self.optimizer.mind.learnt:
@@ -62,6 +63,11 @@ class Live:
 def mind_of(record: StudyRecord) -> Mind | None:
     """What the next decision rests on; None before the first."""
     return msgspec.json.decode(record.state, type=Mind) if record.state else None
+
+
+def retired_of(record: StudyRecord) -> list[int]:
+    """Rows of candidates that are not to be measured any more."""
+    return msgspec.json.decode(record.retired, type=list[int]) if record.retired else []
 
 
 def _check(record: StudyRecord, facts: list[BatchFacts]) -> None:

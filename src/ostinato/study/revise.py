@@ -64,12 +64,28 @@ def revise(
     made = list(_revisions(desk, wanted, why, outcome))
     for number in sorted({each.batch for each in made}):
         _work_out(desk, number, again=again)
-    if made and desk.record.state:
-        mind = msgspec.json.decode(desk.record.state, type=Mind)
-        began = None if mind.began is None else place_among(number_at(mind.began, before), gaps_of(desk))
-        state = msgspec.json.encode(Mind(mind.random, [], None, Looked(), began))
-        desk.change(replace(desk.record, state=state, decided=desk.record.decided + 1))
+    if made:
+        forget(desk, before)
     return made
+
+
+def forget(desk: Writer, gaps_before: Sequence[int] | None = None) -> None:
+    """The next decision rests on the facts as they are now, and on no fit or round that was made before."""
+    if desk.record.state:
+        mind, gaps = msgspec.json.decode(desk.record.state, type=Mind), gaps_of(desk)
+        before = gaps if gaps_before is None else gaps_before
+        began = None if mind.began is None else place_among(number_at(mind.began, before), gaps)
+        _remember(desk, Mind(mind.random, [], None, Looked(), began))
+
+
+def without_round(desk: Writer) -> None:
+    """What was decided and not handed out yet is decided anew."""
+    if desk.record.state:
+        _remember(desk, replace(msgspec.json.decode(desk.record.state, type=Mind), round=[]))
+
+
+def _remember(desk: Writer, mind: Mind) -> None:
+    desk.change(replace(desk.record, state=msgspec.json.encode(mind), decided=desk.record.decided + 1))
 
 
 def _revisions(desk: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:

@@ -5,13 +5,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import Any, TypeVar, cast
 from uuid import uuid4
+from zlib import compress
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
-from ostinato.candidates import Candidates
-from ostinato.checks import flag, positive, shown, whole
-from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, MissingSetting, StudyDiffers, UnknownBatch
+from ostinato.candidates import Candidates, extended, packed, read_candidates
+from ostinato.checks import counted, flag, positive, shown, whole
+from ostinato.errors import (
+    Damaged,
+    InvalidFeedback,
+    InvalidSetting,
+    MissingSetting,
+    StudyDiffers,
+    UnknownBatch,
+    UnknownCandidate,
+)
 from ostinato.measurements.feedback import Given
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
@@ -28,12 +38,12 @@ from ostinato.stopping import spending, watched
 from ostinato.storage import BatchRecord, Reader, Storage, Writer, open_storage
 from ostinato.storage.values import Told, told_summary
 from ostinato.study import desk as at
-from ostinato.study.create import create, read_budget, table_of
+from ostinato.study.create import create, digest_of, read_budget, table_of
 from ostinato.study.described import restored
-from ostinato.study.live import Live
+from ostinato.study.live import Live, retired_of
 from ostinato.study.reading import read_one, read_trials, read_values
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
-from ostinato.study.revise import failures_since, revise, skip
+from ostinato.study.revise import failures_since, forget, revise, skip, without_round
 from ostinato.study.run import Run
 from ostinato.study.task import Task
 from ostinato.study.workers import this_worker
@@ -49,6 +59,7 @@ class Study:
     candidates, settings: as for `Optimizer`, when the study is made. When it exists they can be left out; what is given
         must be the same.
     budget: how many measurements there will be in all; it can be raised later.
+    extend: whether candidates that are given after all those that the study has are added to it.
     lease: for how many seconds repeats are handed out; when that is over they are handed out again. It should be longer
         than a measurement takes.
 
@@ -64,6 +75,7 @@ class Study:
         budget: int | None = None,
         lease: float = LEASE,
         patience: float = 60.0,
+        extend: bool = False,
         **settings: Any,
     ) -> None:
         if not isinstance(cast("Any", name), str) or not name or not name.isprintable():
@@ -76,19 +88,33 @@ class Study:
         self._live: Live | None = None
         if settings.get("seed", 0) is None:
             settings.pop("seed")
-        if candidates is not None:
-            create(self.storage, name, candidates, budget, settings)
+        missing = 0 if candidates is None else create(self.storage, name, candidates, budget, settings)
         problems = self.storage.patiently(self.storage.check)
         if problems:
             raise Damaged(
                 f"{self.storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says."
             )
         record, table = self._read(lambda reader: (reader.record, reader.table()))
-        self._table, self._made = table_of(table), (record.created, record.digest)
+        self._table, self._made = table_of(table), record.created
+        self._digest: str = record.digest
         self._settings = restored(record.settings, settings, name)
         self.outcome = outcome_of(self._settings.get("outcome", "real"))
+        if missing:
+            self._take_missing(candidates, missing, add=extend)
         if budget is not None and budget != record.budget:
             self.allow(budget)
+
+    def _take_missing(self, candidates: Any, missing: int, *, add: bool) -> None:
+        """Rows that were given after all those that the study has."""
+        given = read_candidates(candidates)
+        rows = [given[row] for row in range(given.rows - missing, given.rows)]
+        if not add:
+            new = f"{counted(missing, 'row')} more, the first of them {shown(rows[0])}"
+            raise StudyDiffers(
+                f"The study {self.name!r} has {counted(self._table.rows, 'row')}, and the candidates that were given "
+                f"{new}: give extend=True (on the command line --add) to add them, or begin a study of another name."
+            )
+        self.add(rows if given.named else np.asarray(rows))
 
     def __reduce__(self) -> Any:
         raise TypeError("A study is not sent to other processes: open it there, Study(name, storage).")
@@ -114,6 +140,7 @@ class Study:
     def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
         try:
             with self.storage.write(self.name) as desk:
+                self._refresh(desk)
                 lease = at.handed_out(desk, self.lease, worker, most, share)
                 if lease is None and self._decide(desk):
                     lease = at.handed_out(desk, self.lease, worker, most, share)
@@ -331,6 +358,54 @@ class Study:
             raise UnknownBatch(f"Nothing was told of batch {task.batch}: there is nothing to take back.")
         return found
 
+    def add(self, rows: Any) -> list[int]:
+        """More candidates from now on: a table or rows with the same columns. Returns their indices."""
+
+        def change(desk: Writer) -> list[int]:
+            stored = table_of(desk.table())
+            table = extended(stored, rows)
+            Optimizer(table, **self._settings)  # settings may speak of rows
+            data = packed(table)
+            desk.change_table(compress(data))
+            desk.change(replace(desk.record, digest=digest_of(data)))
+            forget(desk)
+            return list(range(stored.rows, table.rows))
+
+        added = self._write(change)
+        self._read(self._refresh)
+        return added
+
+    def retire(self, rows: Any) -> int:
+        """Candidates that are not to be measured or recommended any more; returns how many rows that is.
+
+        What was measured of them stays, and so do tasks under way.
+        """
+        return self._retire(rows, lambda kept, given: kept | given)
+
+    def restore(self, rows: Any) -> int:
+        """Retired candidates may be measured again; returns how many rows that is."""
+        return self._retire(rows, lambda kept, given: kept - given)
+
+    def _retire(self, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
+        def change(desk: Writer) -> int:
+            self._refresh(desk)
+            named = self._table.named_by(rows)
+            numbers = {named} if isinstance(named, int) else set(named)
+            before = set(retired_of(desk.record))
+            after = join(before, {self._table.index_of(number) for number in numbers})
+            text = msgspec.json.encode(sorted(after)).decode() if after else ""
+            desk.change(replace(desk.record, retired=text))
+            if after - before:
+                without_round(desk)
+            return len(after ^ before)
+
+        return self._write(change)
+
+    @property
+    def retired(self) -> list[int]:
+        """The rows of candidates that were retired."""
+        return self._read(lambda reader: retired_of(reader.record))
+
     def allow(self, budget: int) -> None:
         """Another budget; not less than was measured already."""
         most = read_budget(budget)
@@ -468,8 +543,13 @@ class Study:
         return explanation(asked)
 
     def index(self, candidate: Any) -> int:
-        """The row of the one candidate that is meant."""
-        named = self._table.named_by(candidate)
+        """The row of the table that a candidate is: an index, or a row as it was given."""
+        try:
+            named = self._table.named_by(candidate)
+        except UnknownCandidate:
+            if not self._has_grown():
+                raise
+            named = self._table.named_by(candidate)
         numbers = [named] if isinstance(named, int) else named
         if len(numbers) != 1:
             raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
@@ -477,7 +557,15 @@ class Study:
 
     def candidate(self, index: int) -> Any:
         """A row of the table, as it was given."""
+        if index >= self._table.rows:
+            self._has_grown()
         return self._table[index]
+
+    def _has_grown(self) -> bool:
+        """Whether candidates were added elsewhere; they are known from now on."""
+        before = self._digest
+        self._read(self._refresh)
+        return self._digest != before
 
     @property
     def table(self) -> Candidates:
@@ -511,13 +599,19 @@ class Study:
         return batch.facts.index
 
     def _synced(self, reader: Reader) -> Live:
-        if (reader.record.created, reader.record.digest) != self._made:
-            raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
+        self._refresh(reader)
         live, self._live = self._live, None  # whatever stops it half-way, it is made anew
         if live is None or not live.follows(reader):
             live = Live(reader, self._table, self._settings)
         self._live = live
         return live
+
+    def _refresh(self, reader: Reader) -> None:
+        """The candidates as they are now: others may have added some."""
+        if reader.record.created != self._made:
+            raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
+        if reader.record.digest != self._digest:
+            self._table, self._digest, self._live = table_of(reader.table()), reader.record.digest, None
 
     def _read(self, action: Callable[[Reader], T]) -> T:
         def once() -> T:

@@ -1,4 +1,5 @@
-"""Measurements can be taken back and corrected. What was stored stays; revisions say what counts in its place.
+"""Measurements can be taken back and corrected, and candidates retired. What was stored stays: revisions say what
+counts.
 
 Checksums of what was never revised stay as they are.
 """
@@ -16,6 +17,7 @@ def upgrade() -> None:
     for table in ("studies", "batches"):
         op.add_column(table, sa.Column("withdrawn", sa.BigInteger, nullable=False, server_default="0"))
     op.add_column("studies", sa.Column("revised", sa.BigInteger, nullable=False, server_default="0"))
+    op.add_column("studies", sa.Column("retired", sa.Text, nullable=False, server_default=""))
     op.add_column("batches", sa.Column("replaced", sa.BigInteger, nullable=False, server_default="0"))
     op.create_table(
         "revisions",

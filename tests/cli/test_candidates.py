@@ -1,0 +1,48 @@
+"""Candidates of a study, as they are listed, added and retired on the command line."""
+
+import json
+
+from terminal import ostinato
+
+MANUAL = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "30")
+
+
+def test_candidates_are_listed_added_and_retired(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\n13\nq\n")
+    listed = json.loads(ostinato("candidates", "catalogue.db", "list", "--json", cwd=lab).stdout)
+    assert len(listed) == 35
+    assert sum(row["measured"] for row in listed) == 2
+    (lab / "more.csv").write_text("temp,ph\n90,5\n90,6\n")
+    assert "added 2 rows: 35 to 36" in ostinato("candidates", "catalogue.db", "add", "more.csv", cwd=lab).stderr
+    assert "retired 2 candidates" in ostinato("candidates", "catalogue.db", "retire", "3", "4", cwd=lab).stderr
+    shown = ostinato("candidates", "catalogue.db", cwd=lab).stdout
+    assert shown.count("retired") == 2
+    assert "temp 90, ph 6" in shown
+    assert "restored 1 candidate" in ostinato("candidates", "catalogue.db", "restore", "3", cwd=lab).stderr
+    assert ostinato(*MANUAL, cwd=lab, typed="q\n").returncode == 130  # the older file goes on too
+
+
+def test_a_file_with_more_rows_says_what_is_new_and_is_added(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\nq\n")
+    with (lab / "catalogue.csv").open("a") as file:
+        file.write("95,5\n")
+    refused = ostinato(*MANUAL, cwd=lab, typed="q\n")
+    assert refused.returncode == 2
+    assert "1 row more, the first of them {'temp': 95, 'ph': 5.0}" in refused.stderr.replace("\n", " ")
+    assert ostinato(*MANUAL, "--add", cwd=lab, typed="13\nq\n").returncode == 130
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["candidates"] == 36
+
+
+def test_what_makes_no_sense_is_refused(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\nq\n")
+    (lab / "wrong.csv").write_text("temp\n90\n")
+    for what, words in (
+        (("add",), "Give one table of new rows"),
+        (("add", "wrong.csv"), "columns do not change"),
+        (("retire",), "no list of rows"),
+        (("retire", "x"), "no list of rows"),
+        (("retire", "99"), "99 is not in the table"),
+    ):
+        done = ostinato("candidates", "catalogue.db", *what, cwd=lab)
+        assert done.returncode == 2
+        assert words in done.stderr.replace("\n", " ")

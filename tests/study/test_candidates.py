@@ -1,0 +1,79 @@
+"""Candidates of a running study can be added, retired and restored, by whichever process."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ostinato import Optimizer
+from ostinato.errors import InvalidCandidates, StudyDiffers
+from ostinato.kernels import RBF
+from ostinato.study import Study, verify
+
+X = np.linspace(0, 1, 30)[:, None]
+TRUTH = np.sin(5 * X[:, 0])
+GIVEN = {"kernel": RBF(0.3), "noise_std": 0.1, "mean": 0.0}
+
+
+def run(study, steps):
+    rng = np.random.default_rng(0)
+    while study.status().measurements < steps:
+        task = study.ask(limit=steps - study.status().measurements)
+        study.tell(task, TRUTH[task.index] + 0.1 * rng.standard_normal(task.repeats))
+
+
+@pytest.mark.parametrize("settings", [{}, GIVEN])
+def test_a_condition_is_added_and_other_processes_hear_of_it(address, settings):
+    study, other = Study("s", address, X[:20], seed=3, **settings), Study("s", address)
+    run(study, 15)
+    task = other.ask(limit=2)
+    assert study.add(X[20:]) == list(range(20, 30))
+    other.tell(task, [TRUTH[task.index]] * task.repeats)
+    study.observe(25, TRUTH[25])
+    assert study.status().candidates == other.status().candidates == 30
+    assert np.array_equal(other.candidate(25), X[25])
+    for each in (study, other, Study("s", address)):
+        run(each, each.status().measurements + 20)
+    assert verify(study.storage, "s") == []
+    a, b = Study("s", address).optimizer.ask(limit=50), study.optimizer.ask(limit=50)
+    assert (a.index, a.repeats) == (b.index, b.repeats)
+
+
+def test_a_study_decides_as_an_optimiser_to_which_the_same_was_added(address):
+    study, opt = Study("s", address, X[:20], seed=4, **GIVEN), Optimizer(X[:20], seed=4, **GIVEN)
+    for each in (study, opt):
+        each.observe(3, [0.5])
+        each.add(X[20:25])
+        each.add(X[25:])
+        each.retire([7, 8])
+    task, batch = study.ask(), opt.ask()
+    assert (task.index, task.repeats) == (batch.index, batch.repeats)
+    assert study.retired == opt.retired == [7, 8]
+
+
+def test_a_retired_candidate_is_out_of_the_question_until_it_is_restored(address):
+    study = Study("s", address, X, seed=0)
+    run(study, 30)
+    best = study.best().index
+    assert study.retire(best) == 1
+    assert study.retire(best) == 0
+    assert study.best().index != best
+    for _ in range(10):
+        task = study.ask(limit=3)
+        assert task.index != best
+        study.tell(task, [TRUTH[task.index]] * task.repeats)
+    assert Study("s", address).restore(best) == 1
+    assert study.retired == []
+
+
+def test_a_table_with_more_rows_is_added_where_that_is_said(address):
+    frame = pd.DataFrame({"t": [1.0, 2.0, 3.0, 4.0], "s": ["a", "b", "a", "c"]})
+    study = Study("s", address, frame[:3], seed=0)
+    with pytest.raises(StudyDiffers, match="3 rows, and the candidates that were given 1 row more"):
+        Study("s", address, frame)
+    assert Study("s", address, frame, extend=True).status().candidates == 4
+    assert Study("s", address, frame[:3]).status().candidates == 4  # fewer are fine: they are all there
+    with pytest.raises(StudyDiffers, match=r"row 1 is .*'t': 2.0.*, and .*'t': 9.0"):
+        Study("s", address, frame.assign(t=[1.0, 9.0, 3.0, 4.0]))
+    with pytest.raises(InvalidCandidates, match="columns do not change"):
+        study.add({"t": 5.0})
+    assert study.status().candidates == 4
