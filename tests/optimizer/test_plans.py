@@ -123,3 +123,37 @@ def test_a_budget_cuts_the_last_batch():
         opt.tell(batch, np.zeros(batch.repeats))
     assert opt.steps == 50
     assert opt.ask().repeats >= 1  # whoever wants to go on may
+
+
+PLATE = np.array([(t, c) for t in (20.0, 30.0, 40.0) for c in np.linspace(0, 1, 12)])
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(0.5), "noise_std": 0.2, "mean": 0.0}])
+def test_twenty_different_suggestions(settings):
+    opt = Optimizer(PLATE, seed=0, **settings)
+    opt.observe(3, [1.0, 1.2])
+    plan = opt.ask(slots=20, distinct=True)
+    assert [batch.repeats for batch in plan] == [1] * 20
+    assert len({batch.index for batch in plan}) == 20
+    few = Optimizer(PLATE[:5], seed=0, **settings).ask(slots=20, distinct=True)
+    assert len(few) == 5  # there are no more
+
+
+@pytest.mark.parametrize("policy", [None, GPBUCB(), MiniUCB()])
+def test_a_plate_in_one_oven_has_one_temperature(policy):
+    settings = {} if policy is None else {"policy": policy, "kernel": RBF(0.5), "noise_std": 0.2, "mean": 0.0}
+    opt = Optimizer(PLATE, seed=0, **settings)
+    for _ in range(3):
+        plan = opt.ask(slots=8, shared=[0])
+        assert plan.repeats == 8
+        assert len({batch.candidate[0] for batch in plan}) == 1
+        for batch in plan:
+            opt.tell(batch, np.full(batch.repeats, -abs(batch.candidate[0] - 30) / 20 + batch.candidate[1]))
+
+
+def test_plans_that_make_no_sense_are_refused():
+    opt = Optimizer(PLATE, seed=0)
+    with pytest.raises(InvalidSetting, match="'heat' is no column"):
+        opt.ask(slots=3, shared=["heat"])
+    with pytest.raises(InvalidSetting, match="give slots= or workers="):
+        opt.ask(distinct=True)

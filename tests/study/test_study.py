@@ -367,3 +367,65 @@ def test_a_half_life_in_a_study_decides_as_without_one(address):
         if task.batch % 4 == 0:
             study = Study("fades", address)
     assert study.best().mean == pytest.approx(mirror.best().mean)
+
+
+PLATE = np.array([(t, c) for t in (20.0, 30.0, 40.0) for c in np.linspace(0, 1, 12)])
+
+
+def test_a_plate_is_planned(address):
+    study = Study("lab", address, PLATE, seed=0, budget=60)
+    first = study.ask(limit=1)
+    tasks = study.ask(slots=24)
+    assert sum(task.repeats for task in tasks) == 24
+    study.release(first)
+    again = study.ask(slots=12)  # what waits comes first, and the rest is decided
+    assert (again[0].batch, sum(task.repeats for task in again)) == (first.batch, 12)
+    for task in [*tasks, *again]:
+        study.tell(task, -((task.candidate[1] - 0.5) ** 2) + np.zeros(task.repeats))
+    assert sum(task.repeats for task in study.ask(slots=50)) == 24  # all that the budget has
+    assert study.ask(slots=5) == []
+
+
+def test_work_for_as_many_workers(address):
+    study = Study("lab", address, PLATE, seed=0)
+    assert sum(task.repeats for task in study.ask(workers=8)) == 8
+    assert study.ask(workers=8) == []  # they have some
+    assert sum(task.repeats for task in study.ask(workers=10)) == 2
+
+
+def test_plates_of_different_candidates_that_share_a_column(address):
+    study = Study("lab", address, PLATE, seed=0)
+    waiting = study.ask(limit=1)
+    study.release(waiting)
+    tasks = study.ask(slots=8, distinct=True, shared=[0])
+    assert len({task.index for task in tasks}) == 8
+    assert len({task.candidate[0] for task in tasks}) == 1
+    assert study.ask(limit=1).batch == waiting.batch
+    with pytest.raises(InvalidSetting, match="give slots= or workers="):
+        study.ask(distinct=True)
+
+
+def test_a_worker_with_a_name_keeps_its_task(address):
+    study = Study("lab", address, PLATE, seed=0)
+    task = study.ask(worker="robot-3")
+    other = Study("lab", address).ask(limit=1)
+    assert (other.batch, other.start) != (task.batch, task.start)
+    with pytest.raises(InvalidSetting, match="is no name"):
+        study.ask(worker="a|b")
+
+
+def test_deciding_does_not_keep_others_from_telling(address, monkeypatch):
+    """A decision that others overtake is made again."""
+    study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
+    task, done = other.ask(limit=1), []
+    decision = Optimizer.decision
+
+    def overtaken(self, *args):
+        if not done:
+            done.append(other.tell(task, [1.0]))  # the lock is free
+        return decision(self, *args)
+
+    monkeypatch.setattr(Optimizer, "decision", overtaken)
+    assert study.ask() is not None
+    assert done == [1]
+    assert verify(study.storage, "lab") == []

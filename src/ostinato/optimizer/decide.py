@@ -14,8 +14,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.arrays import Vector, gathered, highest, lowest
+from ostinato.checks import whole
 from ostinato.confidence import Progress
-from ostinato.errors import NothingToAsk
+from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
 from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Mind
@@ -50,13 +51,33 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
     ratio: float = 1.0
 
 
-def decide(problem: Problem, state: State, known: Knowledge, most: int | None, least: int | None = None) -> Decision:
-    """The next batch, of at most so many repeats; or a plan of several, of at least so many measurements."""
+class Wish(msgspec.Struct, frozen=True):
+    """A plan of several batches: that fills so many slots, or gives work to so many workers.
+
+    distinct: each is of another candidate. shared: columns in which all are alike.
+    """
+
+    slots: int | None = None
+    workers: int | None = None
+    distinct: bool = False
+    shared: tuple[str | int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.slots is None) == (self.workers is None):
+            both = "Both workers= and slots= were given: give one of them."
+            none = "distinct= and shared= are for plans: give slots= or workers= too."
+            raise InvalidSetting(none if self.slots is None else both)
+        whole("slots", self.slots) if self.slots is not None else whole("workers", cast("int", self.workers))
+
+    def least(self, in_flight: int) -> int:
+        """How many measurements are wanted, with so many under way."""
+        return self.slots if self.slots is not None else max(1, cast("int", self.workers) - in_flight)
+
+
+def decide(problem: Problem, state: State, known: Knowledge, most: int | None, wish: Wish | None = None) -> Decision:
+    """The next batch, of at most so many repeats; or a plan of several, of at most so many measurements in all."""
     thinking = Thinking(problem, state, known.fork())
-    if least is None:
-        decided, ratio = [thinking.next(most)], 1.0
-    else:
-        decided, ratio = thinking.plan(least, most)
+    decided, ratio = ([thinking.next(most)], 1.0) if wish is None else thinking.plan(wish, most)
     return Decision(decided, thinking.mind, thinking.known, ratio)
 
 
@@ -67,6 +88,7 @@ class Thinking:
         self.problem, self.state, self.known = problem, state, known
         self.round = list(state.mind.round)
         self._rounds = state.ledger.rounds
+        self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
         self._rng = state.generator()
 
     @property
@@ -81,28 +103,50 @@ class Thinking:
             self.state.told if began is None else began,
         )
 
-    def plan(self, least: int, most: int | None) -> tuple[list[Decided], float]:
-        """Batches until there are `least` measurements; each counts those before it as if they had come.
+    def plan(self, wish: Wish, most: int | None) -> tuple[list[Decided], float]:
+        """Batches until there are enough measurements; each counts those before it as if they had come.
 
         With the factor by which, within the plan, some standard deviation shrinks.
         """
         planned: list[Decided] = []
+        wanted, columns = wish.least(sum(self.state.ledger.pending.values())), self._columns(wish)
+        least = min(wanted, most or wanted)
+        most = least if wish.slots is not None else most
         self._learn(())
         before = self._variances(())
         while (total := sum(each.proposal.repeats for each in planned)) < least:
+            left = None if most is None else most - total
             try:
-                new = self.next(None if most is None else most - total, [each.proposal for each in planned])
+                new = self.next(1 if wish.distinct else left, [each.proposal for each in planned])
             except NothingToAsk:
                 if not planned:
                     raise
                 break
             planned = self._with_one_more(planned, new)
+            self._set_apart(new.proposal.candidate, columns, distinct=wish.distinct)
         after = self._variances([each.proposal for each in planned])
         ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
         stops = list(dict.fromkeys(each.proposal.candidate for each in planned))
         order = shortest_way(self.state.ledger.position, stops, self.problem.switch_cost)
         decided = sorted(planned, key=lambda each: order.index(each.proposal.candidate))
         return decided, sqrt(float(np.max(ratios)))
+
+    def _columns(self, wish: Wish) -> list[int]:
+        """The places of columns that a plan shares."""
+        names = [column.name for column in self.problem.table.columns]
+        for name in wish.shared:
+            if name not in names:
+                raise InvalidSetting(f"shared={name!r} is no column: they are {', '.join(map(repr, names))}.")
+        return [names.index(name) for name in wish.shared]
+
+    def _set_apart(self, candidate: int, columns: list[int], *, distinct: bool) -> None:
+        """What is out of the question once a candidate is planned."""
+        if distinct:
+            self._apart |= {candidate}
+        if columns:
+            features = self.problem.features[:, columns]
+            self._apart |= frozenset(np.flatnonzero((features != features[candidate]).any(axis=1)).tolist())
+        self.round = [each for each in self.round if each.candidate not in self._apart]
 
     def _with_one_more(self, planned: list[Decided], new: Decided) -> list[Decided]:
         """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
@@ -278,7 +322,7 @@ class Thinking:
         """Candidates that must not be asked for: whose measurements fail, and that were retired."""
         counts = self.state.history.counts
         failing = (c for c, failed in self.state.failures.items() if failed >= HOPELESS and failed > counts[c])
-        return self.state.retired | frozenset(failing)
+        return self.state.retired | self._apart | frozenset(failing)
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
@@ -287,6 +331,6 @@ class Thinking:
         known = self.known.counts(self._pending(extra))
         if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
             return []
-        tried = known.keys() | self.state.failures.keys() | self.state.retired
+        tried = known.keys() | self.state.failures.keys() | self.state.retired | self._apart
         new = (int(candidate) for candidate in np.argsort(self.problem.priority)[: len(tried) + 1])
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import Candidates, extended, read_candidates
-from ostinato.checks import counted, finite, shown, whole
+from ostinato.checks import counted, finite, flag, shown, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, UnknownBatch, notify
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Feedback, Given, read_many
@@ -23,7 +23,7 @@ from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.concerns import Concerns
-from ostinato.optimizer.decide import Decided, Decision, decide
+from ostinato.optimizer.decide import Decided, Decision, Wish, decide
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Looked, Mind, Recalled, Restored, Retired, Told
@@ -246,12 +246,24 @@ class Optimizer:
     def ask(self, limit: int | None = None) -> Batch: ...
 
     @overload
-    def ask(self, limit: int | None = None, *, workers: int) -> Plan: ...
+    def ask(
+        self, limit: int | None = None, *, workers: int, distinct: bool = False, shared: Sequence[str | int] = ()
+    ) -> Plan: ...
 
     @overload
-    def ask(self, limit: int | None = None, *, slots: int) -> Plan: ...
+    def ask(
+        self, limit: int | None = None, *, slots: int, distinct: bool = False, shared: Sequence[str | int] = ()
+    ) -> Plan: ...
 
-    def ask(self, limit: int | None = None, *, workers: int | None = None, slots: int | None = None) -> Batch | Plan:
+    def ask(
+        self,
+        limit: int | None = None,
+        *,
+        workers: int | None = None,
+        slots: int | None = None,
+        distinct: bool = False,
+        shared: Sequence[str | int] = (),
+    ) -> Batch | Plan:
         """The next candidate, and how often to measure it; at most `limit` times, or what is left of the budget.
 
         Ask again before telling, and repeats in flight are counted as if they had come. A policy that decides rounds of
@@ -259,24 +271,23 @@ class Optimizer:
 
         workers: a plan of several batches instead, so that with those in flight there is work for that many workers.
         slots: a plan that fills exactly so many places, such as the wells of a plate; fewer where `limit` is lower.
+        distinct: every measurement of a plan is of another candidate. shared: columns in which all candidates of a plan
+        are alike, such as the temperature of the one oven; the first batch says what they share.
         """
+        wish = None
+        if slots is not None or workers is not None or distinct or shared:
+            wish = Wish(slots, workers, flag("distinct", distinct), tuple(shared))
+        decision = self.decision(limit, wish)
+        batches = self.take_up(decision)
+        return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, getattr(self.policy, "C", None))
+
+    def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
+        """What `ask` would ask for. Nothing is changed: `take_up` does that, or it may be thrown away."""
         most = self._most(None if limit is None else whole("limit", limit))
-        if workers is not None and slots is not None:
-            raise InvalidSetting("Both workers= and slots= were given: give one of them.")
-        if slots is not None:
-            places = min(whole("slots", slots), most or slots)
-            return self._planned(places, places)
-        if workers is not None:
-            free = max(1, whole("workers", workers) - sum(self._facts.ledger.pending.values()))
-            return self._planned(min(free, most or free), most)
-        return self._take(decide(self._problem, self._facts, self._known, most))[0]
+        return decide(self._problem, self._facts, self._known, most, wish)
 
-    def _planned(self, least: int, most: int | None) -> Plan:
-        decision = decide(self._problem, self._facts, self._known, most, least)
-        return Plan(tuple(self._take(decision)), decision.ratio, getattr(self.policy, "C", None))
-
-    def _take(self, decision: Decision) -> list[Batch]:
-        """Ask for what was decided."""
+    def take_up(self, decision: Decision) -> list[Batch]:
+        """Ask for what was decided, in the state that this optimiser is still in."""
         self._remark_outliers(decision.known)
         first, table = self._facts.ledger.asked, self._problem.table
         batches = [_batch(first + place, each, table) for place, each in enumerate(decision.batches)]

@@ -46,13 +46,13 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
 
 
 def _begin_alike(kept: Candidates, given: Candidates) -> bool:
-    """Whether columns are the same, and rows as far as both have some."""
+    """Whether columns are the same, and rows as far as both have some; those that it began with must be given."""
     if kept.named != given.named or [c.name for c in kept.columns] != [c.name for c in given.columns]:
         return False
     if [c.kind for c in kept.columns] != [c.kind for c in given.columns]:
         return False
     shared = min(kept.rows, given.rows)
-    return all(repr(kept[row]) == repr(given[row]) for row in range(shared))
+    return given.rows >= kept.parts[0] and all(repr(kept[row]) == repr(given[row]) for row in range(shared))
 
 
 def digest_of(data: bytes) -> str:
@@ -99,5 +99,7 @@ def _difference(name: str, kept: Candidates, given: Candidates) -> str:
     if names[0] != names[1]:
         return start + f"its columns are {names[0]}, and {names[1]} were given." + end
     shared = range(min(kept.rows, given.rows))
-    row = next((i for i in shared if repr(kept[i]) != repr(given[i])), 0)
+    row = next((i for i in shared if repr(kept[i]) != repr(given[i])), None)
+    if row is None:
+        return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
     return start + f"row {row} is {shown(kept[row])}, and {shown(given[row])} was given." + end

@@ -6,7 +6,7 @@ one is refused.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from math import ceil
 
@@ -37,11 +37,14 @@ class Range(msgspec.Struct, frozen=True):
         return [each for each in [*left, Range(at, self.stop)] if each.start < each.stop]
 
 
-def handed_out(desk: Writer, until: float, worker: str, most: int | None, share: int) -> Lease | None:
+def handed_out(
+    desk: Writer, until: float, worker: str, most: int | None, share: int, only: Collection[int] | None = None
+) -> Lease | None:
     """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
 
     They are in the worker's hands for so many seconds. `worker` is a name for this one request: what was handed out to
-    it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out.
+    it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out. only: of
+    these batches.
     """
     unfinished, leases = desk.unfinished(), desk.leases()
     unheard = next((lease for lease in leases if lease.worker == worker), None)
@@ -54,6 +57,8 @@ def handed_out(desk: Writer, until: float, worker: str, most: int | None, share:
         most = room if most is None else min(room, most)
     if most is not None and most < 1:
         return None
+    if only is not None:
+        unfinished, leases = ([b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only])
     for lease in chain(leases, _forgotten(desk, unfinished, leases)):
         if given_up(lease):
             return _leased(desk, lease, until, worker, most)

@@ -54,9 +54,13 @@ class Live:
         self._at = record
         return True
 
-    def decided(self, record: StudyRecord, batch: int, index: int) -> None:
-        """The optimiser itself made the last change: it asked for a batch."""
-        self._rows[batch] = index
+    def stands_at(self, record: StudyRecord) -> bool:
+        """Whether nothing was asked, told or changed since."""
+        return record == self._at
+
+    def decided(self, record: StudyRecord, rows: dict[int, int]) -> None:
+        """The optimiser itself made the last change: it asked for batches, of these rows."""
+        self._rows |= rows
         self._at = record
 
 

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 from uuid import uuid4
 from zlib import compress
 
@@ -25,6 +26,7 @@ from ostinato.errors import (
 from ostinato.measurements.feedback import Given
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.decide import Decision, Wish
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import BatchFacts
@@ -43,6 +45,7 @@ from ostinato.study.described import restored
 from ostinato.study.live import Live, retired_of
 from ostinato.study.reading import read_one, read_trials, read_values
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
+from ostinato.study.request import Request
 from ostinato.study.revise import failures_since, forget, revise, skip, without_round
 from ostinato.study.run import Run
 from ostinato.study.task import Task
@@ -50,6 +53,7 @@ from ostinato.study.workers import this_worker
 
 T = TypeVar("T")
 LEASE = 600.0  # seconds for which repeats are handed out, by default
+TRIES = 4  # to hand out what is there, or to decide; the last within the lock
 
 
 class Study:
@@ -124,55 +128,118 @@ class Study:
 
     # The loop
 
-    def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None:
+    @overload
+    def ask(self, limit: int | None = None, *, share: int = 1, worker: str | None = None) -> Task | None: ...
+
+    @overload
+    def ask(
+        self, *, slots: int, distinct: bool = False, shared: Sequence[str | int] = (), worker: str | None = None
+    ) -> list[Task]: ...
+
+    @overload
+    def ask(
+        self, *, workers: int, distinct: bool = False, shared: Sequence[str | int] = (), worker: str | None = None
+    ) -> list[Task]: ...
+
+    def ask(
+        self,
+        limit: int | None = None,
+        *,
+        share: int = 1,
+        slots: int | None = None,
+        workers: int | None = None,
+        distinct: bool = False,
+        shared: Sequence[str | int] = (),
+        worker: str | None = None,
+    ) -> Task | list[Task] | None:
         """The next repeats to measure; None where there are none at the moment.
 
         Repeats whose time is over come first, then those of a batch that was decided before, then a new decision. There
         are none when the budget is spent (`finished`), or while the rest of it is in other hands.
 
-        limit: the most repeats. share: how many workers there are among whom to share a batch's repeats.
+        limit: the most repeats. share: how many workers there are among whom to share a batch's repeats. worker: a name
+        for whoever measures; by default this process, whose tasks are for others as soon as it ends.
+
+        slots, workers, distinct, shared: a plan instead, as for `Optimizer.ask`: a list of tasks to be measured at the
+        same time, fewer than wanted (or none) where that is all there is. What waits from before comes first, unless
+        candidates are to be distinct or to share a column.
         """
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
-        worker = f"{this_worker()}|{uuid4().hex}"
+        wish = None
+        if slots is not None or workers is not None or distinct or shared:
+            wish = Wish(slots, workers, flag("distinct", distinct), tuple(shared))
         with self._alone():
-            return self.storage.patiently(lambda: self._ask(most, among, worker))
+            found = self._answer(Request(_key(worker), self.lease, most, among, wish))
+        return found if wish is not None else found[0] if found else None
 
-    def _ask(self, most: int | None, share: int, worker: str) -> Task | None:
+    def _answer(self, request: Request) -> list[Task]:
+        """What is there to hand out, and what is decided besides.
+
+        A decision is made outside the lock, so that nobody waits for its fit, and kept if nothing was told or asked in
+        the meantime; if that happens again and again, within the lock.
+        """
+        found, missing = list[Task](), 0
+        for tries in range(TRIES):
+            last = tries == TRIES - 1
+            decision: Decision | None = None
+            if missing and not last:
+                decision = self.storage.patiently(partial(self._decided, request.rest(missing)))
+            found, missing = self.storage.patiently(partial(self._commit, request, decision, last=last))
+            if not missing:
+                return found
+        return found
+
+    def _decided(self, wish: Wish | None) -> Decision | None:
+        """What this process would decide at the moment; nothing where nothing may be."""
+        with self.storage.read(self.name) as reader:
+            left, live = self._left(reader), self._synced(reader)
+        return None if left == 0 else live.optimizer.decision(left, wish)
+
+    def _commit(self, request: Request, decision: Decision | None, *, last: bool) -> tuple[list[Task], int]:
+        """Tasks, and how many repeats are still to be decided on: the state may have moved since a decision."""
         try:
             with self.storage.write(self.name) as desk:
                 self._refresh(desk)
-                lease = at.handed_out(desk, self.lease, worker, most, share)
-                if lease is None and self._decide(desk):
-                    lease = at.handed_out(desk, self.lease, worker, most, share)
-                if lease is None:
-                    return None
-                index = self._row_of(desk, lease.batch)
+                leases = request.take(desk)
+                missing, left, live = request.missing(desk, leases), self._left(desk), self._live
+                if missing > 0 and left != 0:
+                    if last and decision is None:
+                        live = self._synced(desk)
+                        decision = live.optimizer.decision(left, request.rest(missing))
+                    if decision is not None and live is not None and live.stands_at(desk.record):
+                        new = self._store(desk, live, decision)
+                        leases = request.take(desk, new)
+                        missing = 0
+                else:
+                    missing = 0
+                rows = [self._row_of(desk, lease.batch) for lease in leases]
         except BaseException:
             self._live = None  # it may have decided what was not kept
             raise
-        return Task(self.name, lease.batch, index, self._table[index], lease.start, lease.count, lease.until)
+        both = zip(leases, rows, strict=True)
+        tasks = [Task(self.name, e.batch, row, self._table[row], e.start, e.count, e.until) for e, row in both]
+        return tasks, missing
 
-    def _decide(self, desk: Writer) -> bool:
-        """Ask the optimiser for a batch, and store it with the state that the next decision rests on."""
-        record = desk.record
-        left = None
-        if record.budget is not None:
-            coming = sum(batch.facts.pending for batch in desk.unfinished())
-            left = record.budget - record.answered - coming
-            if left < 1:
-                return False
-        live = self._synced(desk)
-        batch = live.optimizer.ask(limit=left)
-        if batch.id != record.asked:
-            raise Damaged(f"The study {self.name!r} is damaged: batch {batch.id} comes after {record.asked} of them.")
-        facts = BatchFacts(
-            batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, live.optimizer.rounds
-        )
-        desk.add_batch(BatchRecord(facts, desk.now(), _words(batch.reason)))
-        state = msgspec.json.encode(live.optimizer.mind)
-        desk.change(replace(record, asked=record.asked + 1, state=state, decided=record.decided + 1))
-        live.decided(desk.record, batch.id, batch.index)
-        return True
+    def _left(self, reader: Reader) -> int | None:
+        """Measurements that may still be decided on; None for any number."""
+        record = reader.record
+        if record.budget is None:
+            return None
+        coming = sum(batch.facts.pending for batch in reader.unfinished())
+        return max(0, record.budget - record.answered - coming)
+
+    def _store(self, desk: Writer, live: Live, decision: Decision) -> list[int]:
+        """Batches that were decided, with the state that the next decision rests on; returns their numbers."""
+        batches, record = live.optimizer.take_up(decision), desk.record
+        if batches[0].id != record.asked:
+            raise Damaged(f"The study {self.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
+        for batch, each in zip(batches, decision.batches, strict=True):
+            what = (batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, each.round)
+            desk.add_batch(BatchRecord(BatchFacts(*what), desk.now(), _words(batch.reason)))
+        state, asked = msgspec.json.encode(live.optimizer.mind), record.asked + len(batches)
+        desk.change(replace(record, asked=asked, state=state, decided=record.decided + 1))
+        live.decided(desk.record, {batch.id: batch.index for batch in batches})
+        return [batch.id for batch in batches]
 
     def tell(
         self,
@@ -626,6 +693,13 @@ class Study:
                 return action(desk)
 
         return self.storage.patiently(once)
+
+
+def _key(worker: str | None) -> str:
+    """A name for one request, by which its answer is found again where it was not heard."""
+    if worker is not None and (not isinstance(cast("Any", worker), str) or not worker.isprintable() or "|" in worker):
+        raise InvalidSetting(f"worker={worker!r} is no name: give a text that can be printed, without |.")
+    return f"{worker or this_worker()}|{uuid4().hex}"
 
 
 def _words(reason: Reason | None) -> str:
