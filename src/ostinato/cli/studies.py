@@ -14,29 +14,25 @@ from ostinato.candidates import read_file
 from ostinato.checks import counted, short
 from ostinato.cli.manual import in_words
 from ostinato.cli.measurements import ranges, read_csv, show_candidates, show_measurements, write_csv
+from ostinato.cli.opening import PATIENCE, Name, Where, named, opened
 from ostinato.cli.optimize import optimize
 from ostinato.cli.shown import Json, plain, print_answer, print_status, table_of
-from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable, UnknownStudy
+from ostinato.cli.tasks import ask, tell
+from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable
 from ostinato.running.tables import show
-from ostinato.storage import BatchRecord, Storage, open_storage
+from ostinato.storage import BatchRecord, open_storage
 from ostinato.study import Rescued, Study
 from ostinato.study import verify as verified
-
-TABLES = (".csv", ".tsv", ".parquet", ".toml")
-PATIENCE = 10.0  # seconds for which somebody who only looks waits for a storage
-
-Where = Annotated[str, typer.Argument(metavar="STUDY", help="A file (lab.db) or an address (postgresql://…).")]
-Name = Annotated[str | None, typer.Option("--name", help="Which study, where the storage holds several.")]
 
 
 def status(where: Where, name: Name = None, json: Json = False) -> None:
     """Where a study stands: measurements, candidates, switches, and the best so far."""
-    print_status(_opened(where, name), json)
+    print_status(opened(where, name), json)
 
 
 def best(where: Where, name: Name = None, json: Json = False) -> None:
     """The recommended candidate, with its estimate, its interval, and how sure that is."""
-    found = _opened(where, name).best()
+    found = opened(where, name).best()
     print_answer(found if not json else plain(found), json)
 
 
@@ -47,7 +43,7 @@ def top(
     json: Json = False,
 ) -> None:
     """The best measured candidates, each with what it is within of the best of all, with 90% probability."""
-    found = _opened(where, name).top(k)
+    found = opened(where, name).top(k)
     if json:
         print_answer([plain(each) for each in found], json)
         return
@@ -75,7 +71,7 @@ def history(
     Every measurement has a number, in the order told; a batch shows those of its own. By these numbers
     [bold]ostinato retract[/bold] and [bold]ostinato correct[/bold] take a measurement back or put it right.
     """
-    study = _opened(where, name)
+    study = opened(where, name)
     if values or everything:
         show_measurements(study, json, everything=everything)
         return
@@ -144,7 +140,7 @@ def retract(
     if bool(numbers) == failures:
         raise InvalidFeedback("Say what is taken back: numbers of measurements, or --failures.")
     moment = since.timestamp() if since else 0.0
-    gone = _opened(where, name).retract(number=numbers or None, failures=failures, since=moment, why=why)
+    gone = opened(where, name).retract(number=numbers or None, failures=failures, since=moment, why=why)
     Console(stderr=True).print(f"took back {counted(gone, 'measurement')}", highlight=False)
 
 
@@ -159,7 +155,7 @@ def correct(
 
     The study keeps what it was ([bold]ostinato history --all[/bold]).
     """
-    _opened(where, name).correct(number=number, new=value, why=why)
+    opened(where, name).correct(number=number, new=value, why=why)
     Console(stderr=True).print(f"measurement {number} is {value:g} now", highlight=False)
 
 
@@ -192,7 +188,7 @@ def candidates(
 
       [bold]ostinato candidates lab.db retire 17 18[/bold]
     """
-    study, console = _opened(where, name), Console(stderr=True)
+    study, console = opened(where, name), Console(stderr=True)
     if action == Action.LIST:
         show_candidates(study, json)
     elif action == Action.ADD:
@@ -219,13 +215,13 @@ def explain(
     json: Json = False,
 ) -> None:
     """Why a batch was asked for: this candidate, and this many repeats."""
-    found = _opened(where, name).explain(batch)
+    found = opened(where, name).explain(batch)
     print_answer(found if not json else plain(found), json)
 
 
 def diagnose(where: Where, name: Name = None, json: Json = False) -> None:
     """Does the model fit what was measured? What residuals, repeats and returns say, and which values do not fit."""
-    found = _opened(where, name).diagnose()
+    found = opened(where, name).diagnose()
     print_answer(found if not json else plain(found), json)
 
 
@@ -244,7 +240,7 @@ def export(
     if damaged:
         try:
             storage = open_storage(where, create=False, patience=PATIENCE)
-            rescued = Rescued(storage, _named(storage, where, name))
+            rescued = Rescued(storage, named(storage, where, name))
             write_csv(out, rescued.table, rescued)
         except (Damaged, Unavailable) as error:
             cause = str(error).partition(": nothing was changed")[0].partition(". Nothing was changed")[0]
@@ -252,7 +248,7 @@ def export(
             raise typer.Exit(1) from None
         console.print(f"{counted(rescued.lost, 'row')} of the log could not be read", highlight=False)
         raise typer.Exit(1 if rescued.lost else 0)
-    study = _opened(where, name)
+    study = opened(where, name)
     write_csv(out, study.table, study.measurements())
     if out:
         console.print(f"wrote {out}", highlight=False)
@@ -273,7 +269,7 @@ def import_(
 
     What [bold]ostinato export[/bold] writes can be read. A file that is imported twice counts twice.
     """
-    study = _opened(where, name)
+    study = opened(where, name)
     measured = list(read_csv(source, study))
     if not measured:
         raise InvalidFeedback(f"{source} holds no measurements: its first line names columns, and each other is one.")
@@ -311,34 +307,17 @@ def delete(
 ) -> None:
     """Delete a study and all its measurements, for ever."""
     storage = open_storage(where, create=False, patience=PATIENCE)
-    which = _named(storage, where, name)
+    which = named(storage, where, name)
     if not yes:
         typer.confirm(f"Delete the study {which!r} of {where}, for ever?", abort=True)
     storage.patiently(lambda: storage.delete(which))
     Console(stderr=True).print(f"deleted {which}", highlight=False)
 
 
-def _opened(where: str, name: str | None) -> Study:
-    """The study that was meant."""
-    if Path(where).suffix.lower() in TABLES and Path(where).is_file():
-        raise UnknownStudy(
-            f"{where} is a table of candidates. Its study is kept in another file, such as {Path(where).stem}.db."
-        )
-    storage = open_storage(where, create=False, patience=PATIENCE)
-    return Study(_named(storage, where, name), storage)
-
-
-def _named(storage: Storage, where: str, name: str | None) -> str:
-    """The only study there is, or that of the name."""
-    names = [name] if name else storage.names()
-    if len(names) != 1:
-        listed = f"it holds {', '.join(names)}: say which with --name" if names else "it holds none"
-        raise UnknownStudy(f"{where} does not hold one study, {listed}.")
-    return names[0]
-
-
 COMMANDS: dict[str, Callable[..., None]] = {
     "optimize": optimize,
+    "ask": ask,
+    "tell": tell,
     "status": status,
     "best": best,
     "top": top,

@@ -103,6 +103,14 @@ def _forgotten(desk: Writer, unfinished: list[BatchRecord], leases: list[Lease])
             yield Lease(number, each.start, each.stop - each.start, "", 0.0)
 
 
+def next_of(reader: Reader, batch: BatchRecord) -> int:
+    """The first repeat of a batch that has no value."""
+    entries = reader.overlapping(batch.facts.id, 0, batch.facts.places)
+    taken = [Range(entry.start, entry.start + entry.told.count) for entry in entries]
+    left = Range(0, batch.facts.places).without(sorted(taken, key=lambda each: each.start))
+    return left[0].start if left else batch.facts.places
+
+
 def take(desk: Writer, number: int, start: int, told: Told) -> int:
     """Keep what is new of an answer; returns how many repeats that is."""
     batch = desk.batch(number)

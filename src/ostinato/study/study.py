@@ -393,6 +393,22 @@ class Study:
         wrong = self._last(what, cast("float", old)) if number is None else whole("number", number)
         self._write(lambda desk: revise(desk, {wrong: float(value)}, why, self.outcome))
 
+    def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:
+        """Repeats of a batch, by numbers, to be told: from `start` on, or the next ones that have no value."""
+
+        def find(reader: Reader) -> tuple[BatchRecord, int]:
+            found = reader.batch(batch)
+            if found is None or batch < 0:
+                raise UnknownBatch(f"Batch {batch} is none that was asked for in this study.")
+            return found, at.next_of(reader, found) if start is None else start
+
+        found, first = self._read(find)
+        index = found.facts.index
+        if not 0 <= first <= found.facts.places - repeats:
+            places = counted(max(0, found.facts.places - first), "repeat")
+            raise UnknownBatch(f"Batch {batch} has {places} from number {first} on, and {repeats} were told.")
+        return Task(self.name, batch, index, self.candidate(index), first, repeats, 0.0)
+
     def skip(self, task: Task, repeat: int) -> None:
         """A repeat of a task, by its number, will not be made: it neither counts nor is asked for again."""
         if not task.start <= repeat < task.start + task.repeats:

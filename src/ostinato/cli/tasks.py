@@ -1,0 +1,150 @@
+"""`ostinato ask` and `ostinato tell`: one JSON object a line, so that any language can hand out work."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import msgspec
+import typer
+from rich.console import Console
+
+from ostinato.checks import counted
+from ostinato.cli.opening import Name, Where, opened
+from ostinato.cli.shown import plain
+from ostinato.errors import InvalidFeedback
+from ostinato.study import Study, Task
+
+DAY = 86_400.0  # seconds for which repeats are handed out
+WORKER = "command line"
+
+
+class Answer(msgspec.Struct, forbid_unknown_fields=False):
+    """What is told in a line: the values of a task, in the order of its repeats; null for one that failed."""
+
+    batch: int
+    values: list[float | None] | None = None
+    value: float | None = None
+    start: int | None = None
+    stderr: list[float] | float | None = None
+    successes: int | None = None
+    trials: int | None = None
+
+
+def ask(
+    where: Where,
+    slots: Annotated[int | None, typer.Option(min=1, help="So many measurements in all, such as a plate's.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="So many that there is work for that many workers.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Of one batch, at most so many repeats.")] = None,
+    distinct: Annotated[bool, typer.Option("--distinct", help="Every measurement of another candidate.")] = False,
+    shared: Annotated[
+        list[str] | None, typer.Option(help="A column in which all candidates of the plan are alike.")
+    ] = None,
+    worker: Annotated[str, typer.Option(help="A name for whoever measures.")] = WORKER,
+    lease: Annotated[float, typer.Option(min=0.001, help="Seconds after which it is handed to others.")] = DAY,
+    name: Name = None,
+) -> None:
+    """What to measure next: one JSON object a line, for scripts in any language.
+
+    Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
+    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. Nothing is printed where there
+    is nothing to measure at the moment, or the budget is spent. Not told within --lease, it is handed to others.
+
+    Examples:
+
+      [bold]ostinato ask lab.db[/bold]
+
+      [bold]ostinato ask lab.db --slots 24 --shared temperature[/bold]
+
+      [bold]ostinato ask lab.db --slots 20 --distinct[/bold]
+    """
+    study = opened(where, name, lease=lease)
+    if slots is None and workers is None and not distinct and not shared:
+        task = study.ask(limit, worker=worker)
+        tasks = [] if task is None else [task]
+    else:
+        wish: dict[str, Any] = {"slots": slots, "workers": workers, "distinct": distinct, "shared": shared or ()}
+        tasks = cast("list[Task]", study.ask(**wish, worker=worker))
+    for each in tasks:
+        print(msgspec.json.encode(_shown(each)).decode())
+
+
+def tell(
+    where: Where,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="A batch's number and its values; or a file of JSON lines. By default standard input."),
+    ] = None,
+    name: Name = None,
+) -> None:
+    """The values of what was asked for: JSON lines as [bold]ostinato ask[/bold] prints them, each with its "values".
+
+    A line needs "batch", "start" and "values" (null for a measurement that failed); or "successes" and "trials" in
+    place of values. Without "start" they are the next values of the batch. The same line told again counts once.
+
+    Examples:
+
+      [bold]echo '{"batch": 3, "start": 0, "values": \\[12.5, 12.1]}' | ostinato tell lab.db[/bold]
+
+      [bold]ostinato tell lab.db 3 12.5 12.1[/bold]
+
+      [bold]ostinato tell lab.db measured.jsonl[/bold]
+    """
+    study = opened(where, name)
+    answers = [_answer(line, place) for place, line in enumerate(_lines(what or []), 1)]
+    new = sum(_told(study, answer) for answer in answers)
+    Console(stderr=True).print(f"took in {counted(new, 'measurement')}", highlight=False)
+
+
+def _shown(task: Task) -> dict[str, Any]:
+    return {
+        "study": task.study,
+        "batch": task.batch,
+        "start": task.start,
+        "repeats": task.repeats,
+        "row": task.index,
+        "candidate": plain(task.candidate),
+        "until": task.until,
+    }
+
+
+def _lines(words: list[str]) -> Iterator[str | bytes]:
+    if len(words) > 1 or (words and words[0].lstrip("-").isdigit()):
+        yield msgspec.json.encode({"batch": _whole(words[0]), "values": [_number(word) for word in words[1:]]})
+        return
+    text = Path(words[0]).read_text(encoding="utf-8") if words and words[0] != "-" else sys.stdin.read()
+    yield from (line for line in text.splitlines() if line.strip())
+
+
+def _answer(line: str | bytes, place: int) -> Answer:
+    try:
+        return msgspec.json.decode(line, type=Answer)
+    except msgspec.DecodeError as error:
+        raise InvalidFeedback(f"Line {place} is no answer ({error}): nothing was taken in.") from None
+
+
+def _told(study: Study, answer: Answer) -> int:
+    values: Any = answer.values if answer.value is None else [answer.value]
+    count = answer.trials if values is None else len(values)
+    if not count:
+        raise InvalidFeedback(f"Batch {answer.batch} came without values: give values, or successes and trials.")
+    task = study.task(answer.batch, answer.start, count)
+    if values is None:
+        return study.tell(task, successes=answer.successes, trials=answer.trials)
+    return study.tell(task, values, stderr=cast("Any", answer.stderr))
+
+
+def _whole(word: str) -> int:
+    if not word.isdigit():
+        raise InvalidFeedback(f"{word!r} is no number of a batch.")
+    return int(word)
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        raise InvalidFeedback(f"{word!r} is no number: give values, and nan for a measurement that failed.") from None
+    return None if value != value else value

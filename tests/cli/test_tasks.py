@@ -1,0 +1,79 @@
+"""Work handed out and brought back as JSON lines: any language can do that."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from terminal import OSTINATO, environment, ostinato
+
+BEGIN = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "60")
+
+
+@pytest.fixture
+def study(lab):
+    ostinato(*BEGIN, cwd=lab, typed="q\n")
+    return lab
+
+
+def asked(lab, *options):
+    done = ostinato("ask", "catalogue.db", *options, cwd=lab)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_plate_is_asked_for_and_told(study):
+    tasks = asked(study, "--slots", "24")
+    assert sum(task["repeats"] for task in tasks) == 24
+    assert tasks[0]["candidate"].keys() == {"temp", "ph"}
+    lines = [json.dumps(task | {"values": [task["candidate"]["temp"] / 10] * task["repeats"]}) for task in tasks]
+    for new in (24, 0):  # the same again counts once
+        done = ostinato("tell", "catalogue.db", cwd=study, typed="\n".join(lines) + "\n")
+        assert f"took in {new} measurements" in done.stderr
+    (study / "more.jsonl").write_text(json.dumps({"batch": tasks[0]["batch"], "start": 0, "values": [99]}) + "\n")
+    assert "the first is" in ostinato("tell", "catalogue.db", "more.jsonl", cwd=study).stderr
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 24
+
+
+def test_plates_that_share_a_temperature_and_differ_otherwise(study):
+    tasks = asked(study, "--slots", "4", "--distinct", "--shared", "temp")
+    assert len({task["row"] for task in tasks}) == len(tasks) == 4
+    assert len({task["candidate"]["temp"] for task in tasks}) == 1
+
+
+def test_a_task_is_not_handed_out_twice_though_the_command_has_ended(study):
+    (one,), (two,) = asked(study, "--limit", "1"), asked(study, "--limit", "1", "--worker", "robot-3")
+    assert (one["batch"], one["start"]) != (two["batch"], two["start"])
+    assert "took in 1 measurement" in ostinato("tell", "catalogue.db", str(one["batch"]), "12.5", cwd=study).stderr
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_a_shell_script_runs_a_study(study):
+    (study / "loop").write_text(
+        """\
+for n in 1 2 3 4 5; do
+    line=$("$@" ask catalogue.db --limit 1)
+    echo "${line%?}, \\"values\\": [$n]}" | "$@" tell catalogue.db || exit 1
+done
+"""
+    )
+    done = subprocess.run(
+        ["bash", "loop", *OSTINATO], cwd=study, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 5
+
+
+def test_what_cannot_be_told_is_refused_and_nothing_is_taken_in(study):
+    (task,) = asked(study)
+    for typed, words in (
+        ("not json\n", "Line 1 is no answer"),
+        ('{"batch": 77, "values": [1]}\n', "Batch 77 is none that was asked for"),
+        (json.dumps({"batch": task["batch"], "values": [1] * 99}) + "\n", "were told"),
+        (json.dumps({"batch": task["batch"]}) + "\n", "came without values"),
+    ):
+        done = ostinato("tell", "catalogue.db", cwd=study, typed=typed)
+        assert done.returncode == 2
+        assert words in done.stderr.replace("\n", " ")
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 0
