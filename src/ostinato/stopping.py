@@ -114,6 +114,19 @@ class Spent:
         return floor(left / optimizer.measurement_cost + ROUNDING)
 
 
+def rule_of(text: str) -> Any:
+    """A rule as it is written on the command line: width=0.5, within=0.1, no-improvement=500 or spent=2000."""
+    kinds: dict[str, Any] = {"width": Width, "within": Within, "no-improvement": NoImprovement, "spent": Spent}
+    name, _, value = text.partition("=")
+    try:
+        number = int(value) if name == "no-improvement" else float(value)
+        return kinds[name](number)
+    except (KeyError, ValueError):
+        raise InvalidSetting(
+            f"{text!r} is no rule to stop by: write width=0.5, within=0.1, no-improvement=500 or spent=2000."
+        ) from None
+
+
 def watched(stop: Any) -> list[tuple[str, Rule]]:
     """The rules that the user gave, made ready for one run, each by its name."""
     several = isinstance(stop, (list, tuple))

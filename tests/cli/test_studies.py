@@ -207,3 +207,20 @@ def test_a_half_life_is_kept_with_the_study(lab):
     other = ostinato("optimize", "catalogue.csv", *fast, "--budget", "12", "--half-life", "8", cwd=lab)
     assert other.returncode == 2
     assert "half_life=9" in other.stderr.replace("\n", "")
+
+
+def test_what_the_command_line_sets_the_study_keeps(lab):
+    (lab / "steady.py").write_text("def measure(c):\n    return c['temp'] / 10 + c['ph'] % 1\n")
+    settings = ("--max-repeats", "3", "--noise-std", "0.2", "--setup-std", "0.1", "--direction", "minimize")
+    run = ("optimize", "catalogue.csv", "--function", "steady:measure", "--storage", "set.db")
+    done = ostinato(*run, *settings, "--stop", "no-improvement=20", "--budget", "500", "--seed", "0", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    made = json.loads(ostinato("status", "set.db", "--json", cwd=lab).stdout)["measurements"]
+    assert 20 < made < 200
+    assert max(batch["repeats"] for batch in json.loads(ostinato("history", "set.db", "--json", cwd=lab).stdout)) <= 3
+    again = ostinato(*run, cwd=lab)  # with the same settings, none of them repeated
+    assert again.returncode == 0, again.stderr
+    assert json.loads(ostinato("status", "set.db", "--json", cwd=lab).stdout)["measurements"] > made
+    other = ostinato(*run, "--direction", "maximize", cwd=lab)
+    assert "direction='minimize', and now direction='maximize'" in other.stderr.replace("\n", " ")
+    assert "no rule to stop by" in ostinato(*run, "--stop", "soon", cwd=lab).stderr

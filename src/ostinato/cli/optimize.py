@@ -23,6 +23,7 @@ from ostinato.cli.measurements import columns_of
 from ostinato.cli.shown import Json, print_status
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, UnknownStudy
 from ostinato.running.objectives import Command, function
+from ostinato.stopping import rule_of
 from ostinato.storage import open_storage
 from ostinato.study import LEASE, Study
 
@@ -74,8 +75,12 @@ def optimize(
     add: Annotated[
         bool, typer.Option("--add", help="Add rows that the file has after all those that the study has.")
     ] = False,
-    goal: Annotated[Goal, typer.Option(help="Know the best at the end, or have every measurement pay.")] = Goal.FIND,
-    direction: Annotated[Direction, typer.Option(help="Whether higher or lower is better.")] = Direction.maximize,
+    goal: Annotated[
+        Goal | None, typer.Option(help="Know the best at the end (the default), or have every measurement pay.")
+    ] = None,
+    direction: Annotated[
+        Direction | None, typer.Option(help="Whether higher (the default) or lower is better.")
+    ] = None,
     outcome: Annotated[
         Outcome | None,
         typer.Option(help="What is measured: any number, yes or no (1 or 0), a count, or an amount of 0 or more."),
@@ -85,6 +90,19 @@ def optimize(
         typer.Option(min=1, help="Where what is measured changes: in how many measurements one counts for half."),
     ] = None,
     switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
+    max_repeats: Annotated[int | None, typer.Option(min=1, help="The most repeats of a candidate in a row.")] = None,
+    noise_std: Annotated[
+        float | None, typer.Option(min=0, help="Standard deviation of a measurement's noise. By default learned.")
+    ] = None,
+    setup_std: Annotated[
+        str | None, typer.Option(help="Standard deviation of the error that a set-up's repeats share, or learn.")
+    ] = None,
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="When to stop before the budget is spent: width=0.5, within=0.1, no-improvement=500 or spent=2000."
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")
     ] = None,
@@ -135,16 +153,20 @@ def optimize(
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
     given = {
-        "goal": goal.value,
-        "direction": direction.value,
+        "goal": goal and goal.value,
+        "direction": direction and direction.value,
         "outcome": outcome and outcome.value,
         "half_life": half_life,
         "switch_cost": switch_cost,
+        "max_repeats": max_repeats,
+        "noise_std": noise_std,
+        "setup_std": setup_std and _setup(setup_std),
+        "stop": tuple(map(rule_of, stop)) if stop else None,
         "seed": seed,
     }
     settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
-    _check_begin(where, called, resume=resume, endless=budget is None and not manual)
+    _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = lease or (DAY if manual else LEASE)
     study = Study(called, where, table, budget=budget, lease=until, extend=add, **settings)
     if isinstance(objective, Command):
@@ -160,6 +182,13 @@ def optimize(
         raise typer.Exit(1)
 
 
+def _setup(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
     """Before anything is made: whether a study may go on, and when a new one would end."""
     exists = False
@@ -169,7 +198,7 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
         raise InvalidSetting(
             f"The study {name!r} exists in {where}: leave --fresh out to go on, or give another --name."
         )
-    if endless and not (exists and Study(name, where).status().budget):
+    if endless and not (exists and Study(name, where).has_end):
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
 
 

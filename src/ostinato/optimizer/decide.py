@@ -154,7 +154,7 @@ class Thinking:
         What was planned last comes last.
         """
         more = new.proposal
-        cap = getattr(self.problem.policy, "cap_per_batch", None)
+        cap = self.problem.max_repeats or getattr(self.problem.policy, "cap_per_batch", None)
         for place, each in enumerate(planned):
             last, repeats = each.proposal, each.proposal.repeats + more.repeats
             if last.candidate != more.candidate or self.known.prior.setup > 0 or repeats > (cap or repeats):
@@ -185,6 +185,10 @@ class Thinking:
         else:
             belief = self.belief(extra)
         proposal, self.round = self.round[0], self.round[1:]
+        cap = self.problem.max_repeats
+        if cap is not None and proposal.repeats > cap:
+            wanted = proposal.wanted or proposal.repeats
+            proposal = replace(proposal, repeats=cap, wanted=wanted, capped=True, cause="of the cap on repeats")
         if most is not None and proposal.repeats > most:
             proposal = replace(proposal, repeats=most, truncated=True)
         return Decided(proposal, self._reason(proposal, belief, first=first), self._rounds)

@@ -53,6 +53,7 @@ class Optimizer:
     outcome: what kind of number a measurement is: "real", "binary" (0 or 1, True or False), "count" (0, 1, 2, …) or
         "positive" (0 or more, with noise in proportion). Noise then follows the mean, and intervals stay within bounds.
     half_life: in how many measurements a measurement comes to count for half, where what is measured changes with time.
+    max_repeats: the most repeats that are asked for at once.
     robust: whether single measurements that are far off count less.
 
     What is learned unless it is given, in your own units; the paper's guarantees hold where all of it is given:
@@ -84,6 +85,7 @@ class Optimizer:
         measurement_cost: float = 1.0,
         outcome: OutcomeName = "real",
         half_life: int | None = None,
+        max_repeats: int | None = None,
         robust: bool = False,
         direction: Literal["maximize", "minimize"] = "maximize",
         seed: Any = None,
@@ -106,6 +108,7 @@ class Optimizer:
             switch_cost=switch_cost,
             measurement_cost=measurement_cost,
             half_life=half_life,
+            max_repeats=max_repeats,
             robust=robust,
             block_size=block_size,
             xp=xp,

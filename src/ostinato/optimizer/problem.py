@@ -35,6 +35,7 @@ class Settings:
     switch_cost: Any = None
     measurement_cost: float = 1.0
     half_life: int | None = None
+    max_repeats: int | None = None
     robust: bool = False
     block_size: int | None = None
     xp: Namespace = np
@@ -56,6 +57,7 @@ class Settings:
             switch_cost=read_costs(self.switch_cost, table),
             measurement_cost=positive("measurement_cost", self.measurement_cost),
             half_life=None if self.half_life is None else whole("half_life", self.half_life),
+            max_repeats=None if self.max_repeats is None else whole("max_repeats", self.max_repeats),
             robust=flag("robust", self.robust),
             block_size=None if self.block_size is None else whole("block_size", self.block_size),
             xp=self.xp,
@@ -84,6 +86,7 @@ class Problem:
     switch_cost: SwitchCost | None = None
     measurement_cost: float = 1.0
     half_life: int | None = None
+    max_repeats: int | None = None
     robust: bool = False
     block_size: int | None = None
     xp: Namespace = np

@@ -14,6 +14,7 @@ from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names
 from ostinato.posterior import Posterior
+from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord
 from ostinato.study.described import described
 
@@ -30,9 +31,11 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         seed = settings.get("seed")
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
         settings = {**settings, "seed": seed}
-        check_names(settings, Optimizer)
+        own = {name: value for name, value in settings.items() if name != "stop"}
+        check_names(own, Optimizer)
+        watched(settings.get("stop"))
         most = None if budget is None else read_budget(budget)
-        _check_settings(Optimizer(read_candidates(candidates), budget=most, **settings), settings)
+        _check_settings(Optimizer(read_candidates(candidates), budget=most, **own), own)
         record = StudyRecord(0, name, time(), described(settings), digest, most, b"")
         if storage.patiently(lambda: storage.create(record, compress(data))):
             return 0

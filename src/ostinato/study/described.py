@@ -11,11 +11,11 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 
-from ostinato import confidence, kernels, policies
+from ostinato import confidence, kernels, policies, stopping
 from ostinato.checks import shown
 from ostinato.errors import MissingSetting, StudyDiffers
 
-ROOMS = {"kernels": kernels, "policies": policies, "confidence": confidence}
+ROOMS = {"kernels": kernels, "policies": policies, "confidence": confidence, "stopping": stopping}
 CODE = "python"  # the mark of what cannot be kept
 
 

@@ -63,6 +63,7 @@ class Study:
     candidates, settings: as for `Optimizer`, when the study is made. When it exists they can be left out; what is given
         must be the same.
     budget: how many measurements there will be in all; it can be raised later.
+    stop: rules of `ostinato.stopping` by which runs end; another one may be given when it is opened.
     extend: whether candidates that are given after all those that the study has are added to it.
     lease: for how many seconds repeats are handed out; when that is over they are handed out again. It should be longer
         than a measurement takes.
@@ -101,7 +102,10 @@ class Study:
         record, table = self._read(lambda reader: (reader.record, reader.table()))
         self._table, self._made = table_of(table), record.created
         self._digest: str = record.digest
+        stop = settings.pop("stop", None)
         self._settings = restored(record.settings, settings, name)
+        kept = self._settings.pop("stop", None)
+        self.stop = kept if stop is None else stop
         self.outcome = outcome_of(self._settings.get("outcome", "real"))
         if missing:
             self._take_missing(candidates, missing, add=extend)
@@ -529,6 +533,7 @@ class Study:
         if budget is not None and budget != most:
             self.allow(budget)
             most = budget
+        stop = self.stop if stop is None else stop
         if most is None and stop is None:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
@@ -550,6 +555,11 @@ class Study:
         """
         with self._alone():
             return self._read(lambda reader: self._synced(reader).optimizer)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether a run would end by itself: there is a budget, or a rule."""
+        return self.stop is not None or self._read(lambda reader: reader.record.budget) is not None
 
     @property
     def finished(self) -> bool:
