@@ -1,0 +1,192 @@
+"""Looking changes nothing: neither what happened, nor what is known, nor what is decided next."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from ostinato import MiniUCB, Optimizer
+from ostinato.errors import InvalidSetting
+from ostinato.kernels import RBF, Linear, Sum
+from ostinato.policies import BBKB, BKB, GPBUCB, GPTS, EpsilonGreedy, MiniTS, RareUCB
+
+X = np.random.default_rng(0).random((60, 2))
+TRUTH = np.sin(4 * X[:, 0]) + X[:, 1]
+GIVEN = {"kernel": RBF(0.4), "noise_std": 0.3, "mean": 0.0}
+SETTINGS = [
+    {},
+    {"goal": "earn", "half_life": 40},
+    {"robust": True},
+    {"outcome": "positive"},
+    *(GIVEN | {"policy": policy} for policy in (MiniUCB(), GPTS(), GPBUCB(), BKB(), BBKB(), RareUCB(), EpsilonGreedy())),
+]
+QUESTIONS = {
+    "best": lambda opt: opt.best(),
+    "top": lambda opt: opt.top(4),
+    "leader": lambda opt: opt.leader(),
+    "predict": lambda opt: opt.predict().interval(0.9),
+    "predict elsewhere": lambda opt: opt.predict(X[:3] + 0.01),
+    "covariance": lambda opt: opt.covariance(X[:5]),
+    "chance_within": lambda opt: opt.chance_within(0.1),
+    "learned": lambda opt: opt.learned,
+    "diagnose": lambda opt: str(opt.diagnose()),
+    "outliers": lambda opt: opt.outliers,
+    "certificate": lambda opt: str(opt.certificate),
+    "costs": lambda opt: opt.costs,
+    "log_det": lambda opt: opt.log_det,
+    "in_flight": lambda opt: opt.in_flight,
+    "repr": repr,
+    "a decision that is thrown away": lambda opt: opt.decision(5),
+    "explain": lambda opt: str(opt.explain(opt.in_flight[0])),
+}
+
+
+def running(settings, steps=40):
+    opt, rng = Optimizer(X, seed=1, budget=100, **settings), np.random.default_rng(2)
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        opt.tell(batch, 2 + TRUTH[batch.index] + 0.3 * rng.standard_normal(batch.repeats))
+    opt.observe(3, [np.nan])
+    opt.ask(limit=4)
+    return opt
+
+
+def seen(opt):
+    """All that happened, and the model, bit by bit."""
+    model = opt._known.model
+    arrays = [np.asarray(block).tobytes() for block in [*model.means, *model.variances]]
+    slots = getattr(model, "measured", np.zeros(0)).tobytes()
+    return pickle.dumps((opt._state, opt._problem.priority)), arrays, slots
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_no_question_changes_anything(settings):
+    opt, untouched = running(settings), running(settings)
+    before = seen(opt)
+    for name, ask in QUESTIONS.items():
+        ask(opt)
+        assert seen(opt) == before, name
+    a, b = opt.ask(limit=20), untouched.ask(limit=20)
+    assert (a.index, a.repeats) == (b.index, b.repeats)
+
+
+def test_a_variance_of_a_candidate_never_measured_leaves_the_posterior_alone():
+    opt = running(GIVEN | {"policy": MiniUCB()})
+    posterior = opt._known.model
+    never = next(number for number in range(60) if number not in posterior.measured)
+    size = posterior.unique.size
+    posterior.ghost().variance(never)
+    posterior.covariance_with(never)
+    assert posterior.unique.size == size == len(opt._known.tally) + (3 not in opt._known.tally)
+
+
+def test_a_kernel_of_the_users_own_keeps_its_arrays():
+    shared = np.ones((60, 60))
+
+    class Fixed:
+        def __call__(self, A, B):
+            return shared[: len(A), : len(B)]
+
+    kernel = Sum(Linear(), RBF(0.4))
+    opt = Optimizer(X, kernel=lambda A, B: Fixed()(A, B) + kernel(A, B), noise_std=0.3, seed=0)
+    opt.observe(3, 1.0)
+    opt.best()
+    assert np.array_equal(shared, np.ones((60, 60)))
+
+
+@pytest.mark.parametrize("C", [1.1, 1.5])
+def test_failures_neither_lengthen_batches_nor_break_the_certificate(C):
+    opt = Optimizer(X, seed=0, policy=MiniUCB(C=C), **GIVEN)
+    rng = np.random.default_rng(0)
+    for step in range(80):
+        batch = opt.ask(limit=200)
+        before = np.concatenate([np.asarray(v) for v in opt._known.honest.variances])
+        if step % 3 == 0:
+            opt.tell(batch, [np.nan] * batch.repeats)
+            continue
+        opt.tell(batch, TRUTH[batch.index] + 0.3 * rng.standard_normal(batch.repeats))
+        after = np.concatenate([np.asarray(v) for v in opt._known.honest.variances])
+        assert batch.repeats == 1 or np.sqrt(np.max(before / after)) <= C * (1 + 1e-9)
+    assert opt.certificate.holds
+
+
+def test_observations_before_the_first_batch_are_no_gain_of_it():
+    opt = Optimizer(X, seed=0, policy=MiniUCB(), **GIVEN)
+    opt.observe([1, 2, 3], [0.5, np.nan, 0.7])
+    opt.ask()
+    assert opt.certificate.gain == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_round_of_bbkb_keeps_its_inducing_set():
+    opt, rng = Optimizer(X, seed=0, policy=BBKB(C=1.5), **GIVEN), np.random.default_rng(0)
+    for _ in range(12):
+        batches, inducing = [opt.ask()], opt._known.model.inducing
+        while opt.mind.round:
+            batches.append(opt.ask())
+            assert opt._known.model.inducing is inducing
+        for batch in batches:
+            opt.tell(batch, TRUTH[batch.index] + 0.3 * rng.standard_normal(batch.repeats))
+            assert opt._known.model.inducing is inducing
+
+
+def test_a_tell_that_is_stopped_half_way_and_told_again_counts_once(monkeypatch):
+    opt = Optimizer(X, seed=0, **GIVEN | {"noise_std": 3.0})
+    opt.observe(3, 1.0)
+    batch = opt.ask(limit=10)
+    assert batch.repeats >= 4
+    from ostinato.optimizer.ledger import Ledger
+
+    told, calls = Ledger.told, []
+
+    def stopped(self, *args):
+        told(self, *args)
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "told", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        opt.tell(batch, [1.0, 2.0])
+    monkeypatch.setattr(Ledger, "told", told)
+    opt.tell(batch, [1.0, 2.0])
+    assert (opt.steps, opt.epochs, opt.failures) == (3, 1, 0)
+    assert opt.predict().mean == pytest.approx(_fresh(batch).predict().mean)
+
+
+def _fresh(batch):
+    fresh = Optimizer(X, seed=0, **GIVEN | {"noise_std": 3.0})
+    fresh.observe(3, 1.0)
+    fresh.observe(batch.index, [1.0, 2.0])
+    return fresh
+
+
+def test_another_budget_is_another_budget():
+    opt = Optimizer(X, seed=0, budget=10)
+    opt.budget = 30
+    while opt.steps < 30:
+        batch = opt.ask()
+        opt.tell(batch, [1.0 + TRUTH[batch.index]] * batch.repeats)
+    assert opt.steps == 30
+    with pytest.raises(InvalidSetting, match="budget"):
+        opt.budget = 0
+
+
+def test_rs_oful_promises_no_ratio():
+    opt = Optimizer(X, seed=0, policy=RareUCB(C=0.5), **GIVEN)
+    plan = opt.ask(slots=6)
+    assert plan.C is None
+    assert "by over" not in str(opt.explain(plan[0]))
+
+
+def test_draws_of_a_learned_kernel_on_many_categories():
+    """MiniTS with everything learned on a table of texts."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"c{j}": rng.choice(list("abc"), 40) for j in range(8)})
+    opt = Optimizer(table, policy=MiniTS(), seed=0)
+    while opt.steps < 40:
+        batch = opt.ask(limit=5)
+        opt.tell(batch, rng.standard_normal(batch.repeats))
+    assert opt.best().n >= 1
