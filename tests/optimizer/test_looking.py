@@ -18,7 +18,10 @@ SETTINGS = [
     {"goal": "earn", "half_life": 40},
     {"robust": True},
     {"outcome": "positive"},
-    *(GIVEN | {"policy": policy} for policy in (MiniUCB(), GPTS(), GPBUCB(), BKB(), BBKB(), RareUCB(), EpsilonGreedy())),
+    *(
+        GIVEN | {"policy": policy}
+        for policy in (MiniUCB(), GPTS(), GPBUCB(), BKB(), BBKB(), RareUCB(), EpsilonGreedy())
+    ),
 ]
 QUESTIONS = {
     "best": lambda opt: opt.best(),

@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
+from ostinato.learning import Learner
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer.calibration import Calibration, calibration
 from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
@@ -118,7 +119,7 @@ class Answers:
 
     @property
     def _fits(self) -> int:
-        return getattr(self._known.learner, "fits", 0)
+        return self._known.learner.fits if isinstance(self._known.learner, Learner) else 0
 
     def outliers(self) -> list[Outlier]:
         """Furthest off first."""

@@ -7,7 +7,7 @@ whoever commits it; thrown away, it leaves nothing behind.
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from math import log, sqrt
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -154,7 +154,7 @@ class Thinking:
         What was planned last comes last.
         """
         more = new.proposal
-        cap = self.problem.max_repeats or getattr(self.problem.policy, "cap_per_batch", None)
+        cap = self.problem.max_repeats or self.problem.policy.longest_batch
         for place, each in enumerate(planned):
             last, repeats = each.proposal, each.proposal.repeats + more.repeats
             if last.candidate != more.candidate or self.known.prior.setup > 0 or repeats > (cap or repeats):
@@ -221,7 +221,7 @@ class Thinking:
         mean, variance = belief.at(candidate)
         stake = belief.stake(candidate)
         leader = self._leading()
-        width = cast("Any", policy).width(belief) if hasattr(policy, "width") else None
+        width = policy.width(belief)
         return Reason(
             mean=sign * mean,
             std=sqrt(max(variance, 0.0)),
@@ -234,11 +234,11 @@ class Thinking:
             leader_mean=None if leader is None else sign * leader[1],
             first=first or (self.known.learner is not None and leader is None),
             beta=width,
-            C=getattr(policy, "C", None),
+            C=policy.keeps_within,
             switch_cost=stake.switch if belief.costs is not None else None,
             cause=proposal.cause,
             policy=repr(policy),
-            seeks=proposal.seeks or getattr(policy, "seeks", "").format(width=width),
+            seeks=proposal.seeks or policy.seeks.format(width=width),
         )
 
     def _leading(self) -> tuple[int, float] | None:

@@ -33,6 +33,7 @@ from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, sign_of
 from ostinato.optimizer.state import State
 from ostinato.policies import Policy
+from ostinato.policies.base import Custom
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
 
 
@@ -151,7 +152,9 @@ class Optimizer:
 
     @property
     def policy(self) -> Policy:
-        return self._problem.policy
+        """How candidates are picked and repeated."""
+        chosen: Any = self._problem.policy
+        return chosen.own if isinstance(chosen, Custom) else chosen
 
     @property
     def measurement_cost(self) -> float:
@@ -282,7 +285,7 @@ class Optimizer:
             wish = Wish(slots, workers, flag("distinct", distinct), tuple(shared))
         decision = self.decision(limit, wish)
         batches = self.take_up(decision)
-        return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, getattr(self.policy, "C", None))
+        return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
 
     def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
         """What `ask` would ask for. Nothing is changed: `take_up` does that, or it may be thrown away."""

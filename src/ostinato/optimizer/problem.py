@@ -16,8 +16,8 @@ from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.optimizer.costs import SwitchCost, read_costs
 from ostinato.optimizer.settings import checked_policy, given, learner_for, policy_for, sign_of, what_to_learn
-from ostinato.policies import Policy
-from ostinato.posterior import Model, Posterior
+from ostinato.policies.base import Settings as PolicySettings
+from ostinato.posterior import Model
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Problem:
 
     table: Candidates
     sign: int
-    policy: Policy
+    policy: PolicySettings
     wanted: Wanted
     priority: NDArray[np.int64]
     switch_cost: SwitchCost | None = None
@@ -130,8 +130,8 @@ class Problem:
 
     def model(self, prior: Prior) -> Model:
         """The model that the policy sees, nothing measured."""
-        make: Any = getattr(self.policy, "model", Posterior)
-        return make(self.features, prior.kernel, prior.noise, mean=prior.mean, xp=self.xp, block_size=self.block_size)
+        how = {"mean": prior.mean, "xp": self.xp, "block_size": self.block_size}
+        return self.policy.model(self.features, prior.kernel, prior.noise, **how)
 
     def cost(self, start: int, end: int) -> float:
         """Of going from one candidate to another."""

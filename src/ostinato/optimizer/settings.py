@@ -16,10 +16,12 @@ from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome
 from ostinato.policies import Earn, Find, MiniEI, Policy, Proposal
+from ostinato.policies.base import Custom
+from ostinato.policies.base import Settings as PolicySettings
 
 Goal: TypeAlias = Literal["find", "earn"]
-LEARNING: dict[str, Policy] = {"find": Find(), "earn": Earn()}
-GIVEN: dict[str, Policy] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
+LEARNING: dict[str, PolicySettings] = {"find": Find(), "earn": Earn()}
+GIVEN: dict[str, PolicySettings] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 
@@ -45,14 +47,14 @@ def generator_in(state: dict[str, Any]) -> np.random.Generator:
     return made
 
 
-def checked_policy(policy: Any) -> Any:
+def checked_policy(policy: Any) -> PolicySettings:
     """An object that can propose, such as MiniUCB()."""
     if isinstance(policy, type) or not hasattr(policy, "propose"):
         raise InvalidSetting(
             f"policy={policy!r} is no policy: give an object such as MiniUCB(), MiniEI() or MiniTS(), or one of your "
             "own that has the methods of ostinato.policies.Policy."
         )
-    return policy
+    return policy if isinstance(policy, PolicySettings) else Custom(policy)
 
 
 def checked_round(policy: Policy, proposals: Any, candidates: int) -> list[Proposal]:
@@ -72,7 +74,7 @@ def _is_sound(proposal: Any, candidates: int) -> bool:
     return 0 <= proposal.candidate < candidates and proposal.repeats >= 1
 
 
-def policy_for(goal: str, *, learned: bool) -> Policy:
+def policy_for(goal: str, *, learned: bool) -> PolicySettings:
     """The policy that serves a goal best, by the evidence in docs/results.md.
 
     Where kernel and noise are given it repeats by the paper's rule, whose guarantees then hold.
@@ -125,17 +127,21 @@ def _setup(setup_std: Any) -> float:
 
 
 def learner_for(
-    policy: Policy, table: Candidates, wanted: Wanted, half_life: int | None = None
+    policy: PolicySettings, table: Candidates, wanted: Wanted, half_life: int | None = None
 ) -> Learner | Shrinking | None:
     """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
-    shrinkage = getattr(policy, "shrinkage", None)
-    if shrinkage is None:
+    if policy.shrinking is None:
         return Learner(table.features, table.columns, wanted, half_life) if wanted.learned else None
     if wanted.learned:
         raise InvalidSetting(
             f"{policy!r} starts from a kernel and a noise that are given: give kernel= and noise_std=."
         )
-    return Shrinking(given(wanted), partial(shrinkage, columns=len(table.columns)))
+    shrinking, columns = policy.shrinking, len(table.columns)
+    return Shrinking(given(wanted), partial(_shrinks, shrinking, columns))
+
+
+def _shrinks(shrinking: Callable[[int, int], float], columns: int, steps: int) -> float:
+    return shrinking(steps, columns)
 
 
 def given(wanted: Wanted) -> Prior:

@@ -6,6 +6,7 @@ is made from the state, and answers from the model.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,13 @@ class State:
         self._rng = generator_in(mind.random)
         self._numbered: tuple[Told, list[Entry]] | None = None
         self._begin()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: all but what is made when it is needed."""
+        return {name: value for name, value in vars(self).items() if name not in ("_rng", "_numbered")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _rng=generator_in(state["mind"].random), _numbered=None)
 
     def generator(self) -> np.random.Generator:
         """Randomness that goes on where the last decision left off; to be used by one decision at a time."""

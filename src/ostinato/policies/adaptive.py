@@ -13,6 +13,7 @@ g moves in steps of a tenth, so that the model is made anew rarely; and B is min
 kernel is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import floor, log, log1p, sqrt
 
@@ -44,6 +45,10 @@ class AdaptiveUCB(UCB, Mini):
         for name in ("norm_bound", "patience", "scale"):
             positive(name, getattr(self, name))
         fraction("delta", self.delta)
+
+    @property
+    def shrinking(self) -> Callable[[int, int], float]:
+        return self.shrinkage
 
     def norm_growth(self, steps: int) -> float:
         """b(t)."""

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from ostinato.checks import number
 from ostinato.confidence import Progress, Schedule, as_schedule
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.policies.stake import Stake
-from ostinato.posterior import Ahead
+from ostinato.posterior import Ahead, Model, Posterior
 
 TIE = 1e-9
 NEAR = 0.25  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
@@ -169,9 +169,8 @@ class Proposal(msgspec.Struct, frozen=True):
 class Policy(Protocol):
     """Frozen settings that turn a belief into a round: what to measure before anything new is learned.
 
-    Most rounds hold one proposal. Two attributes are optional. `model`: what makes the model that the policy sees (by
-    default `posterior.Posterior`, the exact one). `gain_of_full_batch`: what every full batch adds at least to the
-    log-determinant, where that is promised.
+    Most rounds hold one proposal. A policy of one's own may be any object with this method; those that derive from
+    `Settings` can say more about themselves.
     """
 
     def propose(self, belief: Belief, limit: int | None) -> list[Proposal]: ...
@@ -179,10 +178,61 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """The root of all policies, where the checks of their settings end."""
+    """The root of all policies, where the checks of their settings end; and what may be known of a policy.
+
+    seeks: in words, what the candidate that is asked for has more of than any other.
+    """
+
+    seeks: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         return
+
+    @property
+    def model(self) -> Callable[..., Model]:
+        """What makes the model that the policy sees: by default the exact one."""
+        return Posterior
+
+    @property
+    def gain_of_full_batch(self) -> float | None:
+        """What every full batch adds at least to the log-determinant, where that is promised."""
+        return None
+
+    @property
+    def keeps_within(self) -> float | None:
+        """By how much standard deviations may shrink within a batch or a round, where that is promised."""
+        return None
+
+    @property
+    def longest_batch(self) -> int | None:
+        """The most repeats of a batch."""
+        return None
+
+    @property
+    def shrinking(self) -> Callable[[int, int], float] | None:
+        """By how much length-scales are shorter after so many measurements of so many columns; None if they are not."""
+        return None
+
+    def width(self, belief: Belief) -> float | None:
+        """β, where there is one."""
+        return None
+
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        """What to measure before anything new is learned."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Custom(Settings):
+    """A policy of the user's own, which only proposes."""
+
+    own: Policy
+
+    def __repr__(self) -> str:
+        return repr(self.own)
+
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        return self.own.propose(belief, limit)
 
 
 @dataclass(frozen=True)
@@ -210,6 +260,10 @@ class WithStaleness(Settings):
     """Batches or rounds within which no standard deviation shrinks by more than about the factor C > 1."""
 
     C: float = 1.2
+
+    @property
+    def keeps_within(self) -> float | None:
+        return self.C
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,15 +3,15 @@
 Each past step enters it with probability min(1, q̄ σ̃²(x_s)/λ): see `posterior/nystrom.py`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from ostinato.checks import positive
 from ostinato.policies.base import Settings
 from ostinato.policies.single import Single
 from ostinato.policies.ucb import UCB
-from ostinato.posterior import Nystrom
+from ostinato.posterior import Model, Nystrom
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class OnNystrom(Settings):
         positive("oversampling", self.oversampling)
 
     @property
-    def model(self) -> Any:
+    def model(self) -> Callable[..., Model]:
         return partial(Nystrom, oversampling=self.oversampling)
 
 

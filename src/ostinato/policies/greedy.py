@@ -1,13 +1,13 @@
 """ε-greedy: a random candidate with probability ε = min(1, a/t^b), else the one with the best average so far."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ostinato.checks import not_negative
 from ostinato.policies.base import Belief, Proposal, Settings
-from ostinato.posterior import Unmodelled
+from ostinato.posterior import Model, Unmodelled
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,15 @@ class EpsilonGreedy(Settings):
 
     a: float = 1.0
     b: float = 0.5
-    model = Unmodelled
 
     def __post_init__(self) -> None:
         super().__post_init__()
         not_negative("a", self.a)
         not_negative("b", self.b)
+
+    @property
+    def model(self) -> Callable[..., Model]:
+        return Unmodelled
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         t = sum(belief.counts().values()) + 1

@@ -34,6 +34,10 @@ class Pick(Settings, ABC):
             if cap is not None:
                 whole(name, cap)
 
+    @property
+    def longest_batch(self) -> int | None:
+        return self.cap_per_batch
+
     @abstractmethod
     def score(self, belief: Belief) -> Scores:
         """The acquisition u at every candidate."""

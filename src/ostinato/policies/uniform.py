@@ -1,16 +1,19 @@
 """Uniform: every step a random candidate. What others are measured against."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.policies.base import Belief, Proposal, Settings
-from ostinato.posterior import Unmodelled
+from ostinato.posterior import Model, Unmodelled
 
 
 @dataclass(frozen=True)
 class Uniform(Settings):
     """Every step a candidate at random, all equally likely."""
 
-    model = Unmodelled
+    @property
+    def model(self) -> Callable[..., Model]:
+        return Unmodelled
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         return [Proposal(belief.at_random(), 1, 1)]
