@@ -44,7 +44,7 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "temp,temp\n1,2\n", "a name of its own"),
         ("a.csv", "temp,ph\n1,2\n3\n", "line 3: 2 values wanted"),
         ("a.csv", "temp,ph\n1,\n", "line 2"),
-        ("a.csv", "temp\n1\nnan\n", "nan in row 1"),
+        ("a.csv", "temp\n1\nnan\n", "a number elsewhere"),
         ("a.csv", 'temp\n"1\n', "cannot be read"),
         ("a.toml", "temp = [", "no TOML file"),
         ("a.toml", "", "describes no columns"),

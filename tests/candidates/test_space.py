@@ -85,7 +85,7 @@ def test_spaces_that_cannot_be_enumerated_are_refused():
 
 def test_reads_well():
     assert repr(Space(x=Integer(1, 2), s=Category("a")).where(bool)) == (
-        "Space(x=Integer(low=1, high=2, step=1), s=Category('a')).where(…)"
+        "Space(x=Integer(low=1, high=2, step=1, log=False, count=None), s=Category('a')).where(…)"
     )
 
 

@@ -16,6 +16,7 @@ from ostinato.errors import (
     InvalidFeedback,
     InvalidSetting,
     MissingSetting,
+    OstinatoError,
     StudyDiffers,
     UnknownBatch,
     UnknownCandidate,
@@ -429,3 +430,37 @@ def test_deciding_does_not_keep_others_from_telling(address, monkeypatch):
     assert study.ask() is not None
     assert done == [1]
     assert verify(study.storage, "lab") == []
+
+
+def test_many_measurements_at_once(address):
+    study = Study("lab", address, X, seed=0)
+    study.observe([3, 5, 3], [1.0, 2.0, 3.0])
+    study.observe([7, 8, 9], np.array([1.0, np.nan, 2.0]))
+    status = study.status()
+    assert (status.measurements, status.failures, status.unique) == (5, 1, 4)
+    with pytest.raises(InvalidFeedback, match="2 candidates came with values of shape"):
+        study.observe([3, 5], [1.0])
+    assert study.status().measurements == 5
+
+
+def test_zeroed_blocks_are_damage_whatever_they_hold(tmp_path):
+    """Every page of a database, zeroed in turn: a clear error, or no harm."""
+    path = tmp_path / "lab.db"
+    study = Study("lab", path, X, seed=0, budget=30)
+    while (task := study.ask(limit=3)) is not None:
+        study.tell(task, np.arange(task.repeats) / 7)
+    study.storage.close()
+    whole, page = path.read_bytes(), 4096
+    seen = 0
+    for start in range(0, len(whole), page):
+        path.write_bytes(whole[:start] + b"\0" * page + whole[start + page :])
+        words = ""
+        try:
+            opened = Study("lab", path)
+            list(opened.measurements())
+            opened.best()
+        except OstinatoError as error:
+            words = str(error)
+        assert "it holds 'lab'" not in words
+        seen += bool(words)
+    assert seen > 3

@@ -21,6 +21,8 @@ from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
+MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a")
 KINDS = ".csv, .tsv, .parquet or .toml"
 
 
@@ -30,12 +32,19 @@ def read_file(path: Path) -> Candidates:
         raise InvalidCandidates(f"There is no file {path}: give a table of candidates ({KINDS}).")
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
-        return _read_csv(path, "\t" if kind == ".tsv" else ",")
+        return _read_csv(path, "\t" if kind == ".tsv" else _delimiter(path))
     if kind == ".toml":
         return read_candidates(read_space(path))
     if kind in (".parquet", ".pq"):
         return read_candidates(_read_parquet(path))
     raise InvalidCandidates(f"{path.name} is of an unknown kind: give {KINDS}.")
+
+
+def _delimiter(path: Path) -> str:
+    """A comma, or the semicolon that spreadsheets write where decimals have commas."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        first = file.readline()
+    return ";" if first.count(";") > first.count(",") else ","
 
 
 def _read_csv(path: Path, delimiter: str) -> Candidates:
@@ -55,15 +64,50 @@ def _read_csv(path: Path, delimiter: str) -> Candidates:
         raise InvalidCandidates(f"{path.name}: the first line names the columns, {names}: give each a name of its own.")
     for line, row in numbered[1:]:
         if len(row) != len(names):
-            hint = " Are the columns separated by commas?" if len(names) == 1 and ";" in names[0] else ""
             raise InvalidCandidates(
                 f"{path.name}, line {line}: {counted(len(names), 'value')} wanted ({', '.join(names)}), and there are "
-                f"{len(row)}: {row}.{hint}"
+                f"{len(row)}: {row}."
             )
         empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip()]
         if empty:
             raise InvalidCandidates(f"{path.name}, line {line}: {empty[0]} is empty. Fill it, or leave the line out.")
-    return listed({name: _typed([row[j].strip() for row in body]) for j, name in enumerate(names)})
+    lines = [line for line, _ in numbered[1:]]
+    columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names)}
+    if delimiter == ";":
+        columns = {name: _with_points(cells) for name, cells in columns.items()}
+    for name, cells in columns.items():
+        _check_numbers(path.name, name, cells, lines)
+    return listed({name: _typed(cells) for name, cells in columns.items()})
+
+
+def _with_points(cells: list[str]) -> list[str]:
+    """Decimal commas as points, where all cells of a column are numbers then."""
+    return [cell.replace(",", ".") for cell in cells] if all(NUMBER.fullmatch(cell) for cell in cells) else cells
+
+
+def _check_numbers(file: str, name: str, cells: list[str], lines: list[int]) -> None:
+    """A column of numbers stays one, whatever stands for a value that is missing, and however decimals are written."""
+    others = [(line, cell) for line, cell in zip(lines, cells, strict=True) if not _is_number(cell)]
+    if not others or len(others) > len(cells) / 2:
+        if others and all(NUMBER.fullmatch(cell) for cell in cells) and any("," in cell for cell in cells):
+            raise InvalidCandidates(
+                f"{file}, line {others[0][0]}: {name} is {others[0][1]!r}. Write decimals with a point."
+            )
+        return
+    line, cell = others[0]
+    if cell.lower() in MISSING:
+        raise InvalidCandidates(
+            f"{file}, line {line}: {name} is {cell!r}, and a number elsewhere. Fill it, or leave the line out."
+        )
+    if NUMBER.fullmatch(cell):
+        raise InvalidCandidates(f"{file}, line {line}: {name} is {cell!r}. Write decimals with a point.")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return float(cell) == float(cell)
+    except ValueError:
+        return False
 
 
 def _typed(cells: list[str]) -> list[Any]:
@@ -125,10 +169,10 @@ def _column(file: str, name: str, described: Any) -> Parameter:
 def _parameter(file: str, name: str, described: Any) -> Parameter:
     given: dict[str, Any] = cast("Any", described) if isinstance(described, dict) else {}
     keys = set(given)
-    if keys in ({"levels"}, {"levels", "ordered"}):
+    if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):
         return (Ordered if given.get("ordered") else Category)(*given["levels"])
-    if {"low", "high"} <= keys <= {"low", "high", "step", "integer"} and given.get("integer"):
-        return Integer(given["low"], given["high"], **({"step": given["step"]} if "step" in given else {}))
+    if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log", "integer"} and given.get("integer"):
+        return Integer(**{key: value for key, value in given.items() if key != "integer"})
     if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log"}:
         return Float(**given)
     raise InvalidCandidates(

@@ -81,11 +81,16 @@ class Float:
 
 @dataclass(frozen=True)
 class Integer:
-    """Whole numbers from `low` to `high`, both included, `step` apart."""
+    """Whole numbers from `low` to `high`, both included, `step` apart.
+
+    log: kernels see their decimal logarithms. count: so many of them at most, evenly spaced (on that scale).
+    """
 
     low: int
     high: int
     step: int = 1
+    log: bool = False
+    count: int | None = None
 
     def __post_init__(self) -> None:
         _check_range(self.low, self.high)
@@ -93,24 +98,37 @@ class Integer:
             if value % 1:
                 raise InvalidSetting(f"{name}={value!r} is not a whole number: use Float for fractions.")
         whole("step", self.step)
+        if self.log and not self.low > 0:
+            raise InvalidSetting(f"Integer({self.low}, {self.high}, log=True) needs low above 0.")
+        if self.count is not None:
+            whole("count", self.count, 2)
+            if self.step != 1:
+                raise InvalidSetting(f"Integer({self.low}, {self.high}) has a step and a count: give one of them.")
 
     @property
     def size(self) -> int:
-        return len(range(int(self.low), int(self.high) + 1, int(self.step)))
+        return len(self._range) if self.count is None else len(self.values)
+
+    @property
+    def _range(self) -> range:
+        return range(int(self.low), int(self.high) + 1, int(self.step))
 
     @property
     def values(self) -> tuple[int, ...]:
-        return tuple(range(int(self.low), int(self.high) + 1, int(self.step)))
+        if self.count is None:
+            return tuple(self._range)
+        spaced = np.geomspace if self.log else np.linspace
+        return tuple(sorted({round(float(each)) for each in spaced(self.low, self.high, self.count)}))
 
     def codec(self, name: str) -> Codec:
-        return Numbers(name)
+        return Logs(name) if self.log else Numbers(name)
 
 
 class _Choice:
     ordered: bool
 
     def __init__(self, *levels: Any) -> None:
-        if len(levels) == 1 and isinstance(levels[0], (list, tuple)):
+        if len(levels) == 1 and isinstance(levels[0], (list, tuple)):  # a list of them
             levels = tuple(levels[0])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         if not levels or len(set(levels)) < len(levels):
             raise InvalidSetting(f"The levels {levels!r} must be at least one, and all different.")
@@ -165,6 +183,10 @@ class Space:
         narrowed = Space(self.parameters)
         narrowed._constraints = (*self._constraints, allowed)
         return narrowed
+
+    def __len__(self) -> int:
+        """How many combinations the constraints allow."""
+        return len(self.enumerate())
 
     def enumerate(self) -> "Enumeration":
         """The table of all allowed combinations; the last parameter varies fastest."""

@@ -237,6 +237,8 @@ def export(
     anything. What it wrote can be taken into a new study with [bold]ostinato import[/bold].
     """
     console = Console(stderr=True)
+    if out is not None and out.suffix.lower() not in (".csv", ".txt", ""):
+        raise InvalidSetting(f"{out.name} would hold CSV: call it {out.stem}.csv.")
     if damaged:
         try:
             storage = open_storage(where, create=False, patience=PATIENCE)

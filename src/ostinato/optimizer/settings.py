@@ -200,6 +200,6 @@ def check_names(given: Iterable[str], taker: Callable[..., Any]) -> None:
     known = [name for name in signature(taker).parameters if name not in ("candidates", "budget")]
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            near = get_close_matches(name, known, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]}? " if near else ""
             raise InvalidSetting(f"There is no setting {name!r}. {hint}The settings are {', '.join(known)}.")

@@ -179,6 +179,8 @@ class SQLReader(Reader):
         row = connection.execute(query.with_for_update() if self.locked else query).first()
         if row is None:
             known = connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars().all()
+            if name in known:
+                raise Damaged(_damaged(backend.name, f"the index of studies does not find {name!r}"))
             listed = f"it holds {', '.join(map(repr, known))}" if known else "it holds none"
             raise UnknownStudy(f"There is no study {name!r} in {backend.name}: {listed}.")
         self._record = self._study(row)
@@ -189,7 +191,9 @@ class SQLReader(Reader):
 
     def table(self) -> bytes:
         row = self._connection.execute(select(tables).where(tables.c.study == self._record.id)).first()
-        if row is None or row.check != checksum(self._record.id, row.data):
+        with self._whole("its candidates"):
+            fits = row is not None and row.check == checksum(self._record.id, row.data)
+        if row is None or not fits:
             raise self._damage("its candidates")
         return row.data
 
@@ -248,8 +252,9 @@ class SQLReader(Reader):
 
     def _revision(self, row: Row[Any]) -> Revision:
         values: dict[str, Any] = dict(row._mapping)
-        if values.pop("check") != checksum(*values.values()):
-            raise self._damage(f"revision {row.number}")
+        with self._whole(f"revision {row.number}"):
+            if values.pop("check") != checksum(*values.values()):
+                raise self._damage(f"revision {row.number}")
         value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
         return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
 
@@ -272,7 +277,13 @@ class SQLReader(Reader):
             (Lease(row.batch, row.start, row.repeats, row.worker, row.until), row.check)
             for row in self._connection.execute(query)
         ]
-        return [lease for lease, check in found if check == self._seal(lease)]
+        return [lease for lease, check in found if self._fits(lease, check)]
+
+    def _fits(self, lease: Lease, check: Any) -> bool:
+        try:
+            return check == self._seal(lease)
+        except (TypeError, ValueError):
+            return False
 
     def now(self) -> float:
         return self._backend.now(self._connection)
@@ -281,6 +292,10 @@ class SQLReader(Reader):
         return checksum(self._record.id, lease.batch, lease.start, lease.count, lease.worker, lease.until)
 
     def _batch(self, row: Row[Any]) -> BatchRecord:
+        with self._whole(f"batch {row.id}"):
+            return self._batch_of(row)
+
+    def _batch_of(self, row: Row[Any]) -> BatchRecord:
         statistics = Statistics(row.n, row.mean, row.squares, row.known)
         facts = BatchFacts(
             row.id, row.candidate, row.repeats, row.wanted, bool(row.capped), bool(row.truncated), row.round,
@@ -301,6 +316,10 @@ class SQLReader(Reader):
             raise self._damage(f"batch {row.id}") from None
 
     def _entry(self, row: Row[Any]) -> Entry:
+        with self._whole(f"row {row.number} of the log"):
+            return self._entry_of(row)
+
+    def _entry_of(self, row: Row[Any]) -> Entry:
         if row.kind not in list(Kind):
             raise self._damage(f"row {row.number} of the log (batch {row.batch})")
         told = Told(row.repeats, Kind(row.kind), row.data)
@@ -312,9 +331,18 @@ class SQLReader(Reader):
         values: dict[str, Any] = dict(row._mapping)
         seal = values.pop("check")
         record = StudyRecord(**values)
-        if seal != _seal_of(_study_row(record)):
-            raise self._damage(f"study {record.name!r}")
+        with self._whole(f"study {record.name!r}"):
+            if seal != _seal_of(_study_row(record)):
+                raise self._damage(f"study {record.name!r}")
         return record
+
+    @contextmanager
+    def _whole(self, what: str) -> Generator[None, None, None]:
+        """A damaged row may hold anything: also what no code expects there."""
+        try:
+            yield
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            raise self._damage(what) from None
 
     def _damage(self, what: str) -> Damaged:
         return Damaged(

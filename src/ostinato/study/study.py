@@ -23,7 +23,7 @@ from ostinato.errors import (
     UnknownBatch,
     UnknownCandidate,
 )
-from ostinato.measurements.feedback import Given
+from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Decision, Wish
@@ -306,11 +306,36 @@ class Study:
         successes: Any = None,
         trials: Any = None,
     ) -> None:
-        """Measurements that were not asked for, of one candidate: values, or their count, mean and sample std."""
+        """Measurements that were not asked for: values of one candidate, or their count, mean and sample std.
+
+        Or of many at once, a sequence of indices or a table of rows, with one value each (or successes and trials).
+        """
+        if self._is_many(candidate):
+            self._observe_many(candidate, Given(values, stderr, n, mean, std, successes, trials))
+            return
         index = self.index(candidate)
         summed = Given(values, stderr, n, mean, std, successes, trials).read(self.outcome).statistics
         told = told_summary(summed) if values is None else read_values(values, stderr, self.outcome)
         self._observe([(index, told)])
+
+    def _is_many(self, candidate: Any) -> bool:
+        try:
+            named = self._table.named_by(candidate)
+        except UnknownCandidate:
+            return False  # `index` says so
+        return not isinstance(named, int) and len(named) > 1
+
+    def _observe_many(self, candidates: Any, given: Given) -> None:
+        named = cast("list[int]", self._table.named_by(candidates))
+        read_many(named, given, self.outcome)  # checked as a whole
+        indices = [self._table.index_of(number) for number in named]
+        if given.values is not None:
+            told = [read_values([value], None, self.outcome) for value in given.values]
+        else:
+            trials = np.broadcast_to(given.trials, len(indices)).tolist()
+            pairs = zip(list(given.successes), trials, strict=True)
+            told = [told_summary(self.outcome.successes(successes, of)) for successes, of in pairs]
+        self._observe(list(zip(indices, told, strict=True)))
 
     def _observe(self, told: Sequence[tuple[int, Told]]) -> None:
         """Once, also where the first try was kept and not heard of."""
