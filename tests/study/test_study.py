@@ -23,7 +23,7 @@ from ostinato.errors import (
     UnknownStudy,
 )
 from ostinato.kernels import RBF
-from ostinato.policies import BKB
+from ostinato.policies import BBKB, BKB, EpsilonGreedy, Uniform
 from ostinato.study import Study, Task, verify
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
@@ -239,8 +239,6 @@ def test_other_bad_input(address):
         study.ask(limit=0)
     with pytest.raises(UnknownStudy, match="it holds 'lab'"):
         Study("other", address)
-    with pytest.raises(InvalidSetting, match="cannot be stored"):
-        Study("bkb", address, X, kernel=RBF(0.4), noise_std=0.5, policy=BKB())
     with pytest.raises(InvalidSetting, match="robust"):
         Study("robust", address, X, robust=True)
     with pytest.raises(InvalidSetting, match=r"C=0\.5"):
@@ -464,3 +462,21 @@ def test_zeroed_blocks_are_damage_whatever_they_hold(tmp_path):
         assert "it holds 'lab'" not in words
         seen += bool(words)
     assert seen > 3
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(0.4), "noise_std": 0.3, "mean": 0.0}])
+@pytest.mark.parametrize("policy", [BKB(), BBKB(), BBKB(rule="local"), EpsilonGreedy(), Uniform()], ids=repr)
+def test_whatever_a_policy_draws_is_kept(tmp_path, policy, settings):
+    """The same decisions in memory, in a study, and in a study that is opened anew for every one of them."""
+    truth, rng = np.sin(4 * PLATE[:, 1]), np.random.default_rng(1)
+    settings = settings | {"seed": 1, "budget": 40, "policy": policy}
+    opt, kept = Optimizer(PLATE, **settings), Study("kept", tmp_path / "kept.db", PLATE, **settings)
+    Study("again", tmp_path / "again.db", PLATE, **settings)
+    while (task := kept.ask()) is not None:
+        again = Study("again", tmp_path / "again.db")
+        other, batch = again.ask(), opt.ask()
+        assert (task.index, task.repeats) == (other.index, other.repeats) == (batch.index, batch.repeats)
+        values = truth[task.index] + 0.3 * rng.standard_normal(task.repeats)
+        kept.tell(task, values)
+        again.tell(other, values)
+        opt.tell(batch, values)

@@ -25,6 +25,7 @@ from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
+from ostinato.posterior import Model
 from ostinato.records import Reason
 
 HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
@@ -88,6 +89,8 @@ class Thinking:
         self.problem, self.state, self.known = problem, state, known
         self.round = list(state.mind.round)
         self._rounds = state.ledger.rounds
+        self._model: Model = known.model  # of the last round, as long as nothing was learned since
+        self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
         self._rng = state.generator()
 
@@ -101,7 +104,12 @@ class Thinking:
             None if learner is None else learner.learnt,
             self.known.looked,
             self.state.told if began is None else began,
+            self.known.model.drawn({each.candidate for each in (*self.round, *self._asked)} | self._in_flight),
         )
+
+    @property
+    def _in_flight(self) -> set[int]:
+        return set(self.state.ledger.pending)
 
     def plan(self, wish: Wish, most: int | None) -> tuple[list[Decided], float]:
         """Batches until there are enough measurements; each counts those before it as if they had come.
@@ -176,7 +184,8 @@ class Thinking:
         if not self.round:
             proposals = self._learn(extra)
             first = bool(proposals)
-            self.known.model = self.known.model.refreshed(self._rng)
+            drawn = self.state.mind.drawn if self.known.model is self._model else None
+            self.known.model = self._model = self.known.model.refreshed(self._rng, drawn)
             belief = self.belief(extra)
             proposals = proposals or self._checks(extra) or self.problem.policy.propose(belief, most)
             proposals = self._at_least_twice(proposals)
@@ -191,6 +200,7 @@ class Thinking:
             proposal = replace(proposal, repeats=cap, wanted=wanted, capped=True, cause="of the cap on repeats")
         if most is not None and proposal.repeats > most:
             proposal = replace(proposal, repeats=most, truncated=True)
+        self._asked.append(proposal)
         return Decided(proposal, self._reason(proposal, belief, first=first), self._rounds)
 
     def _learn(self, extra: Sequence[Proposal]) -> list[Proposal]:

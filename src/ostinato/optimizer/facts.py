@@ -16,6 +16,7 @@ from ostinato.measurements.feedback import Feedback, Limits
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.policies import Proposal
+from ostinato.posterior import Drawn
 from ostinato.records import Batch
 
 
@@ -104,7 +105,8 @@ class BatchFacts(msgspec.Struct, frozen=True):
 
 class Mind(msgspec.Struct, frozen=True):
     """What the next decision rests on besides measurements: randomness, a round that is not handed out yet, how many
-    rounds there were, the last fit, which values were judged, and how many measurements came before the first decision.
+    rounds there were, the last fit, which values were judged, how many measurements came before the first decision, and
+    the inducing set of a sparse model.
     """
 
     random: dict[str, Any]
@@ -112,6 +114,7 @@ class Mind(msgspec.Struct, frozen=True):
     learnt: Learnt | None = None
     looked: Looked = Looked()
     began: int | None = None
+    drawn: Drawn | None = None
 
 
 # Facts

@@ -61,6 +61,8 @@ class Knowledge:
         self._honest: Posterior | None = None  # the model without these
         if state.told:
             self._rebuild(self.model, self.prior, self.tally)
+        if state.mind.drawn is not None:
+            self.model.recall(state.mind.drawn)
         self._draws: tuple[Kernel, PriorDraw] | None = None
         self._forget()
 

@@ -3,8 +3,18 @@
 from ostinato.posterior.ahead import Ahead, Ghost
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import ExactGhost, Posterior
-from ostinato.posterior.model import Model
+from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.nystrom import Nystrom
 from ostinato.posterior.unmodelled import Unmodelled
 
-__all__ = ["Ahead", "ExactGhost", "Ghost", "Indices", "Model", "Nystrom", "Posterior", "Unmodelled"]
+__all__ = [
+    "Ahead",
+    "Drawn",
+    "ExactGhost",
+    "Ghost",
+    "Indices",
+    "Model",
+    "Nystrom",
+    "Posterior",
+    "Unmodelled",
+]

@@ -9,7 +9,7 @@ cheap.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import isfinite
 
 import numpy as np
@@ -23,7 +23,7 @@ from ostinato.posterior.blocks import Block
 from ostinato.posterior.cache import Factored, Indices, Rows, blocks_of, columns_of
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
-from ostinato.posterior.model import Model
+from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
 FORESEEN = 64  # candidates in flight whose covariances with all others are kept
@@ -164,9 +164,15 @@ class Posterior:
             block_size=model.block_size,
         )
 
-    def refreshed(self, rng: np.random.Generator) -> "Posterior":
+    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":
         """Always up to date."""
         return self
+
+    def drawn(self, candidates: Collection[int]) -> None:
+        """Nothing is."""
+
+    def recall(self, drawn: Drawn) -> None:
+        """Nothing was."""
 
     def ghost(self) -> "ExactGhost":
         """Its variances can go on without it."""

@@ -1,13 +1,22 @@
 """What every model of f answers, so that policies need not know which one they see."""
 
+from collections.abc import Collection
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.ahead import Ghost
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """An inducing set, as candidates, and the variances under it by which the next one is drawn."""
+
+    inducing: list[int]
+    variances: dict[int, float]
 
 
 class Model(Protocol):
@@ -49,8 +58,16 @@ class Model(Protocol):
         """A new model of the same settings, with this tally and nothing else."""
         ...
 
-    def refreshed(self, rng: np.random.Generator) -> "Model":
+    def refreshed(self, rng: np.random.Generator, drawn: "Drawn | None" = None) -> "Model":
         """The model with which a round is decided: what is done once a round is done here. This one stays as it is."""
+        ...
+
+    def drawn(self, candidates: Collection[int]) -> "Drawn | None":
+        """What the next round rests on besides measurements, where these candidates are measured in this one."""
+        ...
+
+    def recall(self, drawn: "Drawn") -> None:
+        """Go on from what was drawn before."""
         ...
 
     def covariance_with(self, candidate: int) -> Vector:

@@ -8,6 +8,7 @@ A careful baseline: repeats are merged as in the exact posterior, k(X, A) is com
 kept, and a round costs one triangular product of m²|A| flops, beside work of the size m³.
 """
 
+from collections.abc import Collection
 from copy import copy
 from math import sqrt
 
@@ -18,6 +19,7 @@ from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.cache import Indices, Rows, blocks_of, columns_of
+from ostinato.posterior.model import Drawn
 from ostinato.posterior.sketch import Sketch, sketch
 
 SWEEP = 512  # candidates at a time, so that k(S, x) and G k(S, x) stay in the processor's cache
@@ -85,14 +87,31 @@ class Nystrom:
         fresh.rebuild(tally)
         return fresh
 
-    def refreshed(self, rng: np.random.Generator) -> "Nystrom":
-        """With an inducing set that is drawn anew, and means and variances of all candidates under it."""
+    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Nystrom":
+        """With an inducing set that is drawn anew, and means and variances of all candidates under it.
+
+        drawn: what was drawn before, with the variances by which it is drawn now; else those of this model.
+        """
         if not self._changed:
             return self
         fresh = copy(self)
-        fresh.induce(np.flatnonzero(rng.random(len(self._slots)) < self._chances()))
+        fresh.induce(np.flatnonzero(rng.random(len(self._slots)) < self._chances(drawn)))
         fresh._changed = False
         return fresh
+
+    def drawn(self, candidates: Collection[int]) -> Drawn:
+        """The inducing set, and the variances of all candidates that will then have been measured."""
+        named = list(self._slots)
+        variances = np.concatenate([to_numpy(block) for block in self.variances])
+        looked = sorted({*named, *candidates})
+        inducing = [named[int(slot)] for slot in self.inducing]
+        return Drawn(inducing, dict(zip(looked, variances[looked].tolist(), strict=True)))
+
+    def recall(self, drawn: Drawn) -> None:
+        """Measurements that came since are seen by the next that is `refreshed`."""
+        self._add([candidate for candidate in drawn.inducing if candidate not in self._slots])
+        self.induce(np.sort([self._slots[candidate] for candidate in drawn.inducing]).astype(np.int64))
+        self._changed = True
 
     def induce(self, slots: Indices) -> None:
         """Make the candidates in these slots the inducing ones."""
@@ -156,10 +175,13 @@ class Nystrom:
         for cache in self._caches:
             cache.add(new)
 
-    def _chances(self) -> Vector:
+    def _chances(self, drawn: Drawn | None) -> Vector:
         """1 − (1 − min(1, q̄ σ̃²/λ))ⁿ for each unique candidate, under the inducing set so far."""
         candidates = list(self._slots)
         variances = np.concatenate([to_numpy(block) for block in self.variances])[candidates]
+        if drawn is not None:  # whoever was not looked at then is as uncertain as before any measurement
+            prior = np.concatenate([to_numpy(block) for block in self._prior_variances])
+            variances = np.array([drawn.variances.get(each, float(prior[each])) for each in candidates])
         n = np.array([self._tally[candidate].n for candidate in candidates])
         p = np.minimum(1.0, self.oversampling * variances / self.noise[candidates])
         with np.errstate(divide="ignore"):

@@ -1,5 +1,7 @@
 """No model at all, for policies that need none: the prior, whatever is measured."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, namespace_of, to_numpy
@@ -7,6 +9,7 @@ from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.model import Drawn
 
 
 class Unmodelled:
@@ -44,9 +47,15 @@ class Unmodelled:
     def restarted(self, tally: Tally) -> "Unmodelled":
         return self
 
-    def refreshed(self, rng: np.random.Generator) -> "Unmodelled":
+    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Unmodelled":
         """Nothing to bring up to date."""
         return self
+
+    def drawn(self, candidates: Collection[int]) -> None:
+        """Nothing is."""
+
+    def recall(self, drawn: Drawn) -> None:
+        """Nothing was."""
 
     def warn_where_float64_ends(self) -> None:
         """It does not end here."""

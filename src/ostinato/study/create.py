@@ -13,8 +13,6 @@ from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names
-from ostinato.policies.base import Settings
-from ostinato.posterior import Posterior
 from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord
 from ostinato.study.described import described
@@ -84,11 +82,6 @@ def _stored(storage: Storage, name: str) -> tuple[str, bytes]:
 
 def _check_settings(optimizer: Optimizer, settings: dict[str, Any]) -> None:
     """Not everything can be made again from aggregates."""
-    policy = optimizer.policy
-    if isinstance(policy, Settings) and policy.model is not Posterior:
-        raise InvalidSetting(
-            f"{policy!r} cannot be stored: what it has drawn depends on all that happened. Use another."
-        )
     if settings.get("robust"):
         raise InvalidSetting(
             "robust=True looks at single values again and again, and a study keeps aggregates: leave it out."
