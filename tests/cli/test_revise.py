@@ -57,3 +57,22 @@ def test_what_is_not_there_cannot_be_taken_back(lab):
         assert done.returncode == 2
         assert words in done.stderr.replace("\n", " ")
     assert [row["value"] for row in numbered(lab, "--values")] == [12.0]
+
+
+def test_negative_values_and_the_same_taken_back_twice(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\n13\nretire\nq\n")
+    assert "measurement 1 is -3 now" in ostinato("correct", "catalogue.db", "1", "-3", cwd=lab).stderr
+    assert "took back 1 measurement" in ostinato("retract", "catalogue.db", "2", cwd=lab).stderr
+    assert "took back 0 measurements" in ostinato("retract", "catalogue.db", "2", cwd=lab).stderr
+    since = ostinato("retract", "catalogue.db", "1", "--since", "2026-01-01", cwd=lab)
+    assert (since.returncode, "--since goes with --failures" in since.stderr) == (2, True)
+    listed = json.loads(ostinato("candidates", "catalogue.db", "--json", cwd=lab).stdout)
+    assert sum(row["retired"] for row in listed) == 1
+    measured = next(row["row"] for row in listed if row["measured"])
+    assert ostinato("candidates", "catalogue.db", "retire", str(measured), cwd=lab).returncode == 0
+    status = ostinato("status", "catalogue.db", cwd=lab)  # nothing to recommend, and all the same a status
+    assert (status.returncode, "best" in status.stdout) == (0, False)
+    again = ostinato("candidates", "catalogue.db", "add", "catalogue.csv", cwd=lab)
+    assert "added 0 rows, the others are there already" in again.stderr
+    other = ostinato("tell", "catalogue.db", cwd=lab, typed='{"study": "other", "batch": 0, "values": [1]}\n')
+    assert "is of the study 'other'" in other.stderr

@@ -155,3 +155,12 @@ def test_rounds_go_on_after_a_correction(policy):
         opt.tell(batch, TRUTH[batch.index] + np.arange(batch.repeats) / 10)
     opt.correct(batch.index, TRUTH[batch.index], 3.0)
     assert opt.ask().repeats >= 1
+
+
+def test_a_failure_is_corrected_by_what_it_was():
+    opt = Optimizer(X, seed=0, outcome="binary")
+    opt.observe(3, [True, float("nan"), False])
+    opt.correct(3, float("nan"), True)
+    opt.correct(3, False, True)
+    assert (opt.steps, opt.failures) == (3, 0)
+    assert opt.predict().mean[3] > 0.5

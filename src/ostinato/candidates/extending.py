@@ -5,32 +5,51 @@ from typing import Any, cast
 
 import numpy as np
 
+from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels
 from ostinato.candidates.reading import listed, read_candidates
-from ostinato.candidates.rows import ArrayRows, ListedRows, columns_of
+from ostinato.candidates.rows import ArrayRows, ListedRows, Rows, columns_of
 from ostinato.candidates.table import Candidates
 from ostinato.checks import shown
 from ostinato.errors import InvalidCandidates
 
 
-def extended(table: Candidates, more: Any) -> Candidates:
-    """A table and more rows: a table like it, rows, or one row."""
+def extended(table: Candidates, more: Any, *, again: bool = False) -> Candidates:
+    """A table and more rows: a table like it, rows, or one row.
+
+    again: whether rows that are there already are kept as rows of their own; else they are left out.
+    """
     added = _read(table, more)
-    return _joined(table, added).in_parts([*table.parts, added.rows])
-
-
-def _joined(table: Candidates, added: Candidates) -> Candidates:
     _check_columns(table, added)
     codecs = [_extended(old, new) for old, new in zip(table.codecs, added.codecs, strict=True)]
     columns = columns_of(added.source, added.rows)
     features = np.stack([codec.encode(column) for codec, column in zip(codecs, columns, strict=True)], axis=1)
-    everything = np.concatenate([table.features[table.numbers], features])
+    rows = list(range(added.rows)) if again else _new(table.features, features)
+    if not rows:
+        return table
+    everything = np.concatenate([table.features[table.numbers], features[rows]])
+    return Candidates(everything, codecs, _joined(table, added, rows), named=table.named).in_parts(
+        [*table.parts, len(rows)]
+    )
+
+
+def _new(old: Matrix, features: Matrix) -> list[int]:
+    """The rows that are not there yet, each once."""
+    seen, rows = {row.tobytes() for row in old}, list[int]()
+    for place, row in enumerate(np.ascontiguousarray(features)):
+        if row.tobytes() not in seen:
+            seen.add(row.tobytes())
+            rows.append(place)
+    return rows
+
+
+def _joined(table: Candidates, added: Candidates, rows: list[int]) -> Rows:
+    """Rows as the user knows them: all of one table, and some of another."""
     if isinstance(table.source, ArrayRows) and isinstance(added.source, ArrayRows):
-        rows = ArrayRows(np.concatenate([table.source.array, added.source.array]))
-        return Candidates(everything, codecs, rows, named=False)
-    both = zip(columns_of(table.source, table.rows), columns, strict=True)
-    names = tuple(str(codec.column.name) for codec in codecs)
-    return Candidates(everything, codecs, ListedRows(names, tuple([*old, *new] for old, new in both)), named=True)
+        return ArrayRows(np.concatenate([table.source.array, added.source.array[rows]]))
+    names = tuple(str(column.name) for column in table.columns)
+    both = zip(columns_of(table.source, table.rows), columns_of(added.source, added.rows), strict=True)
+    return ListedRows(names, tuple([*old, *(new[row] for row in rows)] for old, new in both))
 
 
 def _read(table: Candidates, more: Any) -> Candidates:

@@ -81,8 +81,12 @@ def demo(
 app.command(help=unwrapped(demo))(demo)
 
 
+NEGATIVE = {"ignore_unknown_options": True}  # -3 is a value
+
+
 for name, command in (studies.COMMANDS | experiments.COMMANDS).items():
-    app.command(name, help=unwrapped(command))(command)
+    taken = NEGATIVE if name in studies.WITH_VALUES else {}
+    app.command(name, help=unwrapped(command), context_settings=taken)(command)
 
 
 def main() -> None:

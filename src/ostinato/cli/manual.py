@@ -16,7 +16,8 @@ HELP = """\
   {trials}nan            a measurement that failed
   undo           take the last value back, and type it again; or skip it
   skip           leave this measurement out: it will not be made
-  enough         no more of this candidate: ask for the next
+  enough         no more repeats of this batch: decide anew
+  retire         never ask for this candidate again
   q              stop; the same command goes on"""
 
 
@@ -25,7 +26,7 @@ def by_hand(study: Study, console: Console) -> str:
     trials = "3/20 for 3 yes of 20; " if study.outcome.binary else ""
     console.print(
         f"Type the values of each measurement, separated by spaces; {trials}nan for one that failed; undo, skip, "
-        "enough or help; q to stop.",
+        "enough, retire or help; q to stop.",
         highlight=False,
     )
     typed = Typed(study, console)
@@ -64,8 +65,10 @@ class Typed:
             elif words == ["undo"]:
                 if not self._undo():
                     return False
-            elif words == ["enough"]:
+            elif words in (["enough"], ["retire"]):
                 self._study.close(task)
+                if words == ["retire"]:
+                    self._study.retire(task.index)
                 return True
             else:
                 done += self._take(words, task, done)

@@ -90,7 +90,7 @@ def optimize(
         typer.Option(min=1, help="Where what is measured changes: in how many measurements one counts for half."),
     ] = None,
     switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
-    max_repeats: Annotated[int | None, typer.Option(min=1, help="The most repeats of a candidate in a row.")] = None,
+    max_repeats: Annotated[int | None, typer.Option(min=1, help="The most repeats that are asked for at once.")] = None,
     noise_std: Annotated[
         float | None, typer.Option(min=0, help="Standard deviation of a measurement's noise. By default learned.")
     ] = None,
@@ -141,8 +141,9 @@ def optimize(
 
       [bold]ostinato optimize recipes.csv --manual[/bold]
 
-    Ends with 0 when the budget is spent, 130 after Ctrl-C, 143 or 129 when it was asked to end (kill, a closed
-    terminal), 2 for bad input, 1 for errors, and where every measurement failed. What was measured is always kept.
+    Ends with 0 when the budget is spent or a rule of --stop holds, 130 after Ctrl-C, 143 or 129 when it was asked to
+    end (kill, a closed terminal), 2 for bad input, 1 for errors, and where every measurement failed. What was measured
+    is always kept.
     """
     if sum(bool(each) for each in (command, python, manual)) != 1:
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
@@ -174,6 +175,8 @@ def optimize(
     console = Console(stderr=True)
     ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
     print_status(study, json)
+    if ended not in ("budget", "interrupted", "failed", "exhausted"):
+        console.print(f"stopped by {ended}: give another --stop to go on", highlight=False)
     if ended == "interrupted":
         console.print("interrupted: what was measured is kept, and the same command goes on", highlight=False)
         raise typer.Exit(INTERRUPTED)

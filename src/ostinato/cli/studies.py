@@ -139,6 +139,8 @@ def retract(
     """
     if bool(numbers) == failures:
         raise InvalidFeedback("Say what is taken back: numbers of measurements, or --failures.")
+    if since is not None and not failures:
+        raise InvalidFeedback("--since goes with --failures: give numbers alone, or --failures.")
     moment = since.timestamp() if since else 0.0
     gone = opened(where, name).retract(number=numbers or None, failures=failures, since=moment, why=why)
     Console(stderr=True).print(f"took back {counted(gone, 'measurement')}", highlight=False)
@@ -195,7 +197,8 @@ def candidates(
         if not what or len(what) != 1:
             raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
         new = study.add(read_file(Path(what[0])))
-        console.print(f"added {counted(len(new), 'row')}: {new[0]} to {new[-1]}", highlight=False)
+        where_to = f": {new[0]} to {new[-1]}" if new else ", the others are there already"
+        console.print(f"added {counted(len(new), 'row')}{where_to}", highlight=False)
     else:
         rows = _rows(what or [])
         changed = study.retire(rows) if action == Action.RETIRE else study.restore(rows)
@@ -334,3 +337,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify,
     "delete": delete,
 }
+WITH_VALUES = ("correct", "tell")  # commands whose arguments may be negative numbers

@@ -23,6 +23,7 @@ class Answer(msgspec.Struct, forbid_unknown_fields=False):
     """What is told in a line: the values of a task, in the order of its repeats; null for one that failed."""
 
     batch: int
+    study: str | None = None
     values: list[float | None] | None = None
     value: float | None = None
     start: int | None = None
@@ -126,6 +127,8 @@ def _answer(line: str | bytes, place: int) -> Answer:
 
 
 def _told(study: Study, answer: Answer) -> int:
+    if answer.study not in (None, study.name):
+        raise InvalidFeedback(f"Batch {answer.batch} is of the study {answer.study!r}, and this is {study.name!r}.")
     values: Any = answer.values if answer.value is None else [answer.value]
     count = answer.trials if values is None else len(values)
     if not count:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.arrays import Vector, gathered, highest, lowest
-from ostinato.checks import whole
+from ostinato.checks import flag, whole
 from ostinato.confidence import Progress
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
@@ -69,6 +69,12 @@ class Wish(msgspec.Struct, frozen=True):
             none = "distinct= and shared= are for plans: give slots= or workers= too."
             raise InvalidSetting(none if self.slots is None else both)
         whole("slots", self.slots) if self.slots is not None else whole("workers", cast("int", self.workers))
+
+    @classmethod
+    def of(cls, slots: int | None, workers: int | None, distinct: bool, shared: str | Sequence[str | int]) -> "Wish":
+        """As a user says it."""
+        columns = (shared,) if isinstance(shared, str) else tuple(shared)
+        return cls(slots, workers, flag("distinct", distinct), columns)
 
     def least(self, in_flight: int) -> int:
         """How many measurements are wanted, with so many under way."""

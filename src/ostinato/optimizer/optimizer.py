@@ -13,7 +13,7 @@ import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import Candidates, extended, read_candidates
-from ostinato.checks import counted, finite, flag, shown, whole
+from ostinato.checks import counted, shown, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, UnknownBatch, notify
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Feedback, Given, read_many
@@ -142,7 +142,7 @@ class Optimizer:
         return self._asked
 
     def __repr__(self) -> str:
-        known = "" if self.unique == 0 else f", best {self.best()}"
+        known = f", best {self.best()}" if self.has_best else ""
         return (
             f"Optimizer({counted(self.candidates, 'candidate')}, {counted(self.steps, 'measurement')} of "
             f"{self.unique}, {counted(self.switches, 'switch', 'switches')}{known})"
@@ -282,7 +282,7 @@ class Optimizer:
         """
         wish = None
         if slots is not None or workers is not None or distinct or shared:
-            wish = Wish(slots, workers, flag("distinct", distinct), tuple(shared))
+            wish = Wish.of(slots, workers, distinct, shared)
         decision = self.decision(limit, wish)
         batches = self.take_up(decision)
         return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
@@ -382,7 +382,7 @@ class Optimizer:
         elif isinstance(what, Batch):
             return self._retract_batch(what)
         elif value is not None:
-            gone = [found(state, self._number(what), finite("value", value))]
+            gone = [found(state, self._number(what), self._value(value))]
         else:
             raise InvalidFeedback("What is to be taken back? Give a batch, a candidate with value=, or number=.")
         self._revise(dict.fromkeys(gone))
@@ -398,7 +398,7 @@ class Optimizer:
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
         state = self._facts
-        wrong = found(state, self._number(what), finite("old", old)) if number is None else numbered(state, number)
+        wrong = found(state, self._number(what), self._value(old)) if number is None else numbered(state, number)
         self._revise({wrong: new})
 
     def _number(self, candidate: Any) -> int:
@@ -406,6 +406,11 @@ class Optimizer:
         if not isinstance(named, int) and len(named) != 1:
             raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: give one.")
         return named if isinstance(named, int) else int(named[0])
+
+    def _value(self, given: Any) -> float:
+        """A value as it was told; NaN for one that failed."""
+        (value,) = self._problem.outcome.values([given])
+        return float(value)
 
     def _retract_batch(self, batch: Batch) -> int:
         """All that was told of it, also where only averages were."""
@@ -426,10 +431,12 @@ class Optimizer:
     def add(self, rows: Any, *, noise_std: Any = None) -> list[int]:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.
 
-        What was measured stays, and so do indices and batches in flight. noise_std: of the new rows, where it was given
-        one a row.
+        Rows that are there already are left out. What was measured stays, and so do indices and batches in flight.
+        noise_std: of the new rows, where it was given one a row.
         """
         table = extended(self._table, rows)
+        if table.rows == self._table.rows:
+            return []
         settings = self._with_noise(noise_std, table.rows - self._table.rows)
         problem = settings.problem(table, grown_priority(self._problem.priority, len(table)))
         before, state = self._table.rows, self._facts
@@ -475,6 +482,9 @@ class Optimizer:
         return sorted(self._problem.table.index_of(number) for number in self._facts.retired)
 
     def _numbers(self, rows: Any) -> set[int]:
+        rows = list(rows) if isinstance(rows, range) else rows
+        if isinstance(rows, list) and not rows:
+            return set()
         named = self._problem.table.named_by(rows)
         return {named} if isinstance(named, int) else set(named)
 
@@ -595,6 +605,11 @@ class Optimizer:
     def sample(self, size: int = 1, points: Any = None) -> Matrix:
         """Joint draws of f from the posterior, one a row; at candidates or new points. Every call draws anew."""
         return self._answers.sample(size, points, self._draws)
+
+    @property
+    def has_best(self) -> bool:
+        """Whether any candidate that may be measured was: without one nothing can be recommended."""
+        return bool(self._facts.history.counts.keys() - self._facts.retired)
 
     def best(self, level: float = 0.95) -> Best:
         """The measured candidate of the best lower bound (mean less a standard deviation): never the luckiest value."""

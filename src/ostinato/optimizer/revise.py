@@ -5,7 +5,7 @@ is taken back from a batch still in flight is waited for again; from one that wa
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from math import isfinite
+from math import isfinite, isnan
 
 import msgspec
 import numpy as np
@@ -110,7 +110,7 @@ def _began(facts: Sequence[Fact]) -> int | None:
 def found(state: State, candidate: int, value: float) -> Single:
     """The last measurement of a candidate that gave this value."""
     own = [single for single in singles(state.facts) if single.candidate == candidate]
-    same = [single for single in own if single.value == value]
+    same = [single for single in own if single.value == value or (single.failed and isnan(value))]
     if not same:
         last = ", ".join(f"{single.value:g}" for single in own[-5:])
         told_so = f"Its last values are {last}" if own else "No single values of it were told"

@@ -93,6 +93,8 @@ def describe(optimizer: Optimizer) -> str:
     """Where a run stands, in a line."""
     if optimizer.unique == 0:
         return ""
+    if not optimizer.has_best:
+        return ""
     _, mean, std = optimizer.leader()
     candidates = counted(optimizer.unique, "candidate")
     switches = counted(optimizer.switches, "switch", "switches")

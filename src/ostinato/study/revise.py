@@ -104,8 +104,10 @@ def _revisions(desk: Writer, wanted: Mapping[int, float | None], why: str, outco
                     "the right one."
                 )
             places = range(entry.told.count)
-        first = number - place
+        first, now = number - place, changes_of(desk.revisions(entry.batch)).get(entry.number, {})
         for each in places:
+            if value is None and now.get(each, 0.0) is None:
+                continue  # it was taken back before
             yield desk.revise(Revision(first + each, entry.number, each, entry.batch, value, why=why))
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from math import isnan
 from threading import RLock
 from typing import Any, TypeVar, cast, overload
 from uuid import uuid4
@@ -122,7 +123,7 @@ class Study:
                 f"The study {self.name!r} has {counted(self._table.rows, 'row')}, and the candidates that were given "
                 f"{new}: give extend=True (on the command line --add) to add them, or begin a study of another name."
             )
-        self.add(rows if given.named else np.asarray(rows))
+        self.add(rows if given.named else np.asarray(rows), again=True)
 
     def __reduce__(self) -> Any:
         raise TypeError("A study is not sent to other processes: open it there, Study(name, storage).")
@@ -171,7 +172,8 @@ class Study:
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
         wish = None
         if slots is not None or workers is not None or distinct or shared:
-            wish = Wish(slots, workers, flag("distinct", distinct), tuple(shared))
+            most_slots = slots if slots is None or most is None else min(slots, most)
+            wish = Wish.of(most_slots, workers, distinct, shared)
         with self._alone():
             found = self._answer(Request(_key(worker), self.lease, most, among, wish))
         return found if wish is not None else found[0] if found else None
@@ -419,7 +421,7 @@ class Study:
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
         (value,) = self.outcome.values([new])
-        wrong = self._last(what, cast("float", old)) if number is None else whole("number", number)
+        wrong = self._last(what, float(self.outcome.values([old])[0])) if number is None else whole("number", number)
         self._write(lambda desk: revise(desk, {wrong: float(value)}, why, self.outcome))
 
     def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:
@@ -457,7 +459,8 @@ class Study:
         found: int | None = None
         for each in self.measurements():
             if each.index == index and each.count == 1 and each.value is not None:
-                found, last = each.number if each.value == value else found, [*last[-4:], each.value]
+                same = each.value == value or (isnan(value) and isnan(each.value))
+                found, last = each.number if same else found, [*last[-4:], each.value]
         if found is None:
             words = f"Its last values are {', '.join(f'{each:g}' for each in last)}" if last else "It has none"
             raise InvalidFeedback(f"No measurement of {shown(candidate)} gave {value!r}. {words}.")
@@ -470,12 +473,17 @@ class Study:
             raise UnknownBatch(f"Nothing was told of batch {task.batch}: there is nothing to take back.")
         return found
 
-    def add(self, rows: Any) -> list[int]:
-        """More candidates from now on: a table or rows with the same columns. Returns their indices."""
+    def add(self, rows: Any, *, again: bool = False) -> list[int]:
+        """More candidates from now on: a table or rows with the same columns. Returns their indices.
+
+        again: whether rows that are there already are kept as rows of their own, and not left out.
+        """
 
         def change(desk: Writer) -> list[int]:
             stored = table_of(desk.table())
-            table = extended(stored, rows)
+            table = extended(stored, rows, again=again)
+            if table.rows == stored.rows:
+                return []
             Optimizer(table, **self._settings)  # settings may speak of rows
             data = packed(table)
             desk.change_table(compress(data))
@@ -501,7 +509,8 @@ class Study:
     def _retire(self, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
         def change(desk: Writer) -> int:
             self._refresh(desk)
-            named = self._table.named_by(rows)
+            given = list(rows) if isinstance(rows, range) else rows
+            named = [] if isinstance(given, list) and not given else self._table.named_by(given)
             numbers = {named} if isinstance(named, int) else set(named)
             before = set(retired_of(desk.record))
             after = join(before, {self._table.index_of(number) for number in numbers})
@@ -509,9 +518,16 @@ class Study:
             desk.change(replace(desk.record, retired=text))
             if after - before:
                 without_round(desk)
+                self._close_waiting(desk, numbers)
             return len(after ^ before)
 
         return self._write(change)
+
+    def _close_waiting(self, desk: Writer, numbers: set[int]) -> None:
+        """Batches of some candidates that are in nobody's hands will not be made."""
+        for batch in desk.unfinished():
+            if self._table.number_of(batch.facts.index) in numbers and not desk.leases(batch.facts.id):
+                at.close(desk, batch.facts.id)
 
     @property
     def retired(self) -> list[int]:
@@ -631,7 +647,7 @@ class Study:
             unique=optimizer.unique,
             batches=record.asked,
             switches=optimizer.switches,
-            best=optimizer.best() if optimizer.steps else None,
+            best=optimizer.best() if optimizer.has_best else None,
             outliers=tuple(optimizer.outliers) if optimizer.steps else (),
         )
 
