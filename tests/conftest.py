@@ -1,6 +1,11 @@
 """Fixtures that several rooms share."""
 
+import signal
+
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests that run in the background of a shell: it would stay so
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,8 @@ def test_a_typo_is_undone_at_the_prompt(lab):
         (None, True),
         (14, True),
     ]
-    assert all(row["why"] for row in everything if row["revised"])
+    reasons = [[each["why"] for each in row["revisions"]] for row in everything]
+    assert reasons == [["undone"], [], ["skipped"], ["undone"]]
     assert "well" in ostinato("verify", "catalogue.db", cwd=lab).stdout
 
 
@@ -38,8 +39,10 @@ def test_measurements_are_taken_back_and_corrected_by_their_numbers(lab):
     assert "took back 1 measurement" in ostinato("retract", "catalogue.db", "--failures", cwd=lab).stderr
     status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
     assert (status["measurements"], status["failures"]) == (2, 0)
+    ostinato("correct", "catalogue.db", "2", "13.5", "--why", "better so", cwd=lab)
     shown = ostinato("history", "catalogue.db", "--all", cwd=lab).stdout
-    assert "a digit too many" in shown
+    assert "a digit too many" in shown  # all that was ever changed
+    assert "better so" in shown
     assert "taken back" in shown
     later = ("--failures", "--since", "2100-01-01")
     assert "took back 0 measurements" in ostinato("retract", "catalogue.db", *later, cwd=lab).stderr

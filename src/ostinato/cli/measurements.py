@@ -78,10 +78,20 @@ def show_measurements(study: Study, json: bool, *, everything: bool) -> None:
         "number", "when", "batch", "candidate", "value", *(["was", "revised", "why"] if everything else [])
     )
     for row in rows:
-        told = [row["number"], _short(row["when"]), row["batch"], in_words(row["candidate"]), _value(row)]
-        more = [_number_or_nothing(row["was"]), _short(row["revised"]), row["why"]] if everything else []
-        table.add_row(*map(str, [*told, *more]))
+        told = [row["number"], _short(row["when"]), row["batch"], in_words(row["candidate"])]
+        steps = list(_steps(row)) if everything and row["revisions"] else [(_value(row), "", None, "")]
+        for value, was, revised, why in steps:
+            table.add_row(*map(str, [*told, value, *([was, _short(revised), why] if everything else [])]))
     show(Console(), table)
+
+
+def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str | None, str]]:
+    """What a measurement became, one revision after the other, and what it was before each."""
+    was = _number_or_nothing(row["was"])
+    for each in row["revisions"]:
+        value = "taken back" if each["value"] is None else _number_or_nothing(each["value"])
+        yield value, was, each["at"], each["why"]
+        was = value
 
 
 def show_candidates(study: Study, json: bool) -> None:
@@ -102,7 +112,6 @@ def show_candidates(study: Study, json: bool) -> None:
 
 
 def _line(study: Study, each: Measurement) -> dict[str, Any]:
-    revision = each.revision
     return {
         "number": each.number,
         "when": _moment(each.at),
@@ -112,10 +121,9 @@ def _line(study: Study, each: Measurement) -> dict[str, Any]:
         "candidate": study.candidate(each.index),
         "value": each.value,
         "count": each.count,
-        "withdrawn": revision is not None and each.value is None,
+        "withdrawn": each.value is None,
         "was": each.told,
-        "revised": None if revision is None else _moment(revision.at),
-        "why": "" if revision is None else revision.why,
+        "revisions": [{"value": r.value, "at": _moment(r.at), "why": r.why} for r in each.revisions],
     }
 
 

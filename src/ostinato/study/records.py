@@ -15,7 +15,8 @@ class Measurement(msgspec.Struct, frozen=True):
     """One measurement (NaN for one that failed), or the average of `count` that were told together.
 
     `number` is its own in the order told, for ever; `at` when it was told. Where it was corrected or taken back,
-    `revision` says when and why, and `told` what it was; a measurement that was taken back has no value.
+    `revisions` say when and why, the last of them last, and `told` what it was; a measurement that was taken back has
+    no value.
     """
 
     batch: int
@@ -28,7 +29,12 @@ class Measurement(msgspec.Struct, frozen=True):
     number: int = 0
     at: float = 0.0
     told: float | None = None
-    revision: Revision | None = None
+    revisions: tuple[Revision, ...] = ()
+
+    @property
+    def revision(self) -> Revision | None:
+        """The last one."""
+        return self.revisions[-1] if self.revisions else None
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -78,31 +84,31 @@ class Status(msgspec.Struct, frozen=True):
 
 
 def measurements_of(
-    entry: Entry, index: int, number: int = 0, revised: Mapping[int, Revision] | None = None
+    entry: Entry, index: int, number: int = 0, revised: Mapping[int, tuple[Revision, ...]] | None = None
 ) -> Iterator[Measurement]:
     """The measurements of a row of the log: the first has this number, and some places were revised."""
     numbers, revised = entry.told.numbers(), revised or {}
     if entry.told.kind == Kind.SUMMARY:
         n, mean = entry.told.count, float(numbers[0])
         std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None
-        gone = revised.get(0)
+        gone = revised.get(0, ())
         yield Measurement(
-            entry.batch, 0, index, mean if gone is None else None, None, n, std, number, entry.at,
-            None if gone is None else mean, gone,
-        )  # fmt: skip
+            entry.batch, 0, index, None if gone else mean, None, n, std, number, entry.at, mean if gone else None, gone
+        )
         return
     errors = numbers[entry.told.count :] if entry.told.kind == Kind.WEIGHTED else None
     for i in range(entry.told.count):
-        stderr, told, change = None if errors is None else float(errors[i]), float(numbers[i]), revised.get(i)
-        value, was = (told, None) if change is None else (change.value, told)
+        stderr, told, changes = None if errors is None else float(errors[i]), float(numbers[i]), revised.get(i, ())
+        value, was = (changes[-1].value, told) if changes else (told, None)
         yield Measurement(
-            entry.batch, entry.start + i, index, value, stderr, 1, None, number + i, entry.at, was, change
+            entry.batch, entry.start + i, index, value, stderr, 1, None, number + i, entry.at, was, changes
         )
 
 
-def by_place(revisions: Iterable[Revision]) -> dict[int, dict[int, Revision]]:
-    """The last revision of every measurement that has one, by row of the log and place in it."""
-    found: dict[int, dict[int, Revision]] = {}
+def by_place(revisions: Iterable[Revision]) -> dict[int, dict[int, tuple[Revision, ...]]]:
+    """The revisions of every measurement that has some, by row of the log and place in it."""
+    found: dict[int, dict[int, tuple[Revision, ...]]] = {}
     for each in revisions:
-        found.setdefault(each.row, {})[each.place] = each
+        row = found.setdefault(each.row, {})
+        row[each.place] = (*row.get(each.place, ()), each)
     return found
