@@ -36,6 +36,13 @@ def test_a_plate_is_asked_for_and_told(study):
     assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 24
 
 
+def test_where_there_is_nothing_to_measure_it_says_why(study):
+    assert sum(task["repeats"] for task in asked(study, "--slots", "99")) == 60
+    done = ostinato("ask", "catalogue.db", cwd=study)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "nothing to measure at the moment: what is left is in other hands" in done.stderr.replace("\n", " ")
+
+
 def test_plates_that_share_a_temperature_and_differ_otherwise(study):
     tasks = asked(study, "--slots", "4", "--distinct", "--shared", "temp")
     assert len({task["row"] for task in tasks}) == len(tasks) == 4

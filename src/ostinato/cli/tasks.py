@@ -50,8 +50,8 @@ def ask(
     """What to measure next: one JSON object a line, for scripts in any language.
 
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
-    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. Nothing is printed where there
-    is nothing to measure at the moment, or the budget is spent. Not told within --lease, it is handed to others.
+    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
+    is nothing to measure at the moment (why, it says on standard error). Not told within --lease, it is handed to others.
 
     Examples:
 
@@ -68,6 +68,10 @@ def ask(
     else:
         wish: dict[str, Any] = {"slots": slots, "workers": workers, "distinct": distinct, "shared": shared or ()}
         tasks = cast("list[Task]", study.ask(**wish, worker=worker))
+    if not tasks:
+        status = study.status()
+        why = "the budget is spent" if status.finished else "what is left is in other hands, or everything is retired"
+        Console(stderr=True).print(f"nothing to measure at the moment: {why}", highlight=False)
     for each in tasks:
         print(msgspec.json.encode(_shown(each)).decode())
 
