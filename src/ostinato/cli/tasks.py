@@ -51,7 +51,8 @@ def ask(
 
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
     add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
-    is nothing to measure at the moment (why, it says on standard error). Not told within --lease, it is handed to others.
+    is nothing to measure at the moment (why, it says on standard error). Not told within --lease, it is handed to
+    others.
 
     Examples:
 
