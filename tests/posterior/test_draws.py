@@ -6,7 +6,7 @@ import pytest
 from ostinato.errors import ApproximateDraws, InvalidKernel
 from ostinato.kernels import RBF, Column, Constant, Custom, Hamming, Linear, Matern32, Matern52
 from ostinato.posterior import Posterior, draws
-from ostinato.posterior.draws import draw, prior_draw, square_root
+from ostinato.posterior.draws import _in_one_hot_codes, draw, prior_draw, square_root
 
 AXIS = np.linspace(-2, 2, 5)
 GRID = np.stack(np.meshgrid(AXIS, AXIS[:3], indexing="ij"), axis=-1).reshape(-1, 2)
@@ -88,3 +88,11 @@ def test_square_root_of_a_singular_matrix():
     A = np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     root = square_root(A)
     assert root @ root.T == pytest.approx(A, abs=1e-7)
+
+
+def test_one_hot_codes_say_the_same_as_categories():
+    """By which kernels on categories are drawn."""
+    features = np.array([[0.1, 0.0, 2.0], [0.1, 1.0, 2.0], [0.7, 1.0, 0.0], [0.3, 2.0, 1.0]])
+    kernel = RBF(lengthscale=(0.5, 0.8, 1.3), std=2.0, categories=(1, 2))
+    plain, codes = _in_one_hot_codes(kernel, features)
+    assert plain(codes, codes) == pytest.approx(kernel(features, features))

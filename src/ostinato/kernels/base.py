@@ -91,9 +91,7 @@ class Sum(Kernel):
     second: Kernel
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        values = self.first(X, Y)
-        values += self.second.std**2 if isinstance(self.second, Constant) else self.second(X, Y)
-        return values
+        return self.first(X, Y) + (self.second.std**2 if isinstance(self.second, Constant) else self.second(X, Y))
 
     def diag(self, X: Array) -> Array:
         return self.first.diag(X) + self.second.diag(X)

@@ -142,10 +142,9 @@ class Optimizer:
         return self._asked
 
     def __repr__(self) -> str:
-        known = f", best {self.best()}" if self.has_best else ""
         return (
             f"Optimizer({counted(self.candidates, 'candidate')}, {counted(self.steps, 'measurement')} of "
-            f"{self.unique}, {counted(self.switches, 'switch', 'switches')}{known})"
+            f"{self.unique}, {counted(self.switches, 'switch', 'switches')})"
         )
 
     # What was done so far

@@ -20,8 +20,18 @@ from ostinato.policies.base import Settings as PolicySettings
 from ostinato.posterior import Model
 
 
+class Portable:
+    """Can be pickled and copied: its namespace `xp` is a module, which goes by its name."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"xp": vars(self)["xp"].__name__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"xp": import_module(state["xp"])})
+
+
 @dataclass(frozen=True)
-class Settings:
+class Settings(Portable):
     """What the user set, as it was given: from it and the candidates a problem is made."""
 
     kernel: Any = None
@@ -63,16 +73,9 @@ class Settings:
             xp=self.xp,
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copy: a namespace is a module, which goes by its name."""
-        return vars(self) | {"xp": self.xp.__name__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"xp": import_module(state["xp"])})
-
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Portable):
     """Candidates, what is given of them and what is to be learned, the policy, costs, and the order that settles ties.
 
     sign: −1 where lower is better; inside, higher always is.
@@ -90,13 +93,6 @@ class Problem:
     robust: bool = False
     block_size: int | None = None
     xp: Namespace = np
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copy: a namespace is a module, which goes by its name."""
-        return vars(self) | {"xp": self.xp.__name__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"xp": import_module(state["xp"])})
 
     @property
     def features(self) -> Matrix:

@@ -1,7 +1,8 @@
 """All that happened: the facts, in the order they came, and what they come to. One owner, one door.
 
-`absorb` is the only way in. What it is stopped in did not happen: the state goes back to the facts before. The model
-is made from the state, and answers from the model.
+New facts come in by `absorb`. What it is stopped in did not happen: the state goes back to the facts before. Where
+facts were corrected, or candidates added, `rewrite` makes it anew. The model is made from the state, and answers from
+the model.
 """
 
 from collections import Counter

@@ -10,6 +10,7 @@ random Fourier features, an approximation, which is said by a warning. Other ker
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import sqrt
 from typing import TypeAlias, cast
 
@@ -18,7 +19,7 @@ from numpy.random import Generator
 
 from ostinato.arrays import Array, Matrix, Vector, cholesky, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
-from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Sum
+from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
 from ostinato.posterior.exact import ExactGhost, Posterior
 from ostinato.posterior.grid import find_grid
 
@@ -111,8 +112,22 @@ def _structured(kernel: Kernel, features: Matrix) -> PriorDraw:
     return _fourier(kernel, features)
 
 
+def _in_one_hot_codes(kernel: Stationary, features: Matrix) -> tuple[Stationary, Matrix]:
+    """The same kernel on numbers alone: codes 1/√2 and 0 a level, so that two that differ are 1 apart."""
+    parts: list[Matrix] = []
+    scales: list[float] = []
+    for column, scale in enumerate(kernel.scale_of_each(features.shape[1])):
+        values = features[:, [column]]
+        codes = (values == np.unique(values)) / sqrt(2) if column in kernel.categories else values
+        parts.append(codes)
+        scales += [scale] * codes.shape[1]
+    return replace(kernel, lengthscale=tuple(scales), categories=()), np.concatenate(parts, axis=1)
+
+
 def _fourier(kernel: Kernel, features: Matrix) -> PriorDraw:
     """f(x) = σ √(2/F) Σ_j a_j cos(ω_j·x + b_j), with frequencies drawn anew for every draw."""
+    if isinstance(kernel, Stationary) and kernel.categories:
+        kernel, features = _in_one_hot_codes(kernel, features)
     width = features.shape[1]
     if kernel.frequencies(width, 1, np.random.default_rng(0)) is None:
         raise InvalidKernel(

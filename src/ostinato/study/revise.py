@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.errors import InvalidFeedback
+from ostinato.errors import Damaged, InvalidFeedback
 from ostinato.measurements.history import Measured
 from ostinato.measurements.outcomes import Outcome
 from ostinato.measurements.tally import Statistics
@@ -114,16 +114,18 @@ def _revisions(desk: Writer, wanted: Mapping[int, float | None], why: str, outco
 def skip(desk: Writer, batch: int, repeat: int) -> None:
     """A repeat that will not be made: it failed, and that is taken back. No decision knew of it."""
     if take(desk, batch, repeat, told_values(np.array([np.nan]))):
-        found = desk.row_of(desk.record.numbered)
-        assert found is not None  # it was just told
-        desk.revise(Revision(desk.record.numbered, found[0].number, found[1], batch, None, why="skipped"))
+        number, row = desk.record.numbered, desk.record.told  # those of what was just told, alone in its row of the log
+        desk.revise(Revision(number, row, 0, batch, None, why="skipped"))
         _work_out(desk, batch, again=False)
 
 
 def _work_out(desk: Writer, number: int, *, again: bool) -> None:
     """The aggregates of a batch, and the study's counters, from what counts now."""
     batch = desk.batch(number)
-    assert batch is not None  # it has rows in the log
+    if batch is None:
+        raise Damaged(
+            f"The study {desk.record.name!r} is damaged: the log has rows of batch {number}, which is missing."
+        )
     entries = list(_log_of(desk, number))
     firsts, changes = desk.first_numbers([entry.number for entry in entries]), changes_of(desk.revisions(number))
     found = Sum()
