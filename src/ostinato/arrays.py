@@ -49,18 +49,6 @@ def indices(mask: Array) -> NDArray[np.int64]:
     return np.flatnonzero(to_numpy(mask))
 
 
-def gathered(blocks: Sequence[Array], starts: Sequence[int], candidates: NDArray[np.int64]) -> Vector:
-    """The values of some candidates, out of blocks."""
-    if len(blocks) == 1:
-        return to_numpy(blocks[0])[candidates]
-    order = np.argsort(candidates, kind="stable")
-    places = np.split(order, np.searchsorted(candidates[order], starts[1:]))
-    found = np.empty(len(candidates))
-    for start, block, here in zip(starts, blocks, places, strict=True):
-        found[here] = to_numpy(block)[candidates[here] - start]
-    return found
-
-
 def highest(array: Array) -> float:
     return float(array.max() if type(array) is np.ndarray else namespace_of(array).max(array))
 

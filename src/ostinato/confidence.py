@@ -8,7 +8,7 @@ log det(I + K_t/λ), t is the number of measurements told plus one, δ the chanc
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log, pi, sqrt
+from math import isfinite, log, pi, sqrt
 from typing import TypeAlias
 
 import msgspec
@@ -131,3 +131,11 @@ def as_schedule(beta: float | Schedule) -> Schedule:
             f"beta={beta.__name__} is a class: give a schedule made of it, such as Bayesian(delta=0.1)."
         )
     return beta if callable(beta) else Fixed(not_negative("beta", beta))
+
+
+def width_at(schedule: Schedule, progress: Progress) -> float:
+    """β now."""
+    width = float(schedule(progress))
+    if not (isfinite(width) and width >= 0):
+        raise InvalidSetting(f"The β schedule {schedule!r} gave {width!r}: it must give a finite number, 0 or more.")
+    return width

@@ -10,7 +10,22 @@ from hypothesis import strategies as st
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
-from ostinato.policies import BKB, GPEI, GPTS, GPUCB, EpsilonGreedy, RareEI, RareTS, RareUCB, Scores, Stake, Uniform
+from ostinato.policies import (
+    BKB,
+    GPEI,
+    GPTS,
+    GPUCB,
+    Combined,
+    EpsilonGreedy,
+    Once,
+    RareEI,
+    RareTS,
+    RareUCB,
+    Score,
+    Scores,
+    Stake,
+    Uniform,
+)
 
 X = np.linspace(-3, 3, 30)[:, None]
 TRUTH = np.sin(X[:, 0])
@@ -124,10 +139,13 @@ def test_exploring_stops_however_fast_it_falls():
 def test_a_cap_leaves_the_scores_of_a_policy_alone():
     """A policy may score by the means themselves: exhausted candidates are then left out of a copy."""
 
-    class ByMean(GPUCB):
-        def score(self, belief):
+    class ByMean(Score):
+        def __call__(self, belief):
             return Scores(belief.means, 0.0)
 
-    opt = optimizer_of(ByMean(cap_per_candidate=2))
+        def slack(self, belief, best):
+            return 0.0
+
+    opt = optimizer_of(Combined(ByMean(), Once(), cap_per_candidate=2))
     run(opt, 40)
     assert np.isfinite(opt.predict().mean).all()

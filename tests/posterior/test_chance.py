@@ -31,7 +31,7 @@ def test_thousands_of_neighbours_stand_for_each_other():
     for row in (0, 500, 2000, 3700):
         posterior.condition(row, 3, 1.0)
     rng, prior = np.random.default_rng(0), prior_draw(posterior.kernel, grid)
-    draws = np.stack([draw(posterior, prior, posterior.ghost(), rng)[0] for _ in range(4000)])
+    draws = np.stack([draw(posterior, prior, posterior.ghost(), rng).flat() for _ in range(4000)])
     top = int(np.argmax(np.bincount(np.argmax(draws, axis=1), minlength=len(grid))))
     share = np.mean(np.argmax(draws, axis=1) == top)
     assert chances_of_being_best(posterior, [top], rng)[0] == pytest.approx(share, abs=0.03)

@@ -177,7 +177,7 @@ def test_a_rebuild_forgets_what_was_computed_before_it():
         for row in range(3):
             tally.add(row, Statistics(5, value))
         posterior.rebuild(tally)
-        kept, fresh = posterior.means[0], posterior.predict(posterior.features)[0]  # predict keeps a factorisation
+        kept, fresh = posterior.means.flat(), posterior.predict(posterior.features)[0]  # predict keeps a factorisation
         assert kept == pytest.approx(fresh, abs=1e-12)
     assert kept[0] == pytest.approx(-0.5, abs=0.1)
 

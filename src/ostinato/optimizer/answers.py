@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ostinato.arrays import Matrix, Vector, to_numpy
+from ostinato.arrays import Matrix, Vector
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
@@ -70,7 +70,7 @@ class Answers:
     def sample(self, size: int, points: Any, rng: np.random.Generator) -> Matrix:
         whole("size", size)
         if points is None and len(self._table) > JOINT:
-            draws = [np.concatenate([to_numpy(b) for b in self._known.draw(rng)]) for _ in range(size)]
+            draws = [self._known.draw(rng).flat() for _ in range(size)]
             mean, _ = self._known.posterior.over_candidates()
             wider = self._trust.over_candidates(len(mean))
             return self._clipped((mean + wider * (np.stack(draws) - mean))[:, self._table.numbers])

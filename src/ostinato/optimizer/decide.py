@@ -4,23 +4,22 @@
 whoever commits it; thrown away, it leaves nothing behind.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cache, partial
-from math import log, sqrt
+from collections.abc import Sequence
+from math import sqrt
 from typing import cast
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.arrays import Vector, gathered, highest, lowest
+from ostinato.arrays import Vector
 from ostinato.checks import flag, whole
-from ostinato.confidence import Progress
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
+from ostinato.optimizer.belief import Present, lots_with, pending_with
 from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Mind
-from ostinato.optimizer.knowledge import INITIAL, Knowledge, Lot
+from ostinato.optimizer.knowledge import INITIAL, Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
@@ -182,7 +181,7 @@ class Thinking:
 
     def _variances(self, extra: Sequence[Proposal]) -> Vector:
         """Of all candidates, with what is in flight, and more, counted as if it had come."""
-        return self.known.ahead(self._lots(extra), self.known.honest).everywhere().copy()
+        return self.known.ahead(lots_with(self.state, extra), self.known.honest).everywhere().copy()
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Decided:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
@@ -220,7 +219,7 @@ class Thinking:
 
     def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """A value that does not fit, with no repeats that say the same or another, is measured again first."""
-        pending = self._pending(extra)
+        pending = pending_with(self.state, extra)
         wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self._barred}
         return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
@@ -251,7 +250,7 @@ class Thinking:
             first=first or (self.known.learner is not None and leader is None),
             beta=width,
             C=policy.keeps_within,
-            switch_cost=stake.switch if belief.costs is not None else None,
+            switch_cost=stake.switch if belief.travels else None,
             cause=proposal.cause,
             policy=repr(policy),
             seeks=proposal.seeks or policy.seeks.format(width=width),
@@ -262,80 +261,13 @@ class Thinking:
         if len(self.known.tally) == 0:
             return None
         model, numbers = self.known.model, self.known.tally.numbers
-        means = gathered(model.means, model.starts, numbers)
+        means = model.means.at(numbers)
         place = int(np.argmax(means))
         return int(numbers[place]), float(means[place])
 
-    def _pending(self, extra: Sequence[Proposal]) -> dict[int, int]:
-        """Repeats in flight by candidate, and more."""
-        pending = self.state.ledger.pending
-        for proposal in extra:
-            pending[proposal.candidate] = pending.get(proposal.candidate, 0) + proposal.repeats
-        return pending
-
-    def _lots(self, extra: Sequence[Proposal]) -> list[Lot]:
-        """The same, set-up by set-up: each batch is one."""
-        leases = [(lease.candidate, lease.values, lease.pending) for lease in self.state.ledger.in_flight]
-        return leases + [(proposal.candidate, 0, proposal.repeats) for proposal in extra]
-
     def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
         """What the policy is shown."""
-        known, problem = self.known, self.problem
-        model, pending, lots = known.model, self._pending(extra), self._lots(extra)
-        ghost, means, variances, covariance = model.ghost(), model.means, model.variances, model.covariance_with
-        honest = known.honest.ghost()
-        if pending:
-            ahead = known.ahead(lots)
-            ghost, variances = ahead.ghost, known.in_blocks(ahead.everywhere())
-            covariance = partial(ahead.covariance, model.covariance_with)
-            honest = ghost if known.honest is model else known.ahead(lots, known.honest).ghost
-        here = extra[-1].candidate if extra else self.state.ledger.position
-        return Belief(
-            means=means,
-            variances=variances,
-            top=max(map(highest, means)),
-            bottom=min(map(lowest, means)),
-            starts=model.starts,
-            noise=model.noise,
-            kappa=sqrt(model.kappa2),
-            progress=Progress(
-                int(known.tally.steps),
-                known.honest.log_det,
-                len(problem.table),
-                len(problem.table.columns),
-                self._affordable,
-            ),
-            priority=problem.priority,
-            rng=self._rng,
-            variance=honest.variance,
-            covariance=covariance,
-            counts=cache(lambda: known.counts(pending)),
-            pending=pending,
-            averages=self._averages,
-            draw=lambda: known.draw_ahead(ghost, lots, self._rng),
-            ahead=lambda: known.ahead(lots),
-            centre=model.prior_mean,
-            setup=known.prior.setup,
-            barred=self._barred,
-            learned=isinstance(known.learner, Learner),
-            costs=problem.costs_from(here),
-            cost=problem.measurement_cost,
-        )
-
-    def _averages(self) -> Mapping[int, float]:
-        return {candidate: statistics.mean for candidate, statistics in self.known.tally}
-
-    @property
-    def _affordable(self) -> int | None:
-        """Measurements that the budget allows for, those that failed left out.
-
-        Where old ones fade, these are the ones that count now, and those to come within the time they take to fade.
-        """
-        if self.state.budget is None:
-            return None
-        left = self.state.budget - self.state.told
-        lasting = self.problem.half_life
-        return int(self.known.tally.steps) + (left if lasting is None else min(left, round(lasting / log(2))))
+        return Present(self.problem, self.state, self.known, self._rng, extra, self._barred)
 
     @property
     def _barred(self) -> frozenset[int]:
@@ -348,7 +280,7 @@ class Thinking:
         """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
         if not isinstance(self.known.learner, Learner):
             return []
-        known = self.known.counts(self._pending(extra))
+        known = self.known.counts(pending_with(self.state, extra))
         if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
             return []
         tried = known.keys() | self.state.failures.keys() | self.state.retired | self._apart

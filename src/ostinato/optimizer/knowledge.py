@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Vector, from_numpy, gathered
+from ostinato.arrays import Vector
 from ostinato.confidence import SURE
 from ostinato.errors import NothingMeasured
 from ostinato.kernels import Kernel
@@ -35,7 +35,7 @@ from ostinato.optimizer.outliers import (
 )
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
-from ostinato.posterior import Ahead, ExactGhost, Ghost, Model, Posterior
+from ostinato.posterior import Ahead, BlockedVector, ExactGhost, Ghost, Model, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
@@ -352,8 +352,7 @@ class Knowledge:
     def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Number, mean and variance of every measured candidate."""
         numbers = self.told.numbers
-        means, variances = (gathered(blocks, model.starts, numbers) for blocks in (model.means, model.variances))
-        return numbers, means, variances
+        return numbers, model.means.at(numbers), model.variances.at(numbers)
 
     def counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""
@@ -371,14 +370,11 @@ class Knowledge:
             ahead.add(candidate, after - before)
         return ahead
 
-    def in_blocks(self, values: Vector) -> list[Array]:
-        return [from_numpy(self.model.xp, part) for part in np.split(values, self.model.starts[1:])]
-
-    def draw(self, rng: np.random.Generator) -> list[Array]:
+    def draw(self, rng: np.random.Generator) -> BlockedVector:
         """A function from the posterior of all answers, at all candidates."""
         return draw(self.posterior, self._prior_draw(self.posterior.kernel), self.posterior.ghost(), rng)
 
-    def draw_ahead(self, ghost: Ghost, lots: Iterable[Lot], rng: np.random.Generator) -> list[Array]:
+    def draw_ahead(self, ghost: Ghost, lots: Iterable[Lot], rng: np.random.Generator) -> BlockedVector:
         """A draw for choosing, which counts what is in flight."""
         model = self.model
         if not isinstance(model, Posterior):

@@ -16,7 +16,7 @@ from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.optimizer.costs import SwitchCost, read_costs
 from ostinato.optimizer.settings import checked_policy, given, learner_for, policy_for, sign_of, what_to_learn
-from ostinato.policies.base import Settings as PolicySettings
+from ostinato.policies.base import BasePolicy
 from ostinato.posterior import Model
 
 
@@ -83,7 +83,7 @@ class Problem(Portable):
 
     table: Candidates
     sign: int
-    policy: PolicySettings
+    policy: BasePolicy
     wanted: Wanted
     priority: NDArray[np.int64]
     switch_cost: SwitchCost | None = None

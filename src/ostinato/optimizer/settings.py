@@ -16,12 +16,11 @@ from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome
 from ostinato.policies import Earn, Find, MiniEI, Policy, Proposal
-from ostinato.policies.base import Custom
-from ostinato.policies.base import Settings as PolicySettings
+from ostinato.policies.base import BasePolicy, Custom
 
 Goal: TypeAlias = Literal["find", "earn"]
-LEARNING: dict[str, PolicySettings] = {"find": Find(), "earn": Earn()}
-GIVEN: dict[str, PolicySettings] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
+LEARNING: dict[str, BasePolicy] = {"find": Find(), "earn": Earn()}
+GIVEN: dict[str, BasePolicy] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 
@@ -47,14 +46,14 @@ def generator_in(state: dict[str, Any]) -> np.random.Generator:
     return made
 
 
-def checked_policy(policy: Any) -> PolicySettings:
+def checked_policy(policy: Any) -> BasePolicy:
     """An object that can propose, such as MiniUCB()."""
     if isinstance(policy, type) or not hasattr(policy, "propose"):
         raise InvalidSetting(
             f"policy={policy!r} is no policy: give an object such as MiniUCB(), MiniEI() or MiniTS(), or one of your "
             "own that has the methods of ostinato.policies.Policy."
         )
-    return policy if isinstance(policy, PolicySettings) else Custom(policy)
+    return policy if isinstance(policy, BasePolicy) else Custom(policy)
 
 
 def checked_round(policy: Policy, proposals: Any, candidates: int) -> list[Proposal]:
@@ -74,7 +73,7 @@ def _is_sound(proposal: Any, candidates: int) -> bool:
     return 0 <= proposal.candidate < candidates and proposal.repeats >= 1
 
 
-def policy_for(goal: str, *, learned: bool) -> PolicySettings:
+def policy_for(goal: str, *, learned: bool) -> BasePolicy:
     """The policy that serves a goal best, by the evidence in docs/results.md.
 
     Where kernel and noise are given it repeats by the paper's rule, whose guarantees then hold.
@@ -127,7 +126,7 @@ def _setup(setup_std: Any) -> float:
 
 
 def learner_for(
-    policy: PolicySettings, table: Candidates, wanted: Wanted, half_life: int | None = None
+    policy: BasePolicy, table: Candidates, wanted: Wanted, half_life: int | None = None
 ) -> Learner | Shrinking | None:
     """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
     if policy.shrinking is None:

@@ -2,19 +2,21 @@
 
 from ostinato.policies.adaptive import AdaptiveUCB
 from ostinato.policies.algorithms import GPEI, GPTS, GPUCB, MiniEI, MiniTS, MiniUCB, RareEI, RareTS, RareUCB
-from ostinato.policies.base import Belief, Policy, Proposal, Scores
+from ostinato.policies.base import BasePolicy, Policy, Proposal
 from ostinato.policies.bbkb import BBKB
+from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.bkb import BKB
 from ostinato.policies.bts import GPBTS
 from ostinato.policies.bucb import GPBUCB
-from ostinato.policies.cautious import Cautious
 from ostinato.policies.earn import Earn
 from ostinato.policies.ei import EI
 from ostinato.policies.find import Find
 from ostinato.policies.greedy import EpsilonGreedy
-from ostinato.policies.mini import Mini
-from ostinato.policies.rare import Rare
-from ostinato.policies.single import Single
+from ostinato.policies.limits import Cautious
+from ostinato.policies.mini import MiniMeta
+from ostinato.policies.rare import RareSwitching
+from ostinato.policies.scored import Combined, RepeatRule, Score, ScoredPolicy
+from ostinato.policies.single import Once
 from ostinato.policies.stake import Stake
 from ostinato.policies.ts import TS
 from ostinato.policies.ucb import UCB
@@ -32,23 +34,28 @@ __all__ = [
     "TS",
     "UCB",
     "AdaptiveUCB",
+    "BasePolicy",
     "Belief",
     "Cautious",
+    "Combined",
     "Earn",
     "EpsilonGreedy",
     "Find",
-    "Mini",
     "MiniEI",
+    "MiniMeta",
     "MiniTS",
     "MiniUCB",
+    "Once",
     "Policy",
     "Proposal",
-    "Rare",
     "RareEI",
+    "RareSwitching",
     "RareTS",
     "RareUCB",
+    "RepeatRule",
+    "Score",
+    "ScoredPolicy",
     "Scores",
-    "Single",
     "Stake",
     "Uniform",
 ]

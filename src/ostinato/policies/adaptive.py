@@ -14,27 +14,27 @@ kernel is.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import floor, log, log1p, sqrt
 
 from ostinato.checks import fraction, positive
-from ostinato.confidence import Schedule
-from ostinato.policies.base import Belief
-from ostinato.policies.mini import Mini
+from ostinato.confidence import Progress
+from ostinato.policies.base import WithC
+from ostinato.policies.mini import MiniMeta
+from ostinato.policies.scored import RepeatRule, Score, ScoredPolicy
 from ostinato.policies.ucb import UCB
 
 STEP = 1.1  # by which the length-scale shrinks at a time
 
 
 @dataclass(frozen=True)
-class AdaptiveUCB(UCB, Mini):
+class AdaptiveUCB(WithC, ScoredPolicy):
     """Upper confidence bounds under an ever shorter length-scale and an ever larger norm bound.
 
     norm_bound: F₀, a first guess of the function's norm under the kernel that was given. patience: t₀, measurements
     until the guesses are first doubted. scale: a factor on β; 1 is what is proved, and 0.1 what works in practice.
     """
 
-    beta: float | Schedule = field(default=2.0, init=False, repr=False)
     norm_bound: float = 1.0
     patience: float = 10.0
     delta: float = 0.1
@@ -45,6 +45,14 @@ class AdaptiveUCB(UCB, Mini):
         for name in ("norm_bound", "patience", "scale"):
             positive(name, getattr(self, name))
         fraction("delta", self.delta)
+
+    @property
+    def score(self) -> Score:
+        return UCB(self.confidence)
+
+    @property
+    def repeats(self) -> RepeatRule:
+        return MiniMeta(self.C)
 
     @property
     def shrinking(self) -> Callable[[int, int], float]:
@@ -58,9 +66,8 @@ class AdaptiveUCB(UCB, Mini):
         """g(t), a power of the step: by how much the length-scale is shorter than at first."""
         return STEP ** floor(log(self.norm_growth(steps)) / columns / log(STEP) + 1e-12)
 
-    def width(self, belief: Belief) -> float:
+    def confidence(self, progress: Progress) -> float:
         """β = F_t + √(log_det + 2 log(1/δ)), for the kernel that is in force."""
-        progress = belief.progress
         g = self.shrinkage(progress.steps, progress.columns)
         norm = self.norm_bound * self.norm_growth(progress.steps) * sqrt(g) ** progress.columns
         return self.scale * (norm + sqrt(progress.log_det + 2 * log(1 / self.delta)))

@@ -18,16 +18,16 @@ from typing import Literal
 
 import numpy as np
 
-from ostinato.arrays import Vector, to_numpy
 from ostinato.errors import InvalidSetting
-from ostinato.policies.base import Belief, Proposal, WithStaleness
+from ostinato.policies.base import Proposal, WithBeta, WithC
+from ostinato.policies.belief import Belief
 from ostinato.policies.bkb import OnNystrom
 from ostinato.policies.rounds import LazyBounds, decided
 from ostinato.policies.ucb import UCB
 
 
 @dataclass(frozen=True)
-class BBKB(OnNystrom, UCB, WithStaleness):
+class BBKB(OnNystrom, WithBeta, WithC):
     """BBKB: rounds of several candidates on a Nyström posterior.
 
     C: how stale the model may get within a round, above 1. rule: "global" or "local", how that is judged.
@@ -39,6 +39,10 @@ class BBKB(OnNystrom, UCB, WithStaleness):
         super().__post_init__()
         if self.rule not in ("global", "local"):
             raise InvalidSetting(f"rule={self.rule!r} is unknown: give 'global' or 'local'.")
+
+    @property
+    def seeks(self) -> str:
+        return UCB().seeks
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         ahead = belief.ahead()
@@ -70,7 +74,7 @@ class _Local:
 
     def __init__(self, belief: Belief) -> None:
         self._belief = belief
-        self._variances: Vector = np.concatenate([to_numpy(v) for v in belief.variances])
+        self._variances = belief.variances.flat()
         self._sums = np.zeros_like(self._variances)
         self.value = 1.0
 

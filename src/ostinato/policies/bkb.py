@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ostinato.checks import positive
-from ostinato.policies.base import Settings
-from ostinato.policies.single import Single
-from ostinato.policies.ucb import UCB
+from ostinato.policies.algorithms import GPUCB
+from ostinato.policies.base import BasePolicy
 from ostinato.posterior import Model, Nystrom
 
 
 @dataclass(frozen=True)
-class OnNystrom(Settings):
+class OnNystrom(BasePolicy):
     """A policy that sees the Nyström posterior.
 
     oversampling: q̄, above 0. Larger means more inducing candidates: more exact, and slower. About 5 is needed.
@@ -33,5 +32,5 @@ class OnNystrom(Settings):
 
 
 @dataclass(frozen=True)
-class BKB(OnNystrom, UCB, Single):
+class BKB(OnNystrom, GPUCB):
     """BKB: one measurement a step, by upper confidence bounds of a Nyström posterior."""

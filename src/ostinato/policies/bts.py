@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import count
 
 from ostinato.checks import whole
-from ostinato.policies.base import Belief, Proposal, Scores, WithStaleness
+from ostinato.policies.base import Proposal, WithC
+from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.bucb import Growth
 from ostinato.policies.rounds import decided
 
 
 @dataclass(frozen=True)
-class GPBTS(WithStaleness):
+class GPBTS(WithC):
     """GP-BTS: rounds of Thompson sampling.
 
     C: how stale the model may get within a round, above 1. size: where given, the number of draws a round instead.
@@ -30,7 +31,7 @@ class GPBTS(WithStaleness):
         growth, drawn = Growth(belief, belief.ahead(), self.C), count(1)
 
         def step() -> tuple[int, bool]:
-            candidate = Scores(belief.draw(), belief.resolution(1.0)).without(belief.barred, belief).first_best(belief)
+            candidate = Scores(belief.draw(), belief.resolution(1.0)).without(belief.barred).first_best(belief)
             return candidate, growth.full_with(candidate) if self.size is None else next(drawn) == self.size
 
         return decided(step, limit)

@@ -8,13 +8,14 @@ measure all of them, and update
 
 from dataclasses import dataclass
 
-from ostinato.policies.base import Belief, Proposal, WithStaleness, WithWidth
+from ostinato.policies.base import Proposal, WithBeta, WithC
+from ostinato.policies.belief import Belief
 from ostinato.policies.rounds import LazyBounds, decided
 from ostinato.posterior import Ahead
 
 
 @dataclass(frozen=True)
-class GPBUCB(WithWidth, WithStaleness):
+class GPBUCB(WithBeta, WithC):
     """GP-BUCB: rounds of several candidates, ended when the model would be too stale.
 
     C: how stale the model may get within a round, above 1.

@@ -14,23 +14,23 @@ where s is what going to x costs, in measurements, and the 3 keeps it from hoppi
 knowledge gradient of Frazier and Powell (2008) with the repeats it is best at, in its online form. Without a budget as
 much again as was measured is taken to be left.
 
-No batch may be longer than m repeats (`cautious.py`), which gives a bound, u(x) ≤ ((r − 1) g_m(x) − (μ* − μ(x)))/4.
+No batch may be longer than m repeats (`limits.py`), which gives a bound, u(x) ≤ ((r − 1) g_m(x) − (μ* − μ(x)))/4.
 It is computed at all candidates; u itself only at those whose bound is above the best u.
 """
 
 from collections.abc import Set
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Vector, from_numpy, namespace_of, to_numpy
+from ostinato.arrays import Array, Vector, namespace_of
 from ostinato.policies.acquisition import expected_gain
-from ostinato.policies.base import Belief, Proposal, Scores, WithWidth
-from ostinato.policies.cautious import Cautious
-from ostinato.policies.stake import MOST, Stake
+from ostinato.policies.base import Proposal, WithBeta
+from ostinato.policies.belief import Belief, Scores
+from ostinato.policies.limits import Cautious
+from ostinato.policies.stake import MOST
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
 SHORTLIST = 64  # candidates at which u is computed first; then eight times as many, until no other can be better
@@ -39,45 +39,42 @@ INERTIA = 3.0  # measurements that any switch counts as
 
 
 @dataclass(frozen=True)
-class Earn(WithWidth, Cautious):
+class Earn(WithBeta, Cautious):
     """The policy of goal="earn".
 
     beta: how many times the model's standard deviations are taken to be what they say.
     """
 
-    seeks: ClassVar[str] = "is worth most over the measurements that are left"
     beta: float = 1.25
 
-    def score(self, belief: Belief) -> Scores:
-        """The bound on u, at every candidate."""
-        standing, left = self._standing(belief), self._left(belief)
-        noises = np.split(belief.noise / self._longest(belief) + belief.setup, belief.starts[1:])
-        blocks: list[Array] = []
-        for mean, variance, noise in zip(belief.means, belief.variances, noises, strict=True):
-            xp, gap = namespace_of(mean), mean - standing.top
-            variance = self.width(belief) ** 2 * variance
-            gain = expected_gain(gap, variance / xp.sqrt(variance + from_numpy(xp, noise)))
-            blocks.append(((left - 1) * gain + gap) / (1 + INERTIA))
-        if standing.leader is not None:
-            block, place = belief.place(standing.leader)
-            width = np.array([self.width(belief) * standing.std])
-            gain = (left - 1) * expected_gain(np.array([standing.second - standing.top]), width)
-            blocks[block][place] = float(gain[0]) / (1 + INERTIA)
-        return Scores(blocks, TIE * left * belief.kappa)
-
-    def slack(self, belief: Belief, best: int) -> float:
-        return 0.0
-
-    def repeats(self, stake: Stake) -> int:
-        return stake.paying()
+    @property
+    def seeks(self) -> str:
+        return "is worth most over the measurements that are left"
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        return [self._proposal(*self._choice(belief), belief, limit)]
+        return [self.proposal(*self._choice(belief), belief, limit)]
+
+    def _bounds(self, standing: "Standing", belief: Belief) -> Scores:
+        """The bound on u, at every candidate."""
+        beta, left = self.width(belief), self._left(belief)
+        noises = belief.means.like(belief.noise / self._longest(belief) + belief.setup)
+
+        def bound(mean: Array, variance: Array, noise: Array) -> Array:
+            xp, gap = namespace_of(mean), mean - standing.top
+            variance = beta**2 * variance
+            gain = expected_gain(gap, variance / xp.sqrt(variance + noise))
+            return ((left - 1) * gain + gap) / (1 + INERTIA)
+
+        bounds = belief.means.map(bound, belief.variances, noises)
+        if standing.leader is not None:
+            gap, width = np.array([standing.second - standing.top]), np.array([beta * standing.std])
+            bounds[standing.leader] = float(((left - 1) * expected_gain(gap, width))[0]) / (1 + INERTIA)
+        return self.possible(Scores(bounds, TIE * left * belief.kappa), belief)
 
     def _choice(self, belief: Belief) -> tuple[int, int]:
         """The candidate of the highest u, and its B."""
-        bounds = self._possible(belief)
-        standing, size = self._standing(belief), SHORTLIST
+        standing, size = Standing.of(belief, self.closed(belief)), SHORTLIST
+        bounds = self._bounds(standing, belief)
         while True:
             listed, rest = _highest(bounds, belief, size)
             values, lengths = self._values(listed, standing, belief)
@@ -102,7 +99,7 @@ class Earn(WithWidth, Cautious):
         total = variance + belief.setup + belief.noise[listed][:, None] / B
         std = np.divide(variance, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
         gain = expected_gain(np.broadcast_to(gap[:, None], std.shape).ravel(), std.ravel()).reshape(std.shape)
-        switch = 0.0 if belief.costs is None else belief.costs(listed)[:, None] / belief.cost
+        switch = belief.costs(listed)[:, None] / belief.cost if belief.travels else 0.0
         values = ((left - B) * gain + B * (mean - standing.top)[:, None]) / (B + INERTIA + switch)
         longest = np.argmax(values, axis=1)
         return values[np.arange(len(listed)), longest], B[longest]
@@ -110,12 +107,9 @@ class Earn(WithWidth, Cautious):
     def _longest(self, belief: Belief) -> int:
         """m: the longest batch that is considered."""
         share = max(1, floor(self.batch_share * belief.progress.steps))
-        if belief.costs is not None:  # where a switch costs so many measurements, so many may follow it
+        if belief.travels:  # where a switch costs so many measurements, so many may follow it
             share = max(share, ceil(float(np.max(belief.costs(np.arange(belief.candidates)))) / belief.cost))
         return min(share, self.cap_per_batch or MOST, self._left(belief))
-
-    def _standing(self, belief: Belief) -> "Standing":
-        return Standing.of(belief, belief.barred | self._capped(belief))
 
     def _left(self, belief: Belief) -> int:
         """Measurements to come."""
@@ -146,7 +140,7 @@ class Standing:
 
 def _highest(bounds: Scores, belief: Belief, size: int) -> tuple[NDArray[np.int64], float]:
     """The candidates of the highest bounds, ties with the last of them by priority; and the highest of the others."""
-    values = np.concatenate([to_numpy(block) for block in bounds.blocks])
+    values = bounds.values.flat()
     if len(values) <= size:
         listed = np.flatnonzero(values > -np.inf)
         return listed, -np.inf

@@ -2,32 +2,40 @@
 
 from dataclasses import dataclass
 from math import log1p, sqrt
-from typing import ClassVar
 
-from ostinato.confidence import Schedule
+from ostinato.arrays import Array
+from ostinato.confidence import Schedule, as_schedule, width_at
 from ostinato.policies.acquisition import improvement_slope, log_expected_improvement, smallest_width
-from ostinato.policies.base import NEAR, Belief, Scores, WithWidth
+from ostinato.policies.belief import Belief, Scores
+from ostinato.policies.scored import NEAR, Score
 
 
 @dataclass(frozen=True)
-class EI(WithWidth):
-    """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm."""
+class EI(Score):
+    """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm. beta: a number, or a schedule."""
 
-    seeks: ClassVar[str] = "promises most improvement on the leader, with exploration weight {width:.3g}"
     beta: float | Schedule = 1.0
 
-    def score(self, belief: Belief) -> Scores:
-        beta, target = self.width(belief), self.target(belief)
-        blocks = [
-            log_expected_improvement(mean, variance, beta, target, belief.kappa)
-            for mean, variance in zip(belief.means, belief.variances, strict=True)
-        ]
-        mean, variance = belief.at(Scores(blocks, 0.0).first_best(belief))
-        return Scores(blocks, _tolerance(belief, beta, mean - target, variance))
+    @property
+    def seeks(self) -> str:
+        return "promises most improvement on the leader, with exploration weight {width:.3g}"
+
+    def width(self, belief: Belief) -> float:
+        return width_at(as_schedule(self.beta), belief.progress)
 
     def target(self, belief: Belief) -> float:
         """What is to be improved on: the highest mean of all candidates, as in the paper."""
         return belief.top
+
+    def __call__(self, belief: Belief) -> Scores:
+        beta, target = self.width(belief), self.target(belief)
+
+        def improvement(mean: Array, variance: Array) -> Array:
+            return log_expected_improvement(mean, variance, beta, target, belief.kappa)
+
+        values = belief.means.map(improvement, belief.variances)
+        mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
+        return Scores(values, _tolerance(belief, beta, mean - target, variance))
 
     def slack(self, belief: Belief, best: int) -> float:
         return -log1p(-NEAR)

@@ -2,7 +2,7 @@
 
 What a run recommends is nearly always the best of what it looked at: what is lost is lost by not looking. So the
 measurements go to looking: expected improvement on the best measured candidate with a wide β, which trusts the
-learned model less than it trusts itself; no long batches (`cautious.py`); and no candidate that takes more than a
+learned model less than it trusts itself; no long batches (`limits.py`); and no candidate that takes more than a
 fifth of all measurements. Once 6√t candidates were looked at in t measurements the model has seen enough: β is
 smaller from there on, and the leader may take what it likes.
 
@@ -11,6 +11,7 @@ measured candidates the one with the best lower bound, and the one that is likel
 of the two tells more about their difference is measured.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
@@ -21,9 +22,12 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.checks import fraction
 from ostinato.confidence import SURE, Schedule
-from ostinato.policies.algorithms import MiniEI
-from ostinato.policies.base import Belief, Proposal, Scores
-from ostinato.policies.cautious import Cautious
+from ostinato.policies.base import Proposal, WithBeta, WithC
+from ostinato.policies.belief import Belief
+from ostinato.policies.ei import EI
+from ostinato.policies.limits import Cautious, Limit
+from ostinato.policies.mini import MiniMeta
+from ostinato.policies.scored import RepeatRule, Score, ScoredPolicy
 
 LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
@@ -33,7 +37,51 @@ FEW = 25  # measurements before which no candidate is said to have taken too man
 
 
 @dataclass(frozen=True)
-class Find(Cautious, MiniEI):
+class ImprovementOnMeasured(EI):
+    """Expected improvement on the best measured candidate, with a smaller β once enough candidates were looked at."""
+
+    def width(self, belief: Belief) -> float:
+        width = super().width(belief)
+        return min(width, LATE) if belief.learned and looked_enough(belief) else width
+
+    def target(self, belief: Belief) -> float:
+        measured = np.array(sorted(belief.counts().keys() - belief.barred))
+        return float(np.max(belief.means.at(measured))) if len(measured) else belief.top
+
+
+@dataclass(frozen=True)
+class CandidateShare(Limit):
+    """No candidate takes more than a share of all measurements, while anything is learned and there is more to see."""
+
+    share: float
+    finish: float
+
+    def closed(self, belief: Belief) -> list[int]:
+        if not belief.learned or is_finishing(self.finish, belief) or looked_enough(belief):
+            return []
+        most = self.share * max(belief.taken, FEW)
+        return [candidate for candidate, n in belief.counts().items() if n > most]
+
+    def most(self, candidate: int, belief: Belief) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class LastPart(Limit):
+    """The last part of the budget is divided between the best candidates."""
+
+    finish: float
+    cause = "the last measurements are divided between the best candidates"
+
+    def most(self, candidate: int, belief: Belief) -> int | None:
+        if not is_finishing(self.finish, belief) or len(belief.counts()) < 2:
+            return None
+        part = max(1, ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES))
+        return max(part, belief.stake(candidate).paying())
+
+
+@dataclass(frozen=True)
+class Find(Cautious, WithBeta, WithC, ScoredPolicy):
     """The policy of goal="find".
 
     candidate_share: of all measurements so far, the most that one candidate may have to be measured again, while
@@ -51,49 +99,43 @@ class Find(Cautious, MiniEI):
         fraction("candidate_share", self.candidate_share)
         fraction("finish", self.finish)
 
+    @property
+    def score(self) -> Score:
+        return ImprovementOnMeasured(self.beta)
+
+    @property
+    def repeats(self) -> RepeatRule:
+        return MiniMeta(self.C)
+
+    @property
+    def limits(self) -> Sequence[Limit]:
+        return [*super().limits, CandidateShare(self.candidate_share, self.finish), LastPart(self.finish)]
+
+    def width(self, belief: Belief) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.score.width(belief)
+
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         proposals = super().propose(belief, limit)
-        return [replace(each, seeks=CHALLENGES) for each in proposals] if self._finishing(belief) else proposals
+        finishing = is_finishing(self.finish, belief)
+        return [replace(each, seeks=CHALLENGES) for each in proposals] if finishing else proposals
 
-    def width(self, belief: Belief) -> float:
-        width = super().width(belief)
-        return min(width, LATE) if belief.learned and self._looked_enough(belief) else width
+    def candidate(self, belief: Belief) -> int:
+        if is_finishing(self.finish, belief):
+            measured = belief.counts().keys() - self.closed(belief)
+            if len(measured) >= 2:
+                return leader_or_challenger(belief, np.array(sorted(measured)))
+        return super().candidate(belief)
 
-    def target(self, belief: Belief) -> float:
-        measured = np.array(sorted(belief.counts().keys() - belief.barred))
-        return float(np.max(belief.at_each(measured)[0])) if len(measured) else belief.top
 
-    def _candidate(self, belief: Belief) -> int:
-        if not self._finishing(belief):
-            return super()._candidate(belief)
-        closed = belief.barred | self._capped(belief)
-        measured = [candidate for candidate in belief.counts() if candidate not in closed]
-        if len(measured) < 2:
-            return super()._candidate(belief)
-        return leader_or_challenger(belief, np.array(sorted(measured)))
+def looked_enough(belief: Belief) -> bool:
+    """Whether the model has seen enough candidates to be trusted."""
+    return len(belief.counts()) >= min(LOOK * sqrt(belief.taken), belief.candidates - len(belief.barred))
 
-    def _possible(self, belief: Belief) -> Scores:
-        scores = super()._possible(belief)
-        if not belief.learned or self._finishing(belief) or self._looked_enough(belief):
-            return scores
-        most = self.candidate_share * max(belief.taken, FEW)
-        others = scores.without([candidate for candidate, n in belief.counts().items() if n > most], belief)
-        return others if others.best > -np.inf else scores
 
-    def _limits(self, candidate: int, belief: Belief) -> list[tuple[int, str]]:
-        limits = super()._limits(candidate, belief)
-        if not self._finishing(belief) or len(belief.counts()) < 2:
-            return limits
-        part = max(1, ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES))
-        most = max(part, belief.stake(candidate).paying())
-        return [*limits, (most, "the last measurements are divided between the best candidates")]
-
-    def _looked_enough(self, belief: Belief) -> bool:
-        return len(belief.counts()) >= min(LOOK * sqrt(belief.taken), belief.candidates - len(belief.barred))
-
-    def _finishing(self, belief: Belief) -> bool:
-        budget = belief.progress.budget
-        return budget is not None and belief.taken >= (1 - self.finish) * budget
+def is_finishing(finish: float, belief: Belief) -> bool:
+    """Whether the last part of the budget has come."""
+    budget = belief.progress.budget
+    return budget is not None and belief.taken >= (1 - finish) * budget
 
 
 def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:

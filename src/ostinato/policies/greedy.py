@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.checks import not_negative
-from ostinato.policies.base import Belief, Proposal, Settings
+from ostinato.policies.base import BasePolicy, Proposal
+from ostinato.policies.belief import Belief
 from ostinato.posterior import Model, Unmodelled
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Settings):
+class EpsilonGreedy(BasePolicy):
     """ε-greedy with ε = a/t^b. It has no model: it compares averages.
 
     a, b: 0 or more. Larger a explores more; larger b stops exploring sooner.

@@ -17,23 +17,32 @@ switch has a cost, B is at least the number that learns most for it.
 from dataclasses import dataclass
 from math import log
 
-from ostinato.policies.base import WithStaleness
-from ostinato.policies.pick import Pick
+from ostinato.policies.base import above_one
+from ostinato.policies.scored import RepeatRule
 from ostinato.policies.stake import Stake
 
 
 @dataclass(frozen=True)
-class Mini(WithStaleness, Pick):
+class MiniMeta(RepeatRule):
     """The mini-META rule of repeats.
 
     C: how stale the model may get within a batch, above 1. Larger means longer batches and fewer switches.
     """
 
-    def repeats(self, stake: Stake) -> int:
+    C: float = 1.2
+
+    def __post_init__(self) -> None:
+        above_one(self.C)
+
+    def __call__(self, stake: Stake) -> int:
         """B = max(1, floor((C² − 1) λ/σ²)); more where going there costs so much that more pay."""
         return max(stake.within(self.C), stake.paying())
 
     @property
+    def keeps_within(self) -> float:
+        return self.C
+
+    @property
     def gain_of_full_batch(self) -> float:
-        """log((C² + 1)/2): what every full batch adds at least to the log-determinant."""
+        """log((C² + 1)/2)."""
         return log((self.C**2 + 1) / 2)

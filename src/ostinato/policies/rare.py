@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from math import floor, log1p
 
 from ostinato.checks import positive
-from ostinato.policies.pick import Pick
+from ostinato.policies.scored import RepeatRule
 from ostinato.policies.stake import ENDLESS, Stake
 
 
 @dataclass(frozen=True)
-class Rare(Pick):
+class RareSwitching(RepeatRule):
     """Stay with a candidate until the determinant has grown by the factor 1 + C.
 
     C: above 0. Larger means longer batches and fewer switches.
@@ -24,14 +24,13 @@ class Rare(Pick):
     C: float = 0.5
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         positive("C", self.C)
 
-    def repeats(self, stake: Stake) -> int:
+    def __call__(self, stake: Stake) -> int:
         worth, variance = self.C * stake.noise, stake.variance
         return stake.limited(floor(worth / variance) + 1 if worth < ENDLESS * variance else ENDLESS)
 
     @property
     def gain_of_full_batch(self) -> float:
-        """log(1 + C): what every full batch adds at least to the log-determinant."""
+        """log(1 + C)."""
         return log1p(self.C)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ostinato.arrays import Vector, to_numpy
 from ostinato.errors import NothingToAsk
-from ostinato.policies.base import Belief, Proposal
+from ostinato.policies.base import Proposal
+from ostinato.policies.belief import NOTHING_LEFT, Belief
 from ostinato.posterior import Ahead, Indices
 
 LONGEST = 10_000  # picks of a round
@@ -26,12 +26,10 @@ class LazyBounds:
     def __init__(self, belief: Belief, ahead: Ahead, beta: float) -> None:
         self._belief, self._ahead, self._beta = belief, ahead, beta
         self._tolerance = belief.resolution(beta)
-        self._means: Vector = np.concatenate([to_numpy(mean) for mean in belief.means])
+        self._means = belief.means.flat()
         self._bounds = self._means + beta * np.sqrt(ahead.variances)
         if len(belief.barred) == len(self._means):
-            raise NothingToAsk(
-                "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
-            )
+            raise NothingToAsk(NOTHING_LEFT)
         self._means[list(belief.barred)] = -np.inf
         self._bounds[list(belief.barred)] = -np.inf
         self._last = int(np.argmax(self._bounds))

@@ -5,13 +5,13 @@ The posterior is still the exact one on unique candidates, so returning to a can
 
 from dataclasses import dataclass
 
-from ostinato.policies.pick import Pick
+from ostinato.policies.scored import RepeatRule
 from ostinato.policies.stake import Stake
 
 
 @dataclass(frozen=True)
-class Single(Pick):
+class Once(RepeatRule):
     """Measure once, then think again."""
 
-    def repeats(self, stake: Stake) -> int:
+    def __call__(self, stake: Stake) -> int:
         return 1

@@ -5,18 +5,20 @@ The paper held this to be out of reach (O(|A|²) a draw); pathwise conditioning 
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
-from ostinato.policies.base import NEAR, Belief, Scores, Settings
+from ostinato.policies.belief import Belief, Scores
+from ostinato.policies.scored import NEAR, Score
 
 
 @dataclass(frozen=True)
-class TS(Settings):
+class TS(Score):
     """u = one draw of the posterior."""
 
-    seeks: ClassVar[str] = "was the best in a draw of what the values may be"
+    @property
+    def seeks(self) -> str:
+        return "was the best in a draw of what the values may be"
 
-    def score(self, belief: Belief) -> Scores:
+    def __call__(self, belief: Belief) -> Scores:
         return Scores(belief.draw(), belief.resolution(1.0))
 
     def slack(self, belief: Belief, best: int) -> float:

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ostinato.policies.base import Belief, Proposal, Settings
+from ostinato.policies.base import BasePolicy, Proposal
+from ostinato.policies.belief import Belief
 from ostinato.posterior import Model, Unmodelled
 
 
 @dataclass(frozen=True)
-class Uniform(Settings):
+class Uniform(BasePolicy):
     """Every step a candidate at random, all equally likely."""
 
     @property

@@ -1,6 +1,7 @@
 """What is believed of f after everything that was measured: exact, sparse, or not at all."""
 
 from ostinato.posterior.ahead import Ahead, Ghost
+from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import ExactGhost, Posterior
 from ostinato.posterior.model import Drawn, Model
@@ -9,6 +10,7 @@ from ostinato.posterior.unmodelled import Unmodelled
 
 __all__ = [
     "Ahead",
+    "BlockedVector",
     "Drawn",
     "ExactGhost",
     "Ghost",

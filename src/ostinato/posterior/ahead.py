@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from ostinato.arrays import Array, Matrix, Vector, to_numpy
+from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
 
 
@@ -37,8 +38,8 @@ class Ghost(Protocol):
 class Ahead:
     """The variances of all candidates, and how many of the imagined measurements each of them has seen."""
 
-    def __init__(self, variances: list[Array], ghost: Ghost) -> None:
-        self.variances: Vector = np.concatenate([to_numpy(block) for block in variances])
+    def __init__(self, variances: BlockedVector, ghost: Ghost) -> None:
+        self.variances = variances.flat()
         self.ghost = ghost
         self._seen = np.zeros(len(self.variances), dtype=np.int64)
         self._terms: list[Vector] = []

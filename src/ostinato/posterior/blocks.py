@@ -1,21 +1,116 @@
-"""A block of candidates: its part of the kernel cache, and the mean and variance of its members.
+"""Candidates in blocks: everything that has the size of the candidate set happens here, block by block.
 
-The block is the one unit of memory, of laziness and of transfer: everything that has the size of the candidate set
-happens here, block by block.
+The block is the one unit of memory, of laziness and of transfer. `Block` holds one: its part of the kernel cache, and
+the mean and variance of its members. `Blocks` holds them all, and knows where a candidate lives. `BlockedVector` is one
+number for every candidate, in the same blocks; the rest of the program reads, gathers and compares through it.
 """
 
-from ostinato.arrays import Array, Namespace, lowest, namespace_of
-from ostinato.posterior.cache import Cache, Indices
-from ostinato.posterior.factor import Factor
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from copy import copy
+from itertools import pairwise
+from math import ceil, inf
 
+import numpy as np
+
+from ostinato.arrays import (
+    Array,
+    Matrix,
+    Namespace,
+    Vector,
+    from_numpy,
+    highest,
+    indices,
+    lowest,
+    namespace_of,
+    to_numpy,
+)
+from ostinato.kernels import Kernel
+from ostinato.posterior.cache import Cache, Factored, Indices, Rows
+from ostinato.posterior.factor import Factor
+from ostinato.posterior.grid import find_grid
+
+BLOCK_SIZE = 16_384
 SWEEP = 1024  # candidates whose variances are recomputed at a time, to bound memory
+
+
+class BlockedVector:
+    """One number for every candidate, in blocks that begin at the candidates `starts`."""
+
+    __slots__ = ("parts", "starts")
+
+    def __init__(self, parts: Iterable[Array], starts: Sequence[int]) -> None:
+        self.parts, self.starts = list(parts), starts
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self.parts)
+
+    def __getitem__(self, candidate: int) -> float:
+        block, place = self._place(candidate)
+        return float(self.parts[block][place])
+
+    def __setitem__(self, candidate: int, value: float) -> None:
+        block, place = self._place(candidate)
+        self.parts[block][place] = value
+
+    def at(self, candidates: Indices) -> Vector:
+        """The numbers of some candidates."""
+        if len(self.parts) == 1:
+            return to_numpy(self.parts[0])[candidates]
+        order = np.argsort(candidates, kind="stable")
+        places = np.split(order, np.searchsorted(candidates[order], self.starts[1:]))
+        found = np.empty(len(candidates))
+        for start, part, here in zip(self.starts, self.parts, places, strict=True):
+            found[here] = to_numpy(part)[candidates[here] - start]
+        return found
+
+    def flat(self) -> Vector:
+        """All of them, as one NumPy array; where there are several for each candidate, one row each."""
+        return np.concatenate([to_numpy(part) for part in self.parts], axis=-1)
+
+    @property
+    def highest(self) -> float:
+        return max(map(highest, self.parts))
+
+    @property
+    def lowest(self) -> float:
+        return min(map(lowest, self.parts))
+
+    def above(self, bar: float) -> Indices:
+        """The candidates whose number is this much or more."""
+        found = [indices(part >= bar) + start for part, start in zip(self.parts, self.starts, strict=True)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def map(self, function: Callable[..., Array], *others: "BlockedVector") -> "BlockedVector":
+        """A function of these numbers, and of others in the same blocks."""
+        each = zip(self.parts, *(other.parts for other in others), strict=True)
+        return BlockedVector((function(*arrays) for arrays in each), self.starts)
+
+    def like(self, values: Vector) -> "BlockedVector":
+        """Other numbers in the same blocks."""
+        xp = namespace_of(self.parts[0])
+        return BlockedVector((from_numpy(xp, part) for part in np.split(values, self.starts[1:])), self.starts)
+
+    def without(self, candidates: Collection[int]) -> "BlockedVector":
+        """The same, with minus infinity for some candidates."""
+        if not candidates:
+            return self
+        others = self.map(_copy)
+        for candidate in candidates:
+            others[candidate] = -inf
+        return others
+
+    def _place(self, candidate: int) -> tuple[int, int]:
+        """The block of a candidate, and its place there."""
+        block = bisect_right(self.starts, candidate) - 1
+        return block, candidate - self.starts[block]
 
 
 class Block:
     """Candidates start … start + size of the table."""
 
     def __init__(self, xp: Namespace, start: int, prior_mean: float, prior_variance: Array, cache: Cache) -> None:
-        self._prior_mean, self._cache = prior_mean, cache
+        self._prior_mean, self.cache = prior_mean, cache
         self.start = start
         self.size: int = prior_variance.shape[0]
         self.prior_variance = prior_variance
@@ -25,36 +120,21 @@ class Block:
 
     _xp = property(lambda self: namespace_of(self.mean))
 
-    def add(self, X: Array) -> None:
-        """Cache the covariances with more unique candidates."""
-        self._cache.add(X)
-
-    def spread(self, p: Array) -> Array:
-        """p · k(X, A): from coefficients on the unique candidates to values on the block's."""
-        return self._cache.spread(p)
-
     def condition(self, p: Array, z: float) -> None:
         """mean += z c, variance −= c², for c = p · k(X, A)."""
-        c = self.spread(p)
+        c = self.cache.spread(p)
         self.mean += z * c
-        self.variance = self._without(c * c)
-
-    def columns(self, part: slice | Indices) -> Array:
-        """k(X, x) for some of the block's candidates x."""
-        return self._cache.columns(part)
+        self.variance = self._not_negative(self.variance - c * c)
 
     def fresh_mean(self, factor: Factor) -> Array:
-        return self._prior_mean + self.spread(factor.alpha)
+        return self._prior_mean + self.cache.spread(factor.alpha)
 
     def fresh_variance(self, factor: Factor) -> Array:
         fresh = self._xp.zeros_like(self.variance)
         for start in range(0, self.size, SWEEP):
             part = slice(start, min(start + SWEEP, self.size))
-            fresh[part] = factor.variance(self._cache.columns(part), self.prior_variance[part])
+            fresh[part] = factor.variance(self.cache.columns(part), self.prior_variance[part])
         return self._not_negative(fresh)
-
-    def _without(self, decrease: Array) -> Array:
-        return self._not_negative(self.variance - decrease)
 
     def _not_negative(self, variance: Array) -> Array:
         """Variances fall below zero by rounding only; how far is noted, for the posterior to judge."""
@@ -63,3 +143,113 @@ class Block:
             self.rounding = max(self.rounding, -below)
             variance = self._xp.where(variance > 0, variance, self._xp.zeros_like(variance))
         return variance
+
+
+class Blocks:
+    """All candidates: their covariances with the unique ones, and the mean and variance of each."""
+
+    def __init__(self, parts: Iterable[Block]) -> None:
+        self._parts = list(parts)
+        self.starts = tuple(block.start for block in self._parts)
+
+    @classmethod
+    def of(
+        cls, xp: Namespace, kernel: Kernel, features: Matrix, mean: float, size: int | None, *, grids: bool = True
+    ) -> "Blocks":
+        """Blocks of `size` candidates; one for a grid, which needs no large cache, where that is not given."""
+        grid = find_grid(kernel, features) if grids and size is None else None
+        if grid is not None and Factored.pays(grid):
+            return cls([Block(xp, 0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))])
+        parts = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
+        return cls(Block(xp, start, mean, kernel.diag(part), Rows(kernel, part)) for start, part in parts)
+
+    def fork(self) -> "Blocks":
+        """The same covariances, with means and variances that go their own way."""
+        return Blocks(map(copy, self._parts))
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._parts)
+
+    @property
+    def xp(self) -> Namespace:
+        return namespace_of(self._parts[0].mean)
+
+    @property
+    def means(self) -> BlockedVector:
+        return self._vector(block.mean for block in self._parts)
+
+    @means.setter
+    def means(self, values: Iterable[Array]) -> None:
+        for block, mean in zip(self._parts, values, strict=True):
+            block.mean = mean
+
+    @property
+    def variances(self) -> BlockedVector:
+        return self._vector(block.variance for block in self._parts)
+
+    @variances.setter
+    def variances(self, values: Iterable[Array]) -> None:
+        for block, variance in zip(self._parts, values, strict=True):
+            block.variance = variance
+
+    @property
+    def prior_variances(self) -> BlockedVector:
+        """k(x, x)."""
+        return self._vector(block.prior_variance for block in self._parts)
+
+    @property
+    def rounding(self) -> float:
+        """How far below zero a variance came since this was last set."""
+        return max(block.rounding for block in self._parts)
+
+    @rounding.setter
+    def rounding(self, value: float) -> None:
+        for block in self._parts:
+            block.rounding = value
+
+    def add(self, X: Array) -> None:
+        """Cache the covariances with more unique candidates."""
+        for block in self._parts:
+            block.cache.add(X)
+
+    def condition(self, p: Array, z: float) -> None:
+        """mean += z c, variance −= c², for c = p · k(X, A)."""
+        for block in self._parts:
+            block.condition(p, z)
+
+    def spread(self, P: Array) -> BlockedVector:
+        """P · k(X, A): from coefficients on the unique candidates to numbers for all; for several P, one a row."""
+        return self._vector(block.cache.spread(P) for block in self._parts)
+
+    def columns(self, candidates: Indices) -> Matrix:
+        """k(X, x) for some candidates x."""
+        if len(self._parts) == 1:
+            return to_numpy(self._parts[0].cache.columns(candidates))
+        number = np.searchsorted(self.starts, candidates, side="right") - 1
+        places = {int(i): np.flatnonzero(number == i) for i in np.unique(number)}
+        parts = [
+            to_numpy(self._parts[i].cache.columns(candidates[here] - self.starts[i])) for i, here in places.items()
+        ]
+        columns = np.empty((parts[0].shape[0], len(candidates)))
+        for here, part in zip(places.values(), parts, strict=True):
+            columns[:, here] = part
+        return columns
+
+    def fresh_means(self, factor: Factor) -> BlockedVector:
+        return self._vector(block.fresh_mean(factor) for block in self._parts)
+
+    def fresh_variances(self, factor: Factor) -> BlockedVector:
+        return self._vector(block.fresh_variance(factor) for block in self._parts)
+
+    def _vector(self, parts: Iterable[Array]) -> BlockedVector:
+        return BlockedVector(parts, self.starts)
+
+
+def _copy(part: Array) -> Array:
+    return namespace_of(part).asarray(part, copy=True)
+
+
+def _edges(size: int, block_size: int | None) -> list[tuple[int, int]]:
+    """Where equal blocks of at most about `block_size` candidates begin and end."""
+    edges = np.linspace(0, size, ceil(size / (block_size or BLOCK_SIZE)) + 1).astype(int).tolist()
+    return list(pairwise(edges))

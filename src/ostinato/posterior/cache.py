@@ -5,21 +5,19 @@ products of two short vectors, a_i ⊗ b_i, so that Σ p_i a_i ⊗ b_i is one sm
 numbers instead of q·L·R, and computes where `Rows` waits for memory.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
-from itertools import pairwise
-from math import ceil, prod
+from math import prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, from_numpy, grown, is_numpy, namespace_of, to_numpy
+from ostinato.arrays import Array, Namespace, from_numpy, grown, is_numpy, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid
 
 Indices: TypeAlias = NDArray[np.int64]
-BLOCK_SIZE = 16_384
 CHUNK = 1024  # rows allocated at a time (and touched only when they are filled)
 
 
@@ -143,31 +141,6 @@ class Factored:
         xp, place = self._xp, _taken(self._place, part, axis=0)
         a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
         return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1)
-
-
-class WithColumns(Protocol):
-    """A cache, or what holds one."""
-
-    def columns(self, part: slice | Indices) -> Array: ...
-
-
-def blocks_of(size: int, block_size: int | None) -> list[tuple[int, int]]:
-    """Where equal blocks of at most about `block_size` candidates begin and end."""
-    edges = np.linspace(0, size, ceil(size / (block_size or BLOCK_SIZE)) + 1).astype(int).tolist()
-    return list(pairwise(edges))
-
-
-def columns_of(caches: Sequence[WithColumns], starts: Sequence[int], candidates: Indices) -> Matrix:
-    """Columns of candidates that lie in several blocks, which begin at `starts`."""
-    if len(caches) == 1:
-        return to_numpy(caches[0].columns(candidates))
-    number = np.searchsorted(starts, candidates, side="right") - 1
-    places = {int(i): np.flatnonzero(number == i) for i in np.unique(number)}
-    parts = [to_numpy(caches[i].columns(candidates[here] - starts[i])) for i, here in places.items()]
-    columns = np.empty((parts[0].shape[0], len(candidates)))
-    for here, part in zip(places.values(), parts, strict=True):
-        columns[:, here] = part
-    return columns
 
 
 def _taken(array: Array, part: slice | Indices, axis: int) -> Array:

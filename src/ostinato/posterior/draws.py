@@ -20,6 +20,7 @@ from numpy.random import Generator
 from ostinato.arrays import Array, Matrix, Vector, cholesky, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
+from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.exact import ExactGhost, Posterior
 from ostinato.posterior.grid import find_grid
 
@@ -30,7 +31,7 @@ CHUNK = 4_096
 PriorDraw: TypeAlias = Callable[[Generator], Vector]
 
 
-def draw(posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generator) -> list[Array]:
+def draw(posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generator) -> BlockedVector:
     """One draw of f at all candidates, block by block. The ghost may hold measurements still in flight."""
     xp = posterior.xp
     f = prior(rng)
@@ -39,11 +40,12 @@ def draw(posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generat
     slots = slots[np.argsort(measured[slots])]  # by candidate: in whatever order they were measured, draws are the same
     residual = np.zeros(len(w))
     residual[slots] = f[measured[slots]] + rng.standard_normal(len(slots)) / np.sqrt(w[slots])
-    pull = ghost.spread_blocks(ghost.unique.times(from_numpy(xp, residual)))
-    return [
-        block.mean + from_numpy(xp, f[block.start : block.start + block.size]) - part
-        for block, part in zip(posterior.blocks, pull, strict=True)
-    ]
+    pull, means = ghost.spread_blocks(ghost.unique.times(from_numpy(xp, residual))), posterior.means
+
+    def moved(mean: Array, drawn: Array, pulled: Array) -> Array:
+        return mean + drawn - pulled
+
+    return means.map(moved, means.like(f), pull)
 
 
 def prior_draw(kernel: Kernel, features: Matrix) -> PriorDraw:

@@ -8,21 +8,19 @@ means every q epochs, the variances every 64 q. That is 3% of a long run at q = 
 cheap.
 """
 
-from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, lowest, namespace_of, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, to_numpy
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
-from ostinato.posterior.blocks import Block
-from ostinato.posterior.cache import Factored, Indices, Rows, blocks_of, columns_of
+from ostinato.posterior.blocks import BlockedVector, Blocks
+from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.grid import find_grid
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
@@ -48,11 +46,10 @@ class Posterior:
         block_size: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self.blocks = list(_blocks(xp, kernel, features, mean, block_size))
+        self.blocks = Blocks.of(xp, kernel, features, mean, block_size)
         self.block_size = block_size
-        self.starts = tuple(block.start for block in self.blocks)
-        self.kappa2 = max(highest(block.prior_variance) for block in self.blocks)
-        if not min(lowest(block.prior_variance) for block in self.blocks) >= 0 or not isfinite(self.kappa2):
+        self.kappa2 = self.blocks.prior_variances.highest
+        if not self.blocks.prior_variances.lowest >= 0 or not isfinite(self.kappa2):
             raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
@@ -61,30 +58,28 @@ class Posterior:
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
-        self._foreseen: dict[int, list[Array]] = {}
+        self._foreseen: dict[int, BlockedVector] = {}
         self._direction: tuple[int, Direction] | None = None  # of the candidate that was looked at last
 
     @property
     def xp(self) -> Namespace:
-        return namespace_of(self.blocks[0].mean)
+        return self.blocks.xp
 
     @property
     def log_det(self) -> float:
         return self.unique.log_det
 
     @property
-    def means(self) -> list[Array]:
-        return [block.mean for block in self.blocks]
+    def means(self) -> BlockedVector:
+        return self.blocks.means
 
     @property
-    def variances(self) -> list[Array]:
-        return [block.variance for block in self.blocks]
+    def variances(self) -> BlockedVector:
+        return self.blocks.variances
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance of f at one candidate."""
-        block = self._block(candidate)
-        place = candidate - block.start
-        return float(block.mean[place]), float(block.variance[place])
+        return self.means[candidate], self.variances[candidate]
 
     # Conditioning
 
@@ -94,10 +89,8 @@ class Posterior:
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
-        for block in self.blocks:
-            block.condition(gain.p, z)
-        block = self._block(candidate)
-        block.variance[candidate - block.start] = gain.variance_after
+        self.blocks.condition(gain.p, z)
+        self.variances[candidate] = gain.variance_after
         self._changed()
         self._repair()
 
@@ -122,8 +115,7 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        block = self._block(candidate)
-        return float(block.prior_variance[candidate - block.start])
+        return self.blocks.prior_variances[candidate]
 
     def slot_of(self, candidate: int) -> int | None:
         """The place of a candidate among those measured."""
@@ -192,11 +184,7 @@ class Posterior:
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
-        return columns_of(self.blocks, self.starts, candidates)
-
-    def spread(self, P: Matrix) -> Matrix:
-        """P k(X, A) for all candidates."""
-        return np.concatenate([to_numpy(block.spread(from_numpy(self.xp, P))) for block in self.blocks], axis=1)
+        return self.blocks.columns(candidates)
 
     # Predictions: NumPy, and exact to the last digit that float64 can hold
 
@@ -204,16 +192,15 @@ class Posterior:
         """cov(f(x), f(candidate)) at every candidate x."""
         return self.ghost().spread(to_numpy(self.direction(candidate).p)[None, :], candidate)[0]
 
-    def rows(self, candidate: int) -> list[Array]:
+    def rows(self, candidate: int) -> BlockedVector:
         """k(x, A) of a candidate x, block by block; kept while it is in flight."""
         if candidate not in self._foreseen:
             if len(self._foreseen) >= FORESEEN:
                 self._foreseen = {}
             X = from_numpy(self.xp, self.features[[candidate]])
-            ends = [(block.start, block.start + block.size) for block in self.blocks]
-            self._foreseen[candidate] = [
-                self.kernel(X, from_numpy(self.xp, self.features[start:stop])) for start, stop in ends
-            ]
+            parts = [self.features[block.start : block.start + block.size] for block in self.blocks]
+            rows = (self.kernel(X, from_numpy(self.xp, part)) for part in parts)
+            self._foreseen[candidate] = BlockedVector(rows, self.blocks.starts)
         return self._foreseen[candidate]
 
     def over_candidates(self) -> tuple[Vector, Vector]:
@@ -221,7 +208,7 @@ class Posterior:
         means, variances = self.means, self.variances
         if self.kappa2 * self.unique.heaviest > AFRESH_ABOVE:
             means, variances = self._fresh_means(), self._fresh_variances()
-        return np.concatenate([to_numpy(m) for m in means]), np.concatenate([to_numpy(v) for v in variances])
+        return means.flat(), variances.flat()
 
     def predict(self, points: Matrix) -> tuple[Vector, Vector]:
         """Mean and variance of f at any points (rows of features)."""
@@ -267,20 +254,13 @@ class Posterior:
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
         self.measured = np.append(self.measured, candidates)
         self.unique.add(self.kernel(X, self._X))
-        for block in self.blocks:
-            block.add(X)
+        self.blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
         self._changed()
 
     def _changed(self) -> None:
         self._factor = self._direction = None
-
-    def _number(self, candidate: int) -> int:
-        return bisect_right(self.starts, candidate) - 1
-
-    def _block(self, candidate: int) -> Block:
-        return self.blocks[self._number(candidate)]
 
     def _repair(self, *, everything: bool = False) -> None:
         self._since_means += 1
@@ -292,35 +272,31 @@ class Posterior:
         self.unique.adopt(self.factor)
         self._direction = None
         self._since_means = 0
-        for block, mean in zip(self.blocks, self._fresh_means(), strict=True):
-            block.mean = mean
+        self.blocks.means = self._fresh_means()
         if everything:
             self._repair_variances()
 
     def _repair_variances(self) -> None:
         self._since_variances = 0
-        for block in self.blocks:
-            block.rounding = 0.0
-        for block, variance in zip(self.blocks, self._fresh_variances(), strict=True):
-            block.variance = variance
+        self.blocks.rounding = 0.0
+        self.blocks.variances = self._fresh_variances()
         self._check_positive()
 
-    def _fresh_means(self) -> list[Array]:
-        fresh = [block.fresh_mean(self.factor) for block in self.blocks]
-        return self._pinned(fresh, to_numpy(self.factor.mean_at_measured()) + self.prior_mean)
+    def _fresh_means(self) -> BlockedVector:
+        at_measured = to_numpy(self.factor.mean_at_measured()) + self.prior_mean
+        return self._pinned(self.blocks.fresh_means(self.factor), at_measured)
 
-    def _fresh_variances(self) -> list[Array]:
-        fresh = [block.fresh_variance(self.factor) for block in self.blocks]
-        return self._pinned(fresh, np.maximum(to_numpy(self.factor.variance_at_measured()), 0.0))
+    def _fresh_variances(self) -> BlockedVector:
+        at_measured = np.maximum(to_numpy(self.factor.variance_at_measured()), 0.0)
+        return self._pinned(self.blocks.fresh_variances(self.factor), at_measured)
 
-    def _pinned(self, blocks: list[Array], at_slots: Vector) -> list[Array]:
+    def _pinned(self, values: BlockedVector, at_slots: Vector) -> BlockedVector:
         """With the product forms' numbers at measured candidates, which lose none of their digits."""
         precise = self._precise()
         for candidate, slot in self._slots.items():
             if precise[slot]:
-                number = self._number(candidate)
-                blocks[number][candidate - self.starts[number]] = float(at_slots[slot])
-        return blocks
+                values[candidate] = float(at_slots[slot])
+        return values
 
     def _precise(self) -> NDArray[np.bool_]:
         """Which slots have ℓ ≤ k, so that the product forms at measured candidates are the better ones."""
@@ -336,7 +312,7 @@ class Posterior:
     @property
     def _rounding(self) -> float:
         """How far below zero a variance came, in units of the prior's."""
-        return max(block.rounding for block in self.blocks) / (self.kappa2 or 1.0)
+        return self.blocks.rounding / (self.kappa2 or 1.0)
 
     def _check_positive(self) -> None:
         """A fresh factorisation leaves no more than rounding: a variance further below zero is the kernel's fault."""
@@ -357,7 +333,7 @@ class ExactGhost:
         self._posterior = posterior
         self.unique = posterior.unique
         self._own: list[int] = []  # candidates with slots of their own
-        self._rows: list[list[Array]] = []  # of each its covariances with all candidates, block by block
+        self._rows: list[BlockedVector] = []  # of each its covariances with all candidates, block by block
 
     @property
     def measured(self) -> NDArray[np.int64]:
@@ -387,20 +363,20 @@ class ExactGhost:
 
     def spread(self, P: Matrix, beyond: int | None = None) -> Matrix:
         """P k(X, A) for all candidates; the last coefficient may be that of a candidate beyond those in slots."""
-        return np.concatenate([to_numpy(part) for part in self.spread_blocks(from_numpy(self._xp, P), beyond)], axis=-1)
+        return self.spread_blocks(from_numpy(self._xp, P), beyond).flat()
 
-    def spread_blocks(self, P: Array, beyond: int | None = None) -> list[Array]:
+    def spread_blocks(self, P: Array, beyond: int | None = None) -> BlockedVector:
         """The same, block by block."""
         q = len(self._posterior.measured)
-        parts = [block.spread(P[..., :q]) for block in self._posterior.blocks]
+        known = self._posterior.blocks.spread(P[..., :q])
         if P.shape[-1] == q:
-            return parts
+            return known
         more = self._rows if beyond is None else [*self._rows, self._posterior.rows(beyond)]
-        each = zip(*more[: P.shape[-1] - q], strict=True)
-        return [
-            part + self._xp.matmul(P[..., q:], self._xp.concat(list(rows)))
-            for part, rows in zip(parts, each, strict=True)
-        ]
+
+        def with_more(part: Array, *rows: Array) -> Array:
+            return part + self._xp.matmul(P[..., q:], self._xp.concat(list(rows)))
+
+        return known.map(with_more, *more[: P.shape[-1] - q])
 
     @property
     def _xp(self) -> Namespace:
@@ -424,15 +400,3 @@ class ExactGhost:
         self._own.append(candidate)
         row = np.append(k_x, self._posterior.prior_variance(candidate))
         self.unique.add(from_numpy(self._xp, row[None, :]))
-
-
-def _blocks(xp: Namespace, kernel: Kernel, features: Matrix, mean: float, block_size: int | None) -> Iterator[Block]:
-    """One block for a grid, which needs no large cache; else blocks of `block_size`."""
-    grid = find_grid(kernel, features) if block_size is None else None
-    if grid is not None and Factored.pays(grid):
-        variance = kernel.diag(from_numpy(xp, features))
-        yield Block(xp, 0, mean, variance, Factored(xp, grid))
-        return
-    for start, stop in blocks_of(len(features), block_size):
-        part = from_numpy(xp, features[start:stop])
-        yield Block(xp, start, mean, kernel.diag(part), Rows(kernel, part))

@@ -6,10 +6,11 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector
+from ostinato.arrays import Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.ahead import Ghost
+from ostinato.posterior.blocks import BlockedVector
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -33,15 +34,10 @@ class Model(Protocol):
     def xp(self) -> Namespace: ...
 
     @property
-    def starts(self) -> tuple[int, ...]:
-        """The first candidate of each block."""
-        ...
+    def means(self) -> BlockedVector: ...
 
     @property
-    def means(self) -> list[Array]: ...
-
-    @property
-    def variances(self) -> list[Array]: ...
+    def variances(self) -> BlockedVector: ...
 
     @property
     def log_det(self) -> float: ...

@@ -11,14 +11,16 @@ kept, and a round costs one triangular product of m²|A| flops, beside work of t
 from collections.abc import Collection
 from copy import copy
 from math import sqrt
+from typing import cast
 
 import numpy as np
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, highest, namespace_of, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, namespace_of, to_numpy
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior.ahead import Ghost
-from ostinato.posterior.cache import Indices, Rows, blocks_of, columns_of
+from ostinato.posterior.blocks import Block, BlockedVector, Blocks
+from ostinato.posterior.cache import Indices, Rows
 from ostinato.posterior.model import Drawn
 from ostinato.posterior.sketch import Sketch, sketch
 
@@ -41,17 +43,14 @@ class Nystrom:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.oversampling = block_size, oversampling
-        bounds = blocks_of(len(features), block_size)
-        self.starts = tuple(start for start, _ in bounds)
-        parts = [from_numpy(xp, features[start:stop]) for start, stop in bounds]
-        self._caches = [Rows(kernel, part) for part in parts]
-        self._prior_variances = [kernel.diag(part) for part in parts]
-        self.kappa2 = max(map(highest, self._prior_variances))
+        self.blocks = Blocks.of(xp, kernel, features, mean, block_size, grids=False)
+        self.kappa2 = self.blocks.prior_variances.highest
         self._tally = Tally()
         self._slots: dict[int, int] = {}
         self._K = xp.zeros((16, 16), dtype=xp.float64)
         self._changed = False
-        self._forget()
+        self.inducing: Indices = np.zeros(0, dtype=np.int64)
+        self.sketch: Sketch | None = None
 
     @property
     def xp(self) -> Namespace:
@@ -60,6 +59,14 @@ class Nystrom:
     @property
     def log_det(self) -> float:
         return 0.0 if self.sketch is None else self.sketch.log_det
+
+    @property
+    def means(self) -> BlockedVector:
+        return self.blocks.means
+
+    @property
+    def variances(self) -> BlockedVector:
+        return self.blocks.variances
 
     # Taking in
 
@@ -102,10 +109,9 @@ class Nystrom:
     def drawn(self, candidates: Collection[int]) -> Drawn:
         """The inducing set, and the variances of all candidates that will then have been measured."""
         named = list(self._slots)
-        variances = np.concatenate([to_numpy(block) for block in self.variances])
         looked = sorted({*named, *candidates})
-        inducing = [named[int(slot)] for slot in self.inducing]
-        return Drawn(inducing, dict(zip(looked, variances[looked].tolist(), strict=True)))
+        variances = self.variances.at(np.array(looked, dtype=np.int64)).tolist()
+        return Drawn([named[int(slot)] for slot in self.inducing], dict(zip(looked, variances, strict=True)))
 
     def recall(self, drawn: Drawn) -> None:
         """Measurements that came since are seen by the next that is `refreshed`."""
@@ -115,12 +121,11 @@ class Nystrom:
 
     def induce(self, slots: Indices) -> None:
         """Make the candidates in these slots the inducing ones."""
-        self._forget()
         self.inducing = slots
-        if len(slots):
-            made = self.sketch = self._sketch()
-            blocks = [self._sweep(made, *part) for part in zip(self._caches, self._prior_variances, strict=True)]
-            self.means, self.variances = [mean for mean, _ in blocks], [variance for _, variance in blocks]
+        self.sketch = self._sketch() if len(slots) else None
+        self.blocks = self.blocks.fork()
+        for block in self.blocks:
+            block.mean, block.variance = self._prior(block) if self.sketch is None else self._sweep(self.sketch, block)
 
     # Answers
 
@@ -138,28 +143,18 @@ class Nystrom:
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(S, x) for some candidates x."""
-        return columns_of(self._caches, self.starts, candidates)[self.inducing]
+        return self.blocks.columns(candidates)[self.inducing]
 
     def spread(self, P: Matrix) -> Matrix:
         """P k(S, A) for all candidates."""
         full = np.zeros((len(P), len(self._slots)))
         full[:, self.inducing] = P
-        wide = from_numpy(self.xp, full)
-        return np.concatenate([to_numpy(cache.spread(wide)) for cache in self._caches], axis=1)
+        return self.blocks.spread(from_numpy(self.xp, full)).flat()
 
     def warn_where_float64_ends(self) -> None:
         """The approximation ends long before."""
 
     # Inside
-
-    def _forget(self) -> None:
-        """Back to the prior."""
-        self.inducing: Indices = np.zeros(0, dtype=np.int64)
-        self.sketch: Sketch | None = None
-        self.means: list[Array] = [
-            self.xp.full(v.shape[0], self.prior_mean, dtype=self.xp.float64) for v in self._prior_variances
-        ]
-        self.variances: list[Array] = list(self._prior_variances)
 
     def _add(self, candidates: list[int]) -> None:
         if not candidates:
@@ -172,17 +167,16 @@ class Nystrom:
         self._K = grown(self._K, (size, size))
         self._K[first:size, :size] = rows
         self._K[:size, first:size] = self.xp.matrix_transpose(rows)
-        for cache in self._caches:
-            cache.add(new)
+        self.blocks.add(new)
 
     def _chances(self, drawn: Drawn | None) -> Vector:
         """1 − (1 − min(1, q̄ σ̃²/λ))ⁿ for each unique candidate, under the inducing set so far."""
-        candidates = list(self._slots)
-        variances = np.concatenate([to_numpy(block) for block in self.variances])[candidates]
+        candidates = np.array(list(self._slots), dtype=np.int64)
+        variances = self.variances.at(candidates)
         if drawn is not None:  # whoever was not looked at then is as uncertain as before any measurement
-            prior = np.concatenate([to_numpy(block) for block in self._prior_variances])
-            variances = np.array([drawn.variances.get(each, float(prior[each])) for each in candidates])
-        n = np.array([self._tally[candidate].n for candidate in candidates])
+            prior = self.blocks.prior_variances
+            variances = np.array([drawn.variances.get(int(each), prior[int(each)]) for each in candidates])
+        n = np.array([self._tally[int(candidate)].n for candidate in candidates])
         p = np.minimum(1.0, self.oversampling * variances / self.noise[candidates])
         with np.errstate(divide="ignore"):
             return -np.expm1(n * np.log1p(-p))
@@ -200,16 +194,20 @@ class Nystrom:
         data = [(from_numpy(xp, w[slots]), from_numpy(xp, m[slots])) for slots in (S, R)]
         return sketch(K_SS, K_SR, *data)
 
-    def _sweep(self, made: Sketch, cache: Rows, prior: Array) -> tuple[Array, Array]:
+    def _prior(self, block: Block) -> tuple[Array, Array]:
+        """Means and variances of one block, before anything induces them."""
+        return self.xp.full(block.size, self.prior_mean, dtype=self.xp.float64), block.prior_variance
+
+    def _sweep(self, made: Sketch, block: Block) -> tuple[Array, Array]:
         """Means and variances of one block."""
         means: list[Array] = []
         variances: list[Array] = []
-        for start in range(0, prior.shape[0], SWEEP):
-            part = slice(start, min(start + SWEEP, prior.shape[0]))
-            k_x = cache.some(self.inducing, part)
+        for start in range(0, block.size, SWEEP):
+            part = slice(start, min(start + SWEEP, block.size))
+            k_x = cast("Rows", block.cache).some(self.inducing, part)
             means.append(made.mean(k_x) + self.prior_mean)
-            variances.append(made.variance(k_x, prior[part]))
-        return self.xp.concat(means), self._not_below_least(self.xp.concat(variances), prior)
+            variances.append(made.variance(k_x, block.prior_variance[part]))
+        return self.xp.concat(means), self._not_below_least(self.xp.concat(variances), block.prior_variance)
 
     def _not_below_least(self, variances: Array, prior: Array) -> Array:
         """No variance is below k λ/(λ + t k), what all t measurements at that one candidate would leave of it."""
@@ -257,6 +255,5 @@ class _Ghost:
             model = self._model
             k_x = model.columns(np.array([candidate]))[:, 0]
             p = k_x if model.sketch is None else to_numpy(model.sketch.seen(from_numpy(model.xp, k_x)))
-            block = int(np.searchsorted(model.starts, candidate, side="right")) - 1
-            self._looked_up[candidate] = k_x, p, float(model.variances[block][candidate - model.starts[block]])
+            self._looked_up[candidate] = k_x, p, model.variances[candidate]
         return self._looked_up[candidate]

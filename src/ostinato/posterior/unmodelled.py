@@ -4,10 +4,11 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, highest, namespace_of, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.ahead import Ghost
+from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.model import Drawn
 
@@ -16,7 +17,6 @@ class Unmodelled:
     """The prior's mean and variance at every candidate; its own ghost, since nothing changes it."""
 
     log_det = 0.0
-    starts = (0,)
 
     def __init__(
         self,
@@ -30,13 +30,13 @@ class Unmodelled:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size = block_size
-        self.means: list[Array] = [xp.full(len(features), mean, dtype=xp.float64)]
-        self.variances: list[Array] = [kernel.diag(from_numpy(xp, features))]
-        self.kappa2 = highest(self.variances[0])
+        self.means = BlockedVector([xp.full(len(features), mean, dtype=xp.float64)], (0,))
+        self.variances = BlockedVector([kernel.diag(from_numpy(xp, features))], (0,))
+        self.kappa2 = self.variances.highest
 
     @property
     def xp(self) -> Namespace:
-        return namespace_of(self.means[0])
+        return namespace_of(self.means.parts[0])
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Learn nothing."""
@@ -70,10 +70,10 @@ class Unmodelled:
         return np.zeros(0), self.variance(candidate)
 
     def variance(self, candidate: int) -> float:
-        return float(self.variances[0][candidate])
+        return self.variances[candidate]
 
     def columns(self, candidates: Indices) -> Matrix:
         return np.zeros((0, len(candidates)))
 
     def spread(self, P: Matrix) -> Matrix:
-        return np.zeros((len(P), len(to_numpy(self.variances[0]))))
+        return np.zeros((len(P), len(self.features)))

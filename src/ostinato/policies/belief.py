@@ -1,0 +1,148 @@
+"""What a policy sees, and how the best score is picked when several are equal."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Vector
+from ostinato.confidence import Progress
+from ostinato.errors import NothingToAsk
+from ostinato.policies.stake import Stake
+from ostinato.posterior import Ahead, BlockedVector
+
+TIE = 1e-9
+NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
+
+
+class Belief(ABC):
+    """All that a policy may know: the model at all candidates, and how far the run is.
+
+    means, variances: of every candidate. Variances count measurements still in flight as if they had come; means do
+    not. top, bottom: the highest and the lowest mean. centre: the prior mean; kappa: the largest prior standard
+    deviation. noise: the variance of one measurement of each candidate; setup: that of the error that repeats share.
+    priority: of equal candidates the one of the lowest is taken. rng: the randomness of the run. barred: candidates
+    that must not be asked for. pending: repeats in flight, by candidate. learned: whether any hyperparameter is learned
+    from the same measurements. travels: whether going to a candidate costs anything; cost: of a measurement.
+    """
+
+    means: BlockedVector
+    top: float
+    bottom: float
+    centre: float
+    kappa: float
+    noise: Vector
+    setup: float
+    priority: NDArray[np.int64]
+    rng: np.random.Generator
+    barred: frozenset[int]
+    pending: Mapping[int, int]
+    learned: bool
+    travels: bool
+    cost: float
+
+    @property
+    @abstractmethod
+    def variances(self) -> BlockedVector: ...
+
+    @property
+    @abstractmethod
+    def progress(self) -> Progress: ...
+
+    @abstractmethod
+    def variance(self, candidate: int) -> float:
+        """The variance of one candidate by what was measured and nothing else, to the last digit."""
+
+    @abstractmethod
+    def covariance(self, candidate: int) -> Vector:
+        """Of all candidates with one."""
+
+    @abstractmethod
+    def counts(self) -> Mapping[int, int]:
+        """Measurements of each candidate measured, told and in flight."""
+
+    @abstractmethod
+    def averages(self) -> Mapping[int, float]:
+        """The average of the measurements of each candidate measured."""
+
+    @abstractmethod
+    def draw(self) -> BlockedVector:
+        """A function drawn from the posterior, at all candidates."""
+
+    @abstractmethod
+    def ahead(self) -> Ahead:
+        """The variances if more were measured; another one with every call."""
+
+    @abstractmethod
+    def costs(self, candidates: NDArray[np.int64]) -> Vector:
+        """Of going to some candidates from where we are, in the same units as `cost`."""
+
+    @property
+    def candidates(self) -> int:
+        """How many there are."""
+        return len(self.priority)
+
+    @property
+    def taken(self) -> int:
+        """Measurements told and in flight."""
+        return self.progress.steps + sum(self.pending.values())
+
+    def resolution(self, beta: float) -> float:
+        """How far apart scores in units of f must lie to count as different: 1e-9 (κβ + max|μ − μ₀|), and rounding."""
+        rounding = 4 * np.finfo(np.float64).eps * max(abs(self.top), abs(self.bottom))
+        return TIE * (self.kappa * beta + max(self.top - self.centre, self.centre - self.bottom)) + float(rounding)
+
+    def first(self, tied: NDArray[np.int64]) -> int:
+        """Of several candidates that are equal, the one of lowest priority."""
+        return int(tied[0] if len(tied) == 1 else tied[np.argmin(self.priority[tied])])
+
+    def at_random(self) -> int:
+        """Any candidate that may be measured, all equally likely."""
+        if len(self.barred) == self.candidates:
+            raise NothingToAsk(NOTHING_LEFT)
+        candidate = int(self.rng.integers(self.candidates))
+        while candidate in self.barred:
+            candidate = int(self.rng.integers(self.candidates))
+        return candidate
+
+    def stake(self, candidate: int) -> Stake:
+        """What repeating a candidate is about."""
+        switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
+        return Stake(self.variance(candidate), float(self.noise[candidate]), self.setup, switch, self.cost)
+
+    def at(self, candidate: int) -> tuple[float, float]:
+        """Mean and variance at one candidate."""
+        return self.means[candidate], self.variances[candidate]
+
+    def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
+        """Means and variances at some candidates."""
+        return self.means.at(candidates), self.variances.at(candidates)
+
+
+class Scores(msgspec.Struct, frozen=True, eq=False):
+    """The acquisition at every candidate, and how far apart two must lie to count as different."""
+
+    values: BlockedVector
+    tolerance: float
+
+    @property
+    def best(self) -> float:
+        return self.values.highest
+
+    def first_best(self, belief: Belief) -> int:
+        """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
+        return belief.first(self.above(self.best - self.tolerance))
+
+    def above(self, bar: float) -> NDArray[np.int64]:
+        """The candidates that score this much or more."""
+        return self.values.above(bar)
+
+    def at(self, candidate: int) -> float:
+        """The score of one candidate."""
+        return self.values[candidate]
+
+    def without(self, candidates: Collection[int]) -> "Scores":
+        """The same, with some candidates out of the question."""
+        return Scores(self.values.without(candidates), self.tolerance) if candidates else self

@@ -1,0 +1,121 @@
+"""One candidate a round: the best-scoring one, measured as often as a rule says.
+
+    x* = argmax over the candidates of the acquisition u
+    B  = repeats(σ²(x*), λ(x*))
+
+A `Score` says u (`ucb.py`, `ei.py`, `ts.py`); a `RepeatRule` says B (`single.py`, `mini.py`, `rare.py`); limits say
+what is allowed (`limits.py`). An algorithm is one of each (`algorithms.py`). Where switching has a cost, x* is the
+cheapest to go to of those that score nearly as well as the best.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from ostinato.policies.base import BasePolicy, Proposal
+from ostinato.policies.belief import Belief, Scores
+from ostinato.policies.limits import Limited
+from ostinato.policies.stake import Stake
+
+NEAR = 0.25  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
+
+
+class Score(ABC):
+    """How attractive every candidate is."""
+
+    @property
+    def seeks(self) -> str:
+        """In words, what the best-scoring candidate has more of than any other."""
+        return ""
+
+    def width(self, belief: Belief) -> float | None:
+        """β, where there is one."""
+        return None
+
+    @abstractmethod
+    def __call__(self, belief: Belief) -> Scores:
+        """The acquisition u at every candidate."""
+
+    @abstractmethod
+    def slack(self, belief: Belief, best: int) -> float:
+        """How far below the best a score may lie and still be nearly as good."""
+
+
+class RepeatRule(ABC):
+    """How often the best-scoring candidate is measured."""
+
+    @property
+    def gain_of_full_batch(self) -> float | None:
+        """What every full batch adds at least to the log-determinant, where that is promised."""
+        return None
+
+    @property
+    def keeps_within(self) -> float | None:
+        """By how much standard deviations may shrink within a batch, where that is promised."""
+        return None
+
+    @abstractmethod
+    def __call__(self, stake: Stake) -> int:
+        """B, for a candidate about which so much is known."""
+
+
+@dataclass(frozen=True)
+class ScoredPolicy(Limited, BasePolicy):
+    """A score and a repeat rule, left open."""
+
+    @property
+    @abstractmethod
+    def score(self) -> Score:
+        """Which candidate."""
+
+    @property
+    @abstractmethod
+    def repeats(self) -> RepeatRule:
+        """How often."""
+
+    @property
+    def gain_of_full_batch(self) -> float | None:
+        return self.repeats.gain_of_full_batch
+
+    @property
+    def keeps_within(self) -> float | None:
+        return self.repeats.keeps_within
+
+    @property
+    def seeks(self) -> str:
+        return self.score.seeks
+
+    def width(self, belief: Belief) -> float | None:
+        return self.score.width(belief)
+
+    def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
+        candidate = self.candidate(belief)
+        return [self.proposal(candidate, self.repeats(belief.stake(candidate)), belief, limit)]
+
+    def candidate(self, belief: Belief) -> int:
+        """The best-scoring one, or of those nearly as good the cheapest to go to."""
+        score = self.score
+        scores = self.possible(score(belief), belief)
+        best = scores.first_best(belief)
+        if not belief.travels:
+            return best
+        near = scores.above(scores.best - max(score.slack(belief, best), scores.tolerance))
+        costs = belief.costs(near)
+        cheapest = near[costs <= costs.min()]
+        values = [scores.at(int(candidate)) for candidate in cheapest]
+        return belief.first(cheapest[[value >= max(values) - scores.tolerance for value in values]])
+
+
+@dataclass(frozen=True)
+class Combined(ScoredPolicy):
+    """Any score with any repeat rule, of one's own too: Combined(UCB(2.0), MiniMeta(1.2))."""
+
+    picks: Score
+    times: RepeatRule
+
+    @property
+    def score(self) -> Score:
+        return self.picks
+
+    @property
+    def repeats(self) -> RepeatRule:
+        return self.times
