@@ -70,4 +70,4 @@ def test_an_optimiser_asks_for_more_where_it_is_noisier():
     assert "to" in str(opt.learned)
     opt.ask()
     belief = shown(opt)
-    assert opt.policy.repeats(belief.stake(48)) > opt.policy.repeats(belief.stake(1))
+    assert opt.policy.repeats(belief.repeat_value(48)) > opt.policy.repeats(belief.repeat_value(1))

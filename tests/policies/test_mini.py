@@ -11,7 +11,7 @@ from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.confidence import Bayesian, Fixed, Frequentist, Improvement
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.kernels import RBF, Linear, Matern52
-from ostinato.policies import Stake
+from ostinato.policies import RepeatValue
 
 AXIS = np.linspace(-3, 3, 9)
 GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -71,7 +71,7 @@ def test_the_certificate_bounds_the_full_batches(policy, C, noise_std, warm, see
 
 @given(variance=st.floats(1e-12, 1e3), noise=st.floats(1e-6, 1e6), C=st.floats(1.001, 10))
 def test_repeats_follow_the_rule(variance, noise, C):
-    B = MiniUCB(C).repeats(Stake(variance, noise))
+    B = MiniUCB(C).repeats(RepeatValue(variance, noise))
     worth = (C**2 - 1) * noise / variance
     assert B >= 1
     assert B == 1 or B == 10**18 or worth * (1 - 1e-15) - 1 <= B <= worth

@@ -21,9 +21,9 @@ from ostinato.policies import (
     RareEI,
     RareTS,
     RareUCB,
+    RepeatValue,
     Score,
     Scores,
-    Stake,
     Uniform,
 )
 
@@ -79,7 +79,7 @@ def test_rare_switching_stays_until_the_determinant_has_grown(policy):
 
 @given(variance=st.floats(1e-6, 1e3), noise=st.floats(1e-6, 1e3), C=st.floats(0.01, 10))
 def test_the_rare_repeats_are_the_fewest_that_do(variance, noise, C):
-    B = RareUCB(C).repeats(Stake(variance, noise))
+    B = RareUCB(C).repeats(RepeatValue(variance, noise))
     assert B * variance > C * noise * (1 - 1e-12)
     assert (B - 1) * variance <= C * noise * (1 + 1e-12)
 

@@ -10,7 +10,7 @@ from histories import histories
 from ostinato.errors import InvalidKernel, LimitedPrecision
 from ostinato.kernels import RBF, Constant, Custom, Linear, Matern52
 from ostinato.measurements.tally import Statistics, Tally
-from ostinato.posterior import Ahead, Posterior
+from ostinato.posterior import PendingVariances, Posterior
 from reference import fifty_digits, scikit_learn
 
 EPSILON = np.finfo(np.float64).eps
@@ -207,10 +207,10 @@ def test_hallucination_gives_the_variance_that_will_be(history, pending):
     merged = dict.fromkeys((row for row, _ in pending), 0)
     for row, n in pending:
         merged[row] += n
-    ahead = Ahead(posterior.variances, posterior.ghost())
+    pending_variances = PendingVariances(posterior.variances, posterior.ghost())
     for row, n in merged.items():
-        ahead.add(row, n)
-    variances, ghost = [ahead.everywhere()], ahead.ghost.unique
+        pending_variances.add(row, n)
+    variances, ghost = [pending_variances.everywhere()], pending_variances.ghost.unique
     log_det = ghost.log_det
     assert np.array_equal(over_candidates(posterior), before)
     for row, n in merged.items():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ostinato import Optimizer
 from ostinato.kernels import RBF, Matern52
 from ostinato.policies import BBKB, BKB
-from ostinato.posterior import Ahead, Nystrom, Posterior
+from ostinato.posterior import Nystrom, PendingVariances, Posterior
 from reference import nystrom
 
 RNG = np.random.default_rng(3)
@@ -110,17 +110,17 @@ def test_imagined_measurements_shrink_the_variance_that_is_seen(picks, seed):
     model = model.refreshed(np.random.default_rng(seed))
     unique = list(dict.fromkeys(rows.tolist()))
     inducing = [unique[slot] for slot in model.inducing]
-    ahead = Ahead(model.variances, model.ghost())
+    pending_variances = PendingVariances(model.variances, model.ghost())
     for candidate, n in picks:
         before = nystrom(X, rows, values, NOISE, inducing, kernel).variance[candidate]
-        assert ahead.add(candidate, n) == pytest.approx(before, abs=1e-8)
+        assert pending_variances.add(candidate, n) == pytest.approx(before, abs=1e-8)
         rows, values = np.append(rows, [candidate] * n), np.append(values, [0.0] * n)
         some = np.unique(np.random.default_rng(seed).integers(0, 30, 5))
-        ahead.update(some)
+        pending_variances.update(some)
         expected = nystrom(X, rows, values, NOISE, inducing, kernel).variance
-        assert ahead.variances[some] == pytest.approx(expected[some], abs=1e-8)
-        assert ahead.variance(candidate) == pytest.approx(expected[candidate], abs=1e-8)
-    assert ahead.everywhere() == pytest.approx(expected, abs=1e-8)
+        assert pending_variances.variances[some] == pytest.approx(expected[some], abs=1e-8)
+        assert pending_variances.variance(candidate) == pytest.approx(expected[candidate], abs=1e-8)
+    assert pending_variances.everywhere() == pytest.approx(expected, abs=1e-8)
 
 
 def test_nothing_measured_is_the_prior():
@@ -130,9 +130,11 @@ def test_nothing_measured_is_the_prior():
     assert flat(model.variances) == pytest.approx(4.0)
     assert model.log_det == 0
     assert model.covariance_with(3) == pytest.approx(RBF(1.0, std=2.0)(X[[3]], X)[0])
-    ahead = Ahead(model.variances, model.ghost())
-    assert ahead.add(0) == pytest.approx(4.0)
-    assert ahead.everywhere() == pytest.approx(4.0)  # no inducing candidate yet: nothing can be seen to shrink
+    pending_variances = PendingVariances(model.variances, model.ghost())
+    assert pending_variances.add(0) == pytest.approx(4.0)
+    assert pending_variances.everywhere() == pytest.approx(
+        4.0
+    )  # no inducing candidate yet: nothing can be seen to shrink
 
 
 @pytest.mark.parametrize("policy", [BKB(), BBKB(1.2)])

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Column, Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
+from ostinato.learning.fit_state import FitState
 from ostinato.learning.following import Following
-from ostinato.learning.learnt import Learnt
 from ostinato.learning.likelihood import GivenKernel, LearnedKernel, Point
 from ostinato.learning.noise import STRETCHES, relative_noise
 from ostinato.learning.prior import Prior
@@ -97,14 +97,14 @@ class Learner:
         return self._last.prior
 
     @property
-    def learnt(self) -> Learnt | None:
+    def fit_state(self) -> FitState | None:
         """The last fit as a fact."""
         if self._last is None:
             return None
         prior, point, spread = self._last.prior, self._last.point, self._last.spread
         relative: Vector = prior.noise / (exp(point.noise) * spread**2)
         floor = None if prior.floor == -inf else prior.floor
-        return Learnt(
+        return FitState(
             self._at,
             self.fits,
             _finite(point.vector()),
@@ -115,15 +115,15 @@ class Learner:
             {} if self._wanted.outcome.real else {int(i): float(relative[i]) for i in np.flatnonzero(relative != 1)},
         )
 
-    def recall(self, learnt: Learnt) -> Prior:
+    def recall(self, fit_state: FitState) -> Prior:
         """The prior of a fit that was made before."""
-        point = Point.of(np.array([NO_SETUP if each is None else each for each in learnt.point], dtype=np.float64))
-        relative = np.ones(len(self._features)) if learnt.relative is None else np.frombuffer(learnt.relative)
-        if learnt.noises:
-            relative[list(learnt.noises)] = list(learnt.noises.values())
-        floor = -inf if learnt.floor is None else learnt.floor
-        prior = self._prior(point, learnt.mean, learnt.spread, relative, floor)
-        self._last, self._at, self.fits = _Fitted(prior, point, learnt.spread), learnt.at, learnt.fits
+        point = Point.of(np.array([NO_SETUP if each is None else each for each in fit_state.point], dtype=np.float64))
+        relative = np.ones(len(self._features)) if fit_state.relative is None else np.frombuffer(fit_state.relative)
+        if fit_state.noises:
+            relative[list(fit_state.noises)] = list(fit_state.noises.values())
+        floor = -inf if fit_state.floor is None else fit_state.floor
+        prior = self._prior(point, fit_state.mean, fit_state.spread, relative, floor)
+        self._last, self._at, self.fits = _Fitted(prior, point, fit_state.spread), fit_state.at, fit_state.fits
         return prior
 
     def peek(self, tally: Tally) -> Prior:

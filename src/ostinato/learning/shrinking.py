@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import Constant, Kernel, Stationary, Sum
-from ostinato.learning.learnt import Learnt
+from ostinato.learning.fit_state import FitState
 from ostinato.learning.prior import Prior
 from ostinato.measurements.tally import Tally
 
@@ -29,13 +29,13 @@ class Shrinking:
         return self.peek(tally)
 
     @property
-    def learnt(self) -> Learnt | None:
+    def fit_state(self) -> FitState | None:
         """When the length-scale shrank last, as a fact."""
-        return None if self._at == 0 else Learnt((0, self._at))
+        return None if self._at == 0 else FitState((0, self._at))
 
-    def recall(self, learnt: Learnt) -> Prior:
+    def recall(self, fit_state: FitState) -> Prior:
         """The prior as it was then."""
-        self._at, self._now = int(learnt.at[1]), self._shrinkage(int(learnt.at[1]))
+        self._at, self._now = int(fit_state.at[1]), self._shrinkage(int(fit_state.at[1]))
         return replace(self._prior, kernel=shrunk(self._prior.kernel, self._now))
 
     def peek(self, tally: Tally) -> Prior:

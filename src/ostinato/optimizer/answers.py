@@ -139,19 +139,7 @@ class Answers:
         self._known.check_measured()
         known = self._known
         learned = known.answering.told(self._table.columns, self._sign, self._learned, self._fits)
-        return diagnosis(
-            known.posterior,
-            known.told,
-            known.answering.setup,
-            known.state.history,
-            self._table.indices,
-            learned,
-            tuple(self.outliers()),
-            left_out=known.left_out,
-            unknown=self._trust.unknown,
-            outcome=self._outcome,
-            fading=self._problem.half_life is not None,
-        )
+        return diagnosis(known, learned, tuple(self.outliers()), self._trust.unknown)
 
     def _standing(
         self, number: int, mean: float, std: float, width: float, level: float, rivalry: tuple[float, float]

@@ -14,7 +14,7 @@ from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import Ahead, BlockedVector, Ghost
+from ostinato.posterior import BlockedVector, Ghost, PendingVariances
 
 
 class Present(Belief):
@@ -34,7 +34,7 @@ class Present(Belief):
     ) -> None:
         self._problem, self._state, self._known, self._planned = problem, state, known, planned
         self.rng, self.barred = rng, barred
-        self.priority, self.cost = problem.priority, problem.measurement_cost
+        self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
         self.means, self.noise, self.centre, self.kappa = model.means, model.noise, model.prior_mean, sqrt(model.kappa2)
         self.top, self.bottom = model.means.highest, model.means.lowest
@@ -49,13 +49,13 @@ class Present(Belief):
         return lots_with(self._state, self._planned)
 
     @cached_property
-    def _ahead(self) -> Ahead | None:
+    def _with_pending(self) -> PendingVariances | None:
         """The model's variances with what is in flight; None where nothing is."""
-        return self._known.ahead(self._lots) if self.pending else None
+        return self._known.pending_variances(self._lots) if self.pending else None
 
     @cached_property
     def _ghost(self) -> Ghost:
-        return self._model.ghost() if self._ahead is None else self._ahead.ghost
+        return self._model.ghost() if self._with_pending is None else self._with_pending.ghost
 
     @cached_property
     def _honest(self) -> Ghost:
@@ -63,12 +63,12 @@ class Present(Belief):
         honest = self._known.honest
         if honest is self._model:
             return self._ghost
-        return self._known.ahead(self._lots, honest).ghost if self.pending else honest.ghost()
+        return self._known.pending_variances(self._lots, honest).ghost if self.pending else honest.ghost()
 
     @cached_property
     def _variances(self) -> BlockedVector:
         found = self._model.variances
-        return found if self._ahead is None else found.like(self._ahead.everywhere())
+        return found if self._with_pending is None else found.like(self._with_pending.everywhere())
 
     @property
     def variances(self) -> BlockedVector:
@@ -91,7 +91,7 @@ class Present(Belief):
         """
         if self._state.budget is None:
             return None
-        left, lasting = self._state.budget - self._state.told, self._problem.half_life
+        left, lasting = self._state.budget - self._state.told, self._problem.settings.half_life
         return steps + (left if lasting is None else min(left, round(lasting / log(2))))
 
     def variance(self, candidate: int) -> float:
@@ -99,7 +99,7 @@ class Present(Belief):
 
     def covariance(self, candidate: int) -> Vector:
         before = self._model.covariance_with
-        return before(candidate) if self._ahead is None else self._ahead.covariance(before, candidate)
+        return before(candidate) if self._with_pending is None else self._with_pending.covariance(before, candidate)
 
     @cached_property
     def _counts(self) -> dict[int, int]:
@@ -112,10 +112,10 @@ class Present(Belief):
         return {candidate: statistics.mean for candidate, statistics in self._known.tally}
 
     def draw(self) -> BlockedVector:
-        return self._known.draw_ahead(self._ghost, self._lots, self.rng)
+        return self._known.draw_with_pending(self._ghost, self._lots, self.rng)
 
-    def ahead(self) -> Ahead:
-        return self._known.ahead(self._lots)
+    def pending_variances(self) -> PendingVariances:
+        return self._known.pending_variances(self._lots)
 
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         return np.zeros(len(candidates)) if self._costs is None else self._costs(candidates)

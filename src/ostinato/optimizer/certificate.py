@@ -14,7 +14,7 @@ from ostinato.records import Certificate
 def certificate(problem: Problem, state: State, known: Knowledge) -> Certificate | None:
     """None where none is promised, or where anything is learned or fades."""
     per_batch = problem.policy.gain_of_full_batch
-    changing = known.learner is not None or problem.half_life is not None
+    changing = known.learner is not None or problem.settings.half_life is not None
     if per_batch is None or changing or known.prior.setup > 0 or known.tally.has_errors:
         return None
     ledger = state.ledger

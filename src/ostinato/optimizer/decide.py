@@ -106,7 +106,7 @@ class Thinking:
         return Mind(
             dict(self._rng.bit_generator.state),
             self.round,
-            None if learner is None else learner.learnt,
+            None if learner is None else learner.fit_state,
             self.known.looked,
             self.state.told if began is None else began,
             self.known.model.drawn({each.candidate for each in (*self.round, *self._asked)} | self._in_flight),
@@ -167,7 +167,7 @@ class Thinking:
         What was planned last comes last.
         """
         more = new.proposal
-        cap = self.problem.max_repeats or self.problem.policy.longest_batch
+        cap = self.problem.settings.max_repeats or self.problem.policy.longest_batch
         for place, each in enumerate(planned):
             last, repeats = each.proposal, each.proposal.repeats + more.repeats
             if last.candidate != more.candidate or self.known.prior.setup > 0 or repeats > (cap or repeats):
@@ -181,7 +181,7 @@ class Thinking:
 
     def _variances(self, extra: Sequence[Proposal]) -> Vector:
         """Of all candidates, with what is in flight, and more, counted as if it had come."""
-        return self.known.ahead(lots_with(self.state, extra), self.known.honest).everywhere().copy()
+        return self.known.pending_variances(lots_with(self.state, extra), self.known.honest).everywhere().copy()
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Decided:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
@@ -199,7 +199,7 @@ class Thinking:
         else:
             belief = self.belief(extra)
         proposal, self.round = self.round[0], self.round[1:]
-        cap = self.problem.max_repeats
+        cap = self.problem.settings.max_repeats
         if cap is not None and proposal.repeats > cap:
             wanted = proposal.wanted or proposal.repeats
             proposal = replace(proposal, repeats=cap, wanted=wanted, capped=True, cause="of the cap on repeats")
@@ -234,15 +234,15 @@ class Thinking:
         """What is believed now, for `explain`."""
         candidate, policy, sign, table = proposal.candidate, self.problem.policy, self.problem.sign, self.problem.table
         mean, variance = belief.at(candidate)
-        stake = belief.stake(candidate)
+        repeat_value = belief.repeat_value(candidate)
         leader = self._leading()
         width = policy.width(belief)
         return Reason(
             mean=sign * mean,
             std=sqrt(max(variance, 0.0)),
-            noise_std=sqrt(stake.noise),
-            setup_std=sqrt(stake.setup),
-            staleness=stake.staleness(proposal.repeats),
+            noise_std=sqrt(repeat_value.noise),
+            setup_std=sqrt(repeat_value.setup),
+            staleness=repeat_value.staleness(proposal.repeats),
             leads=leader is not None and leader[0] == candidate,
             measured=int(self.known.tally[candidate].n),
             leader=None if leader is None else table[table.index_of(leader[0])],
@@ -250,7 +250,7 @@ class Thinking:
             first=first or (self.known.learner is not None and leader is None),
             beta=width,
             C=policy.keeps_within,
-            switch_cost=stake.switch if belief.travels else None,
+            switch_cost=repeat_value.switch if belief.travels else None,
             cause=proposal.cause,
             policy=repr(policy),
             seeks=proposal.seeks or policy.seeks.format(width=width),

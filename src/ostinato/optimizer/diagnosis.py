@@ -6,14 +6,15 @@ from typing import Any, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc
 
 from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.checks import counted
 from ostinato.learning.noise import Scatter
 from ostinato.measurements.history import History
-from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import Tally
+from ostinato.optimizer.knowledge import Knowledge
 from ostinato.posterior import Posterior
 from ostinato.records import Learned, Outlier
 
@@ -103,65 +104,83 @@ class Returns:
         return freedom, squares
 
 
-def diagnosis(
-    posterior: Posterior,
-    tally: Tally,
-    setup: float,
-    history: History,
-    indices: Any,
-    learned: Learned,
-    outliers: tuple[Outlier, ...] = (),
-    *,
-    left_out: Set[int] = frozenset(),
-    unknown: float | None = None,
-    outcome: Outcome = REAL,
-    fading: bool = False,
-) -> Diagnosis:
+def diagnosis(known: Knowledge, learned: Learned, outliers: tuple[Outlier, ...], unknown: float | None) -> Diagnosis:
     """Ask the data. unknown: the share of the prior's variance that is left where nothing was measured."""
-    returns = Returns(history, left_out)
-    factor = posterior.factor
-    M, alpha, l, m = (to_numpy(each) for each in (factor.M, factor.alpha, factor.l, factor.m))
-    measured = np.flatnonzero(l > 0)
-    z: Vector = alpha[measured] / np.sqrt(np.diagonal(M)[measured])
-    rows = tuple(int(indices[candidate]) for candidate in posterior.measured[measured])
-    scatter = Scatter(tally)
-    freedom = float(np.sum(scatter.freedom))
-    rounding = (ROUNDING * max(abs(statistics.mean) for _, statistics in tally)) ** 2
-    noise = scatter.pooled if freedom and scatter.pooled > rounding else None
-    checks = [_residuals(z, float(m @ alpha))]
-    if noise:
-        noises = posterior.noise[scatter.candidates]
-        ratio = (
-            float(np.sum(scatter.squares / noises)) / freedom
-        )  # in units of each candidate's noise, so that it is χ²
-        held = sqrt(noise / ratio) if ratio > 0 else sqrt(float(np.mean(noises)))
-        if not outcome.whole:  # whose noise is given by its mean
-            checks.append(_noise(ratio, freedom, sqrt(noise), held, given="noise_std" not in learned.what))
-        checks.append(_lack_of_fit(l[measured], M[np.ix_(measured, measured)], alpha[measured], ratio, freedom))
-        checks += _unequal(scatter, noises) if outcome.real else []
-        again, squares = returns.in_units(posterior.noise)
-        within = freedom - again
-        if again and within >= FEW and setup == 0 and not tally.has_errors and not fading:
-            trends = returns.trends(posterior.noise)
-            checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within, trends, history.steps))
-    far = int(np.count_nonzero(np.abs(z) > OUTLIER))
+    posterior, tally, candidates = known.posterior, known.told, len(known.problem.table)
+    averages = Averages.of(posterior)
+    noise, freedom = _scatter_of(tally)
+    checks = [_residuals(averages.z, averages.square)]
+    if noise is not None:
+        checks += _of_repeats(known, averages, noise, given="noise_std" not in learned.what)
+    far = int(np.count_nonzero(np.abs(averages.z) > OUTLIER))
     fits = all(check.ok for check in checks)
-    needed = min(FEW, len(posterior.features))
-    early = len(measured) < needed and (fits or bool(learned.what))
-    doubt = "" if early or not fits or "kernel" not in learned.what else _doubt(tally, len(posterior.features), unknown)
+    measured, needed = len(averages.z), min(FEW, candidates)
+    early = measured < needed and (fits or bool(learned.what))
+    doubt = "" if early or not fits or "kernel" not in learned.what else _doubt(tally, candidates, unknown)
     if early or doubt:
         fits = None
     return Diagnosis(
-        verdict=doubt or _verdict(fits, checks, len(measured), far, needed),
+        verdict=doubt or _verdict(fits, checks, measured, far, needed),
         fits=fits,
         checks=() if early else tuple(checks),
-        rows=rows,
-        residuals=z,
-        noise_std=sqrt(noise) if noise is not None else None,
-        noise_interval=_interval(noise, freedom) if noise is not None else None,
+        rows=tuple(int(known.problem.table.indices[candidate]) for candidate in averages.candidates),
+        residuals=averages.z,
+        noise_std=None if noise is None else sqrt(noise),
+        noise_interval=None if noise is None else _interval(noise, freedom),
         learned=learned,
         outliers=outliers,
     )
+
+
+class Averages(msgspec.Struct, frozen=True, eq=False):
+    """What was measured, candidate by candidate, as the posterior sees it: M, α and ℓ of those measured.
+
+    z: each average less what the others say of it, in standard deviations; square: mᵀMm.
+    """
+
+    candidates: NDArray[np.int64]
+    z: Vector
+    square: float
+    l: Vector
+    M: Matrix
+    alpha: Vector
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "Averages":
+        factor = posterior.factor
+        M, alpha, l, m = (to_numpy(each) for each in (factor.M, factor.alpha, factor.l, factor.m))
+        here = np.flatnonzero(l > 0)
+        z: Vector = alpha[here] / np.sqrt(np.diagonal(M)[here])
+        return cls(posterior.measured[here], z, float(m @ alpha), l[here], M[np.ix_(here, here)], alpha[here])
+
+
+def _scatter_of(tally: Tally) -> tuple[float | None, float]:
+    """The variance of repeats around their averages, None where it is no noise; and its degrees of freedom."""
+    scatter = Scatter(tally)
+    freedom = float(np.sum(scatter.freedom))
+    rounding = (ROUNDING * max(abs(statistics.mean) for _, statistics in tally)) ** 2
+    return (scatter.pooled if freedom and scatter.pooled > rounding else None), freedom
+
+
+def _of_repeats(known: Knowledge, averages: Averages, noise: float, *, given: bool) -> list[Check]:
+    """What repeats of the same candidate say: of the noise, of the curve, and of returns."""
+    outcome, scatter, posterior = known.problem.outcome, Scatter(known.told), known.posterior
+    freedom, noises = float(np.sum(scatter.freedom)), posterior.noise[scatter.candidates]
+    ratio = float(np.sum(scatter.squares / noises)) / freedom  # in units of each candidate's noise, so that it is χ²
+    held = sqrt(noise / ratio) if ratio > 0 else sqrt(float(np.mean(noises)))
+    checks: list[Check] = []
+    if not outcome.whole:  # whose noise is given by its mean
+        checks.append(_noise(ratio, freedom, sqrt(noise), held, given=given))
+    checks.append(_lack_of_fit(averages.l, averages.M, averages.alpha, ratio, freedom))
+    checks += _unequal(scatter, noises) if outcome.real else []
+    returns = Returns(known.state.history, known.left_out)
+    again, squares = returns.in_units(posterior.noise)
+    within = freedom - again
+    alike = known.answering.setup == 0 and not known.told.has_errors and known.problem.settings.half_life is None
+    if again and within >= FEW and alike:
+        trends, steps = returns.trends(posterior.noise), known.state.history.steps
+        checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within, trends, steps))
+    return checks
 
 
 def _doubt(tally: Tally, candidates: int, unknown: float | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.learning import Learnt
+from ostinato.learning import FitState
 from ostinato.measurements.feedback import Feedback, Limits
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
@@ -111,7 +111,7 @@ class Mind(msgspec.Struct, frozen=True):
 
     random: dict[str, Any]
     round: list[Proposal] = []
-    learnt: Learnt | None = None
+    fit_state: FitState | None = msgspec.field(default=None, name="learnt")  # as older studies have it
     looked: Looked = Looked()
     began: int | None = None
     drawn: Drawn | None = None

@@ -35,7 +35,7 @@ from ostinato.optimizer.outliers import (
 )
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
-from ostinato.posterior import Ahead, BlockedVector, ExactGhost, Ghost, Model, Posterior
+from ostinato.posterior import BlockedVector, ExactGhost, Ghost, Model, PendingVariances, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
@@ -51,10 +51,10 @@ class Knowledge:
         self.problem, self.state = problem, state
         self.learner = problem.learner()
         self.looked = state.mind.looked
-        learnt = state.mind.learnt
-        known = self.learner is not None and learnt is not None
-        self.prior = self.learner.recall(learnt) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
-        self.tally = self._robust() if problem.robust else self._tally(self.looked.aside)
+        fit_state = state.mind.fit_state
+        known = self.learner is not None and fit_state is not None
+        self.prior = self.learner.recall(fit_state) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
+        self.tally = self._robust() if problem.settings.robust else self._tally(self.looked.aside)
         self.misfits: list[Misfit] = []  # found when values were judged last
         self.model: Model = problem.model(self.prior)
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
@@ -84,12 +84,12 @@ class Knowledge:
 
     def take_in(self, told: Told, entries: Sequence[Entry]) -> None:
         """Feedback that the state is about to absorb. If anything stops it, this is to be made anew."""
-        if self.problem.robust and self._is_early:
+        if self.problem.settings.robust and self._is_early:
             early = Early(self.problem.sign)
             for each in [*self._told, told]:
                 early.add(each.feedback, each.batch)
             self._take(early.tally(by_setup=self.problem.by_setup))
-        elif self.problem.half_life is not None and (self._ticks(told) or self.state.history.has(entries)):
+        elif self.problem.settings.half_life is not None and (self._ticks(told) or self.state.history.has(entries)):
             self._take(self._tally(self.looked.aside, entries, _answered(told)))
         else:
             more = {entry.candidate: entry.measured.statistics for entry in entries}
@@ -127,7 +127,7 @@ class Knowledge:
 
     def limits(self, candidate: int) -> tuple[float, float, float] | None:
         """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
-        if not self.problem.robust or self._is_early:
+        if not self.problem.settings.robust or self._is_early:
             return None
         mean, variance = self.posterior.at(candidate)
         prior = self.learned
@@ -157,12 +157,12 @@ class Knowledge:
 
     def _ticks(self, told: Told) -> bool:
         """Whether old measurements are to be weighed anew."""
-        now, half_life = self.state.told, self.problem.half_life
+        now, half_life = self.state.told, self.problem.settings.half_life
         return clock(now, half_life) != clock(now + _answered(told), half_life)
 
     def _tally(self, aside: Collection[int], more: Collection[Entry] = (), coming: int = 0) -> Tally:
         """All that counts, and more, which is of so many measurements to come."""
-        by_setup, half_life, now = self.problem.by_setup, self.problem.half_life, self.state.told + coming
+        by_setup, half_life, now = self.problem.by_setup, self.problem.settings.half_life, self.state.told + coming
         return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, now=now, more=more)
 
     def learn(self) -> None:
@@ -359,28 +359,28 @@ class Knowledge:
         told = {candidate: int(statistics.n) for candidate, statistics in self.tally}
         return told | {candidate: told.get(candidate, 0) + n for candidate, n in pending.items()}
 
-    # Looking ahead
+    # With what is pending
 
-    def ahead(self, lots: Iterable[Lot], model: Model | None = None) -> Ahead:
+    def pending_variances(self, lots: Iterable[Lot], model: Model | None = None) -> PendingVariances:
         """The variances, with what is in flight counted as if it had come: each lot of one set-up, some of it told."""
         model = model or self.model
-        ahead = Ahead(model.variances, model.ghost())
+        pending_variances = PendingVariances(model.variances, model.ghost())
         for candidate, told, pending in lots:
             before, after = (self.prior.worth(candidate, Statistics(n)) if n else 0.0 for n in (told, told + pending))
-            ahead.add(candidate, after - before)
-        return ahead
+            pending_variances.add(candidate, after - before)
+        return pending_variances
 
     def draw(self, rng: np.random.Generator) -> BlockedVector:
         """A function from the posterior of all answers, at all candidates."""
         return draw(self.posterior, self._prior_draw(self.posterior.kernel), self.posterior.ghost(), rng)
 
-    def draw_ahead(self, ghost: Ghost, lots: Iterable[Lot], rng: np.random.Generator) -> BlockedVector:
+    def draw_with_pending(self, ghost: Ghost, lots: Iterable[Lot], rng: np.random.Generator) -> BlockedVector:
         """A draw for choosing, which counts what is in flight."""
         model = self.model
         if not isinstance(model, Posterior):
             model = Posterior.like(model)
             self.fork()._rebuild(model, self.prior, self.tally)
-            ghost = self.ahead(lots, model).ghost
+            ghost = self.pending_variances(lots, model).ghost
         return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng)
 
     def _prior_draw(self, kernel: Kernel) -> PriorDraw:

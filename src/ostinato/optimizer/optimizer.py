@@ -22,7 +22,6 @@ from ostinato.measurements.outcomes import OutcomeName
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.certificate import certificate
-from ostinato.optimizer.concerns import Concerns
 from ostinato.optimizer.decide import Decided, Decision, Wish, decide
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
@@ -32,6 +31,7 @@ from ostinato.optimizer.problem import Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, sign_of
 from ostinato.optimizer.state import State
+from ostinato.optimizer.warnings import Warnings
 from ostinato.policies import Policy
 from ostinato.policies.base import Custom
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
@@ -97,7 +97,7 @@ class Optimizer:
         self.goal: Goal = goal
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         rng = generator(self.seed)
-        self._settings = Settings(
+        settings = Settings(
             kernel,
             noise_std,
             mean,
@@ -114,13 +114,13 @@ class Optimizer:
             block_size=block_size,
             xp=xp,
         )
-        self._problem = self._settings.problem(self._table, priority_of(self._table, rng))
+        self._problem = settings.problem(self._table, priority_of(self._table, rng))
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
         self._state = State(sign, self._problem.cost, mind, None if budget is None else whole("budget", budget))
         self._cache: Knowledge | None = Knowledge(self._problem, self._state)
         self._asked: Answers | None = None
-        self._concerns = Concerns(sign)
+        self._warnings = Warnings(sign)
         self._remarked: frozenset[int] = frozenset()
 
     @property
@@ -157,11 +157,11 @@ class Optimizer:
 
     @property
     def measurement_cost(self) -> float:
-        return self._problem.measurement_cost
+        return self._problem.settings.measurement_cost
 
     @property
     def half_life(self) -> int | None:
-        return self._problem.half_life
+        return self._problem.settings.half_life
 
     @property
     def budget(self) -> int | None:
@@ -441,21 +441,21 @@ class Optimizer:
         before, state = self._table.rows, self._facts
         mind = Mind(state.mind.random, [], None, Looked(), state.mind.began)
         self._cache = self._asked = None
-        self._table, self._settings, self._problem = table, settings, problem
+        self._table, self._problem = table, problem
         state.rewrite(state.facts, mind, problem.cost)
         return list(range(before, table.rows))
 
     def _with_noise(self, noise_std: Any, rows: int) -> Settings:
         """The settings, with the noise of more rows where it was given one a row."""
-        given = self._settings.noise_std
+        given = self._problem.settings.noise_std
         if given is None or np.ndim(given) == 0:
             if noise_std is not None:
                 raise InvalidSetting("noise_std= is for noise that was given one a row: leave it out.")
-            return self._settings
+            return self._problem.settings
         if noise_std is None:
             raise InvalidSetting("noise_std was given one a row: give noise_std= for the new rows too.")
         more = np.broadcast_to(np.asarray(noise_std, dtype=np.float64), (rows,))
-        return replace(self._settings, noise_std=np.concatenate([np.asarray(given, dtype=np.float64), more]))
+        return replace(self._problem.settings, noise_std=np.concatenate([np.asarray(given, dtype=np.float64), more]))
 
     def retire(self, rows: Any) -> int:
         """Candidates that are not to be measured or recommended any more; returns how many that is.
@@ -527,7 +527,7 @@ class Optimizer:
     def _heard(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
         known, state = self._known, self._facts
         size, mind = len(state.facts), state.mind
-        limits = {number: known.limits(number) for number in feedback} if self._problem.robust else {}
+        limits = {number: known.limits(number) for number in feedback} if self._problem.settings.robust else {}
         told = Told(batch, feedback, limits)
         entries = state.entries(told)
         self._cache = self._asked = None
@@ -556,7 +556,7 @@ class Optimizer:
         gaps: the numbers of measurements that were taken back, in order. retired: indices of candidates.
         """
         state, number_of = self._facts, self._problem.table.number_of
-        if state.facts or self._problem.robust:
+        if state.facts or self._problem.settings.robust:
             raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
         state.gaps = gaps
         ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
@@ -661,7 +661,7 @@ class Optimizer:
         if self._known.settled:
             self._known.model.warn_where_float64_ends()
         if self._known.learner is None:
-            self._concerns.look(self._known.model, told)
+            self._warnings.look(self._known.model, told)
 
 
 def _batch(number: int, decided: Decided, table: Candidates) -> Batch:

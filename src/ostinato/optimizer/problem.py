@@ -52,47 +52,40 @@ class Settings(Portable):
 
     def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
         """The problem of these candidates, all settings checked."""
+        self._check()
         sign, table = sign_of(self.direction), candidates.on_logs() if self.kernel is None else candidates
         outcome = outcome_of(self.outcome)
         wanted = what_to_learn(table, self.kernel, self.noise_std, self.mean, self.setup_std, sign, outcome)
         by_goal = policy_for(self.goal, learned=bool(wanted.learned))
+        policy = by_goal if self.policy is None else checked_policy(self.policy)
+        return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
+
+    def _check(self) -> None:
+        positive("measurement_cost", self.measurement_cost)
+        flag("robust", self.robust)
+        given = {"half_life": self.half_life, "max_repeats": self.max_repeats, "block_size": self.block_size}
+        for name, number in given.items():
+            if number is not None:
+                whole(name, number)
         if self.half_life is not None and self.robust:
             raise InvalidSetting("robust=True and half_life= do not go together: give one of them.")
-        return Problem(
-            table,
-            sign,
-            by_goal if self.policy is None else checked_policy(self.policy),
-            wanted,
-            priority,
-            switch_cost=read_costs(self.switch_cost, table),
-            measurement_cost=positive("measurement_cost", self.measurement_cost),
-            half_life=None if self.half_life is None else whole("half_life", self.half_life),
-            max_repeats=None if self.max_repeats is None else whole("max_repeats", self.max_repeats),
-            robust=flag("robust", self.robust),
-            block_size=None if self.block_size is None else whole("block_size", self.block_size),
-            xp=self.xp,
-        )
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Portable):
-    """Candidates, what is given of them and what is to be learned, the policy, costs, and the order that settles ties.
+class Problem:
+    """The settings and the candidates, and what follows from both: what is given and what is to be learned, the policy,
+    costs, and the order that settles ties.
 
     sign: −1 where lower is better; inside, higher always is.
     """
 
+    settings: Settings
     table: Candidates
+    priority: NDArray[np.int64]
     sign: int
     policy: BasePolicy
     wanted: Wanted
-    priority: NDArray[np.int64]
     switch_cost: SwitchCost | None = None
-    measurement_cost: float = 1.0
-    half_life: int | None = None
-    max_repeats: int | None = None
-    robust: bool = False
-    block_size: int | None = None
-    xp: Namespace = np
 
     @property
     def features(self) -> Matrix:
@@ -114,11 +107,11 @@ class Problem(Portable):
 
     @property
     def sets_outliers_aside(self) -> bool:
-        return bool(self.learned) and self.wanted.noise is None and self.outcome.real and not self.robust
+        return bool(self.learned) and self.wanted.noise is None and self.outcome.real and not self.settings.robust
 
     def learner(self) -> Learner | Shrinking | None:
         """What changes the prior as measurements come, if anything does; nothing learned yet."""
-        return learner_for(self.policy, self.table, self.wanted, self.half_life)
+        return learner_for(self.policy, self.table, self.wanted, self.settings.half_life)
 
     def first_prior(self, learner: Learner | Shrinking | None) -> Prior:
         """Before anything is measured."""
@@ -126,7 +119,7 @@ class Problem(Portable):
 
     def model(self, prior: Prior) -> Model:
         """The model that the policy sees, nothing measured."""
-        how = {"mean": prior.mean, "xp": self.xp, "block_size": self.block_size}
+        how = {"mean": prior.mean, "xp": self.settings.xp, "block_size": self.settings.block_size}
         return self.policy.model(self.features, prior.kernel, prior.noise, **how)
 
     def cost(self, start: int, end: int) -> float:

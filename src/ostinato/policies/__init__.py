@@ -15,9 +15,9 @@ from ostinato.policies.greedy import EpsilonGreedy
 from ostinato.policies.limits import Cautious
 from ostinato.policies.mini import MiniMeta
 from ostinato.policies.rare import RareSwitching
+from ostinato.policies.repeat_value import RepeatValue
 from ostinato.policies.scored import Combined, RepeatRule, Score, ScoredPolicy
 from ostinato.policies.single import Once
-from ostinato.policies.stake import Stake
 from ostinato.policies.ts import TS
 from ostinato.policies.ucb import UCB
 from ostinato.policies.uniform import Uniform
@@ -53,9 +53,9 @@ __all__ = [
     "RareTS",
     "RareUCB",
     "RepeatRule",
+    "RepeatValue",
     "Score",
     "ScoredPolicy",
     "Scores",
-    "Stake",
     "Uniform",
 ]

@@ -45,14 +45,14 @@ class BBKB(OnNystrom, WithBeta, WithC):
         return UCB().seeks
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        ahead = belief.ahead()
-        bounds = LazyBounds(belief, ahead, self.width(belief))
+        pending_variances = belief.pending_variances()
+        bounds = LazyBounds(belief, pending_variances, self.width(belief))
         staleness = _Local(belief) if self.rule == "local" else _Global(belief)
 
         def step() -> tuple[int, bool]:
             candidate = bounds.first_best()
             staleness.add(candidate)
-            nothing_left = ahead.add(candidate) == 0
+            nothing_left = pending_variances.add(candidate) == 0
             return candidate, staleness.value > self.C**2 or nothing_left
 
         return decided(step, limit)

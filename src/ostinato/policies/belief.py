@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.errors import NothingToAsk
-from ostinato.policies.stake import Stake
-from ostinato.posterior import Ahead, BlockedVector
+from ostinato.policies.repeat_value import RepeatValue
+from ostinato.posterior import BlockedVector, PendingVariances
 
 TIE = 1e-9
 NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
@@ -72,7 +72,7 @@ class Belief(ABC):
         """A function drawn from the posterior, at all candidates."""
 
     @abstractmethod
-    def ahead(self) -> Ahead:
+    def pending_variances(self) -> PendingVariances:
         """The variances if more were measured; another one with every call."""
 
     @abstractmethod
@@ -107,10 +107,10 @@ class Belief(ABC):
             candidate = int(self.rng.integers(self.candidates))
         return candidate
 
-    def stake(self, candidate: int) -> Stake:
+    def repeat_value(self, candidate: int) -> RepeatValue:
         """What repeating a candidate is about."""
         switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
-        return Stake(self.variance(candidate), float(self.noise[candidate]), self.setup, switch, self.cost)
+        return RepeatValue(self.variance(candidate), float(self.noise[candidate]), self.setup, switch, self.cost)
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance at one candidate."""

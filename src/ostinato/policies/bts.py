@@ -28,7 +28,7 @@ class GPBTS(WithC):
             whole("size", self.size)
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        growth, drawn = Growth(belief, belief.ahead(), self.C), count(1)
+        growth, drawn = Growth(belief, belief.pending_variances(), self.C), count(1)
 
         def step() -> tuple[int, bool]:
             candidate = Scores(belief.draw(), belief.resolution(1.0)).without(belief.barred).first_best(belief)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ostinato.policies.base import Proposal, WithBeta, WithC
 from ostinato.policies.belief import Belief
 from ostinato.policies.rounds import LazyBounds, decided
-from ostinato.posterior import Ahead
+from ostinato.posterior import PendingVariances
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class GPBUCB(WithBeta, WithC):
     """
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        ahead = belief.ahead()
-        bounds = LazyBounds(belief, ahead, self.width(belief))
-        growth = Growth(belief, ahead, self.C)
+        variances = belief.pending_variances()
+        bounds = LazyBounds(belief, variances, self.width(belief))
+        growth = Growth(belief, variances, self.C)
 
         def step() -> tuple[int, bool]:
             candidate = bounds.first_best()
@@ -36,12 +36,12 @@ class GPBUCB(WithBeta, WithC):
 class Growth:
     """Π (1 + σ²_{s−1}(x_s)/λ), by which the determinant grows."""
 
-    def __init__(self, belief: Belief, ahead: Ahead, C: float) -> None:
-        self._noise, self._ahead, self._most = belief.noise, ahead, C**2
+    def __init__(self, belief: Belief, variances: PendingVariances, C: float) -> None:
+        self._noise, self._with_pending, self._most = belief.noise, variances, C**2
         self._product = 1.0
 
     def full_with(self, candidate: int) -> bool:
         """Count a pick. The round is full when the product is too large, or when a pick teaches nothing more."""
-        variance = self._ahead.add(candidate)
+        variance = self._with_pending.add(candidate)
         self._product *= 1 + variance / float(self._noise[candidate])
         return self._product > self._most or variance == 0

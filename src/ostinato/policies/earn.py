@@ -30,7 +30,7 @@ from ostinato.policies.acquisition import expected_gain
 from ostinato.policies.base import Proposal, WithBeta
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Cautious
-from ostinato.policies.stake import MOST
+from ostinato.policies.repeat_value import MOST
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
 SHORTLIST = 64  # candidates at which u is computed first; then eight times as many, until no other can be better

@@ -77,7 +77,7 @@ class LastPart(Limit):
         if not is_finishing(self.finish, belief) or len(belief.counts()) < 2:
             return None
         part = max(1, ceil(self.finish * (belief.progress.budget or 0) / LAST_BATCHES))
-        return max(part, belief.stake(candidate).paying())
+        return max(part, belief.repeat_value(candidate).paying())
 
 
 @dataclass(frozen=True)

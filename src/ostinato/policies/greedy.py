@@ -8,7 +8,7 @@ import numpy as np
 from ostinato.checks import not_negative
 from ostinato.policies.base import BasePolicy, Proposal
 from ostinato.policies.belief import Belief
-from ostinato.posterior import Model, Unmodelled
+from ostinato.posterior import Model, NoModel
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class EpsilonGreedy(BasePolicy):
 
     @property
     def model(self) -> Callable[..., Model]:
-        return Unmodelled
+        return NoModel
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         t = sum(belief.counts().values()) + 1

@@ -14,7 +14,7 @@ from ostinato.checks import fraction, whole
 from ostinato.errors import NothingToAsk
 from ostinato.policies.base import BasePolicy, Proposal
 from ostinato.policies.belief import Belief, Scores
-from ostinato.policies.stake import MOST
+from ostinato.policies.repeat_value import MOST
 
 
 class Limit(ABC):
@@ -84,7 +84,7 @@ class BatchShare(Limit):
 
     def _earned(self, candidate: int, belief: Belief) -> int:
         share = floor(self.share * belief.progress.steps)
-        return max(1, share, belief.stake(candidate).paying())
+        return max(1, share, belief.repeat_value(candidate).paying())
 
 
 @dataclass(frozen=True)

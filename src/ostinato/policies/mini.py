@@ -10,16 +10,16 @@ shrunk by more than the factor C, so a decision taken before it is still a good 
 batch adds at least log((C² + 1)/2) to the log-determinant, so there can only be few. (The paper's Algorithm 2
 divides by σ² without λ, and its floor can be 0: the rule above is the one its proof uses.)
 
-Beyond the paper (`stake.py`): where repeats share the error of a set-up, B ends where they teach nothing; and where a
-switch has a cost, B is at least the number that learns most for it.
+Beyond the paper (`repeat_value.py`): where repeats share the error of a set-up, B ends where they teach nothing; and
+where a switch has a cost, B is at least the number that learns most for it.
 """
 
 from dataclasses import dataclass
 from math import log
 
 from ostinato.policies.base import above_one
+from ostinato.policies.repeat_value import RepeatValue
 from ostinato.policies.scored import RepeatRule
-from ostinato.policies.stake import Stake
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class MiniMeta(RepeatRule):
     def __post_init__(self) -> None:
         above_one(self.C)
 
-    def __call__(self, stake: Stake) -> int:
+    def __call__(self, repeat_value: RepeatValue) -> int:
         """B = max(1, floor((C² − 1) λ/σ²)); more where going there costs so much that more pay."""
-        return max(stake.within(self.C), stake.paying())
+        return max(repeat_value.within(self.C), repeat_value.paying())
 
     @property
     def keeps_within(self) -> float:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import floor, log1p
 
 from ostinato.checks import positive
+from ostinato.policies.repeat_value import ENDLESS, RepeatValue
 from ostinato.policies.scored import RepeatRule
-from ostinato.policies.stake import ENDLESS, Stake
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class RareSwitching(RepeatRule):
     def __post_init__(self) -> None:
         positive("C", self.C)
 
-    def __call__(self, stake: Stake) -> int:
-        worth, variance = self.C * stake.noise, stake.variance
-        return stake.limited(floor(worth / variance) + 1 if worth < ENDLESS * variance else ENDLESS)
+    def __call__(self, repeat_value: RepeatValue) -> int:
+        worth, variance = self.C * repeat_value.noise, repeat_value.variance
+        return repeat_value.limited(floor(worth / variance) + 1 if worth < ENDLESS * variance else ENDLESS)
 
     @property
     def gain_of_full_batch(self) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from ostinato.errors import NothingToAsk
 from ostinato.policies.base import Proposal
 from ostinato.policies.belief import NOTHING_LEFT, Belief
-from ostinato.posterior import Ahead, Indices
+from ostinato.posterior import Indices, PendingVariances
 
 LONGEST = 10_000  # picks of a round
 MANY, FEW = 64, 16  # candidates that may be the best, from which on so few of them come first
@@ -23,11 +23,11 @@ MANY, FEW = 64, 16  # candidates that may be the best, from which on so few of t
 class LazyBounds:
     """μ + β σ at every candidate, brought up to date only where it may matter."""
 
-    def __init__(self, belief: Belief, ahead: Ahead, beta: float) -> None:
-        self._belief, self._ahead, self._beta = belief, ahead, beta
+    def __init__(self, belief: Belief, pending_variances: PendingVariances, beta: float) -> None:
+        self._belief, self._with_pending, self._beta = belief, pending_variances, beta
         self._tolerance = belief.resolution(beta)
         self._means = belief.means.flat()
-        self._bounds = self._means + beta * np.sqrt(ahead.variances)
+        self._bounds = self._means + beta * np.sqrt(pending_variances.variances)
         if len(belief.barred) == len(self._means):
             raise NothingToAsk(NOTHING_LEFT)
         self._means[list(belief.barred)] = -np.inf
@@ -56,8 +56,8 @@ class LazyBounds:
         return np.flatnonzero(self._bounds >= self._bounds[candidate] - self._tolerance)
 
     def _update(self, candidates: Indices) -> None:
-        stale = self._ahead.update(candidates)
-        self._bounds[stale] = self._means[stale] + self._beta * np.sqrt(self._ahead.variances[stale])
+        stale = self._with_pending.update(candidates)
+        self._bounds[stale] = self._means[stale] + self._beta * np.sqrt(self._with_pending.variances[stale])
 
 
 def decided(step: Callable[[], tuple[int, bool]], limit: int | None) -> list[Proposal]:

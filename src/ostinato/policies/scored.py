@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ostinato.policies.base import BasePolicy, Proposal
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Limited
-from ostinato.policies.stake import Stake
+from ostinato.policies.repeat_value import RepeatValue
 
 NEAR = 0.25  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
 
@@ -54,7 +54,7 @@ class RepeatRule(ABC):
         return None
 
     @abstractmethod
-    def __call__(self, stake: Stake) -> int:
+    def __call__(self, repeat_value: RepeatValue) -> int:
         """B, for a candidate about which so much is known."""
 
 
@@ -89,7 +89,7 @@ class ScoredPolicy(Limited, BasePolicy):
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         candidate = self.candidate(belief)
-        return [self.proposal(candidate, self.repeats(belief.stake(candidate)), belief, limit)]
+        return [self.proposal(candidate, self.repeats(belief.repeat_value(candidate)), belief, limit)]
 
     def candidate(self, belief: Belief) -> int:
         """The best-scoring one, or of those nearly as good the cheapest to go to."""

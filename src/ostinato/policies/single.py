@@ -5,13 +5,13 @@ The posterior is still the exact one on unique candidates, so returning to a can
 
 from dataclasses import dataclass
 
+from ostinato.policies.repeat_value import RepeatValue
 from ostinato.policies.scored import RepeatRule
-from ostinato.policies.stake import Stake
 
 
 @dataclass(frozen=True)
 class Once(RepeatRule):
     """Measure once, then think again."""
 
-    def __call__(self, stake: Stake) -> int:
+    def __call__(self, repeat_value: RepeatValue) -> int:
         return 1

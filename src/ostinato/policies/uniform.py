@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ostinato.policies.base import BasePolicy, Proposal
 from ostinato.policies.belief import Belief
-from ostinato.posterior import Model, Unmodelled
+from ostinato.posterior import Model, NoModel
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Uniform(BasePolicy):
 
     @property
     def model(self) -> Callable[..., Model]:
-        return Unmodelled
+        return NoModel
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         return [Proposal(belief.at_random(), 1, 1)]

@@ -120,6 +120,12 @@ class Block:
 
     _xp = property(lambda self: namespace_of(self.mean))
 
+    def fork(self) -> "Block":
+        """The same covariances, with a mean and a variance that go their own way."""
+        other = copy(self)
+        other.mean, other.variance = _copy(self.mean), _copy(self.variance)
+        return other
+
     def condition(self, p: Array, z: float) -> None:
         """mean += z c, variance −= c², for c = p · k(X, A)."""
         c = self.cache.spread(p)
@@ -165,7 +171,7 @@ class Blocks:
 
     def fork(self) -> "Blocks":
         """The same covariances, with means and variances that go their own way."""
-        return Blocks(map(copy, self._parts))
+        return Blocks(block.fork() for block in self._parts)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._parts)

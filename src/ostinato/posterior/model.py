@@ -9,8 +9,8 @@ import numpy as np
 from ostinato.arrays import Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
-from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.blocks import BlockedVector
+from ostinato.posterior.pending import Ghost
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class Model(Protocol):
-    """A belief about f at all candidates: `Posterior` (exact), `Nystrom` (sparse) or `Unmodelled` (the prior)."""
+    """A belief about f at all candidates: `Posterior` (exact), `Nystrom` (sparse) or `NoModel` (the prior)."""
 
     features: Matrix
     kernel: Kernel

@@ -18,10 +18,10 @@ import numpy as np
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, namespace_of, to_numpy
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Statistics, Tally
-from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.blocks import Block, BlockedVector, Blocks
 from ostinato.posterior.cache import Indices, Rows
 from ostinato.posterior.model import Drawn
+from ostinato.posterior.pending import Ghost
 from ostinato.posterior.sketch import Sketch, sketch
 
 SWEEP = 512  # candidates at a time, so that k(S, x) and G k(S, x) stay in the processor's cache

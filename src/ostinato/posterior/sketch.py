@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from ostinato.arrays import Array, cholesky, namespace_of, solve_lower, transposed_times
 from ostinato.errors import InvalidKernel
-from ostinato.posterior.factor import factorise, reciprocal
+from ostinato.posterior.factor import Factor, factorise, reciprocal
 
 JITTERS = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the largest variance
 
@@ -34,8 +34,7 @@ class Sketch:
     a: Array
     U: Array
     L: Array  # of K_SS
-    M: Array
-    l: Array  # ℓ_S
+    exact: Factor  # of what was measured at S
     V: Array
     L_R: Array  # of Σ
     K_SR: Array
@@ -61,7 +60,7 @@ class Sketch:
         K_SS⁻¹ k(S, x) − G k(S, x), written as products that lose no digits: M diag(ℓ_S) A as in V, less R's share.
         """
         xp = namespace_of(k_x)
-        p = xp.matmul(self.M, self.l * _solve(self.L, k_x))
+        p = xp.matmul(self.exact.M, self.exact.l * _solve(self.L, k_x))
         return p - xp.matmul(self.V, _solve(self.L_R, xp.matmul(p, self.K_SR)))
 
 
@@ -79,7 +78,7 @@ def sketch(K_SS: Array, K_SR: Array, data_S: tuple[Array, Array], data_R: tuple[
     U = _cholesky_with_jitter(exact.M + xp.matmul(xp.matrix_transpose(T), T))
     a = exact.alpha + xp.matmul(solve_lower(L_R, m_R - xp.matmul(exact.alpha, K_SR)), T)
     log_det = exact.log_det + float(xp.sum(2 * xp.log(xp.linalg.diagonal(L_R)) + xp.log(w_R)))
-    return Sketch(a, U, L, exact.M, exact.l, V, L_R, K_SR, log_det)
+    return Sketch(a, U, L, exact, V, L_R, K_SR, log_det)
 
 
 def _solve(L: Array, b: Array) -> Array:

@@ -38,7 +38,7 @@ class Live:
         if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
             return False
         mind = mind_of(record) if record.decided != then.decided else None
-        if mind is not None and mind.learnt != self.optimizer.mind.learnt:
+        if mind is not None and mind.fit_state != self.optimizer.mind.fit_state:
             return False
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
             self._rows[batch.facts.id] = batch.facts.index

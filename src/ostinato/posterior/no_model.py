@@ -7,13 +7,13 @@ import numpy as np
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
-from ostinato.posterior.ahead import Ghost
 from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.model import Drawn
+from ostinato.posterior.pending import Ghost
 
 
-class Unmodelled:
+class NoModel:
     """The prior's mean and variance at every candidate; its own ghost, since nothing changes it."""
 
     log_det = 0.0
@@ -44,10 +44,10 @@ class Unmodelled:
     def rebuild(self, tally: Tally) -> None:
         """Learn nothing."""
 
-    def restarted(self, tally: Tally) -> "Unmodelled":
+    def restarted(self, tally: Tally) -> "NoModel":
         return self
 
-    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Unmodelled":
+    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "NoModel":
         """Nothing to bring up to date."""
         return self
 

@@ -13,7 +13,7 @@ SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
 NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
 
 
-class Concerns:
+class Warnings:
     """What has been warned of, and how repeats scatter so far."""
 
     def __init__(self, sign: int) -> None:

@@ -12,7 +12,7 @@ MOST = 10**9  # measurements in one batch; a rule asks for infinitely many where
 ENDLESS = 10**18  # stands for infinitely many, and is always capped
 
 
-class Stake(msgspec.Struct, frozen=True):
+class RepeatValue(msgspec.Struct, frozen=True):
     """A candidate's variance σ², its noise λ, the variance τ² of set-ups, and the costs of a switch "
     "to it and of a measurement."""
 

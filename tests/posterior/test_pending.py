@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.kernels import RBF
-from ostinato.posterior import Ahead, Nystrom, Posterior, Unmodelled
+from ostinato.posterior import NoModel, Nystrom, PendingVariances, Posterior
 
 GRID = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0), indexing="ij"), axis=-1).reshape(-1, 2)
 MODELS = {
     "exact": lambda: Posterior(GRID, RBF(1.5), np.full(30, 0.3), block_size=11),
     "grid": lambda: Posterior(GRID, RBF(1.5), np.full(30, 0.3)),
     "nystrom": lambda: Nystrom(GRID, RBF(1.5), np.full(30, 0.3), block_size=11),
-    "unmodelled": lambda: Unmodelled(GRID, RBF(1.5), np.full(30, 0.3)),
+    "unmodelled": lambda: NoModel(GRID, RBF(1.5), np.full(30, 0.3)),
 }
 
 
@@ -27,7 +27,7 @@ def test_whatever_is_looked_at_in_between_the_end_is_the_same(model, picks, seed
     for row, n, value in [(0, 3, 1.0), (7, 1, 0.2), (29, 2, -1.0)]:
         posterior.condition(row, n, value)
     posterior = posterior.refreshed(rng)
-    lazy, eager = (Ahead(posterior.variances, posterior.ghost()) for _ in range(2))
+    lazy, eager = (PendingVariances(posterior.variances, posterior.ghost()) for _ in range(2))
     for candidate, n in picks:
         assert lazy.add(candidate, n) == pytest.approx(eager.add(candidate, n), abs=1e-12)
         some = np.unique(rng.integers(0, 30, rng.integers(1, 30)))
@@ -43,8 +43,8 @@ def test_imagining_leaves_the_model_alone():
     posterior = MODELS["exact"]()
     posterior.condition(3, 2, 1.0)
     before = posterior.variances.flat()
-    ahead = Ahead(posterior.variances, posterior.ghost())
-    ahead.add(4, 10)
-    ahead.everywhere()
+    pending_variances = PendingVariances(posterior.variances, posterior.ghost())
+    pending_variances.add(4, 10)
+    pending_variances.everywhere()
     assert np.array_equal(posterior.variances.flat(), before)
     assert posterior.at(4)[1] == before[4]

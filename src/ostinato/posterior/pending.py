@@ -1,4 +1,4 @@
-"""Looking ahead: variances as if measurements had come whose values are not known yet.
+"""Pending measurements: variances as if measurements had come whose values are not known yet.
 
 A measurement at x* takes c(x)² off the variance at x, whatever its value (hallucination), with c = p · k(X, A) for
 coefficients p that the model knows. So an imagined measurement is stored as its p, and variances are brought up
@@ -35,7 +35,7 @@ class Ghost(Protocol):
         ...
 
 
-class Ahead:
+class PendingVariances:
     """The variances of all candidates, and how many of the imagined measurements each of them has seen."""
 
     def __init__(self, variances: BlockedVector, ghost: Ghost) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Learnt(msgspec.Struct, frozen=True):
+class FitState(msgspec.Struct, frozen=True):
     """The last fit: the logarithms that were learned, the units they are in, and when that was.
 
     `relative` holds λ(x)/λ of all candidates, as float64 bytes, where noise differs between them; `noises` that of
