@@ -59,7 +59,7 @@ def _run(name: str, problem: str) -> tuple[float, list[int]]:
         batch = opt.ask(limit=STEPS - opt.steps)
         seconds += perf_counter() - start
         if opt.rounds > rounds:
-            inducing.append(len(opt._known.model.inducing))
+            inducing.append(len(opt.core.known.model.inducing))
             rounds = opt.rounds
         values = setting.measure(batch.index, batch.repeats, rng)
         start = perf_counter()

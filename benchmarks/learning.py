@@ -100,7 +100,7 @@ class Clock:
 def shares(problem: Problem, steps: int) -> tuple[float, float, float, int]:
     """Seconds of ask and tell, the shares of fits and of fits with their models, and the most evaluations of a fit."""
     opt, rng = Optimizer(problem.candidates, seed=0), np.random.default_rng(0)
-    learner: Any = opt._known.learner
+    learner: Any = opt.core.known.learner
     total, most = 0.0, 0
     with Clock(Learner, "learn") as fits, Clock(Knowledge, "learn") as models:
         while opt.steps < steps:

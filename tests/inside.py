@@ -5,6 +5,6 @@ from ostinato.optimizer.decide import Thinking
 
 def shown(opt):
     """What the policy would be shown now."""
-    thinking = Thinking(opt._problem, opt._state, opt._known.fork())
+    thinking = Thinking(opt._problem, opt._state, opt.core.known.fork())
     thinking.known.model = thinking.known.model.refreshed(thinking._rng)
     return thinking.belief()

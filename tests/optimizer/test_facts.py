@@ -82,11 +82,11 @@ class Recorded:
 
     def again(self):
         """Through JSON, as a store would."""
-        state = msgspec.json.decode(msgspec.json.encode(self.opt.mind), type=Mind)
+        state = msgspec.json.decode(msgspec.json.encode(self.opt.core.state.mind), type=Mind)
         facts = msgspec.json.decode(msgspec.json.encode(list(self.facts.values())), type=list[BatchFacts])
         other = Optimizer(X, seed=12345, budget=500, **self.settings)
         other._problem.priority[:] = self.opt._problem.priority  # a store keeps the seed, which gives these
-        other.recall(facts, state)
+        other.core.recall(facts, state)
         return other
 
 
@@ -116,4 +116,4 @@ def test_facts_are_for_new_optimisers():
     opt = Optimizer(X, seed=0)
     opt.observe(0, [1.0])
     with pytest.raises(InvalidSetting, match="new optimiser"):
-        opt.recall([], None)
+        opt.core.recall([], None)

@@ -27,7 +27,7 @@ def run(opt, truth, steps, seed=0, noise=0.1, **how):
 
 def model_of_the_facts(opt):
     """Means of a model made anew from prior and tally."""
-    known = opt._known.fork()
+    known = opt.core.known.fork()
     fresh = Posterior.like(known.model, known.prior.kernel, known.prior.noise, known.prior.mean)
     known._rebuild(fresh, known.prior, known.tally)
     return fresh.means.flat()
@@ -41,7 +41,7 @@ def test_the_model_is_a_function_of_prior_and_tally(settings, truth):
     opt.observe(3, [1.0, 2.0], stderr=[0.3, 0.5])
     opt.observe(4, [0.5, np.nan])
     opt.observe(5, [None])
-    assert opt._known.model.means.flat() == pytest.approx(model_of_the_facts(opt), abs=1e-8)
+    assert opt.core.known.model.means.flat() == pytest.approx(model_of_the_facts(opt), abs=1e-8)
 
 
 @pytest.mark.parametrize(("owner", "stop", "act"), [(Posterior, "rebuild", "observe"), (Learner, "learn", "ask")])
@@ -91,7 +91,7 @@ def test_draws_for_choosing_are_those_of_the_model_that_chooses(policy):
     """With hopeless outcomes the model for answers is another one."""
     opt = run(Optimizer(X, seed=3, policy=policy), HOPELESS, 150)
     assert HOPELESS[opt.best().index] > 1.5
-    model, belief = opt._known.model, shown(opt)
+    model, belief = opt.core.known.model, shown(opt)
     draws = np.array([belief.draw().flat() for _ in range(400)])
     std = np.sqrt(model.variances.flat())
     assert np.abs(draws.mean(axis=0) - model.means.flat()).max() < 0.35 * std.max()
@@ -117,7 +117,7 @@ def test_standard_errors_survive_a_rebuild():
         for row in range(20):
             opt.observe(row, [TRUTH[row], TRUTH[row] + 0.1], stderr=[0.1, 0.3])
         if many:
-            opt._known._rebuild(opt._known.model, opt._known.prior, opt._known.tally)
+            opt.core.known._rebuild(opt.core.known.model, opt.core.known.prior, opt.core.known.tally)
         return opt.predict()
 
     assert told(True).mean == pytest.approx(told(False).mean)
@@ -170,7 +170,7 @@ def test_failures_that_come_first_or_succeed_later_leave_the_model_true_to_the_f
     opt.observe(50, [None])
     opt.observe(41, [-3.0])  # worse than any before: what failed counts as poor as that
     opt.observe(7, [TRUTH[7]])  # it succeeds after all
-    assert opt._known.model.means.flat() == pytest.approx(model_of_the_facts(opt), abs=1e-8)
+    assert opt.core.known.model.means.flat() == pytest.approx(model_of_the_facts(opt), abs=1e-8)
 
 
 def test_many_that_all_failed():

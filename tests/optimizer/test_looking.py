@@ -41,7 +41,7 @@ QUESTIONS = {
     "log_det": lambda opt: opt.log_det,
     "in_flight": lambda opt: opt.in_flight,
     "repr": repr,
-    "a decision that is thrown away": lambda opt: opt.decision(5),
+    "a decision that is thrown away": lambda opt: opt.core.decision(5),
     "explain": lambda opt: str(opt.explain(opt.in_flight[0])),
 }
 
@@ -58,7 +58,7 @@ def running(settings, steps=40):
 
 def seen(opt):
     """All that happened, and the model, bit by bit."""
-    model = opt._known.model
+    model = opt.core.known.model
     arrays = [np.asarray(block).tobytes() for block in [*model.means, *model.variances]]
     slots = getattr(model, "measured", np.zeros(0)).tobytes()
     return pickle.dumps((opt._state, opt._problem.priority)), arrays, slots
@@ -78,12 +78,12 @@ def test_no_question_changes_anything(settings):
 
 def test_a_variance_of_a_candidate_never_measured_leaves_the_posterior_alone():
     opt = running(GIVEN | {"policy": MiniUCB()})
-    posterior = opt._known.model
+    posterior = opt.core.known.model
     never = next(number for number in range(60) if number not in posterior.measured)
     size = posterior.unique.size
     posterior.ghost().variance(never)
     posterior.covariance_with(never)
-    assert posterior.unique.size == size == len(opt._known.tally) + (3 not in opt._known.tally)
+    assert posterior.unique.size == size == len(opt.core.known.tally) + (3 not in opt.core.known.tally)
 
 
 def test_a_kernel_of_the_users_own_keeps_its_arrays():
@@ -113,12 +113,12 @@ def test_failures_neither_lengthen_batches_nor_break_the_certificate(C):
     rng = np.random.default_rng(0)
     for step in range(80):
         batch = opt.ask(limit=200)
-        before = np.concatenate([np.asarray(v) for v in opt._known.honest.variances])
+        before = np.concatenate([np.asarray(v) for v in opt.core.known.honest.variances])
         if step % 3 == 0:
             opt.tell(batch, [np.nan] * batch.repeats)
             continue
         opt.tell(batch, TRUTH[batch.index] + 0.3 * rng.standard_normal(batch.repeats))
-        after = np.concatenate([np.asarray(v) for v in opt._known.honest.variances])
+        after = np.concatenate([np.asarray(v) for v in opt.core.known.honest.variances])
         assert batch.repeats == 1 or np.sqrt(np.max(before / after)) <= C * (1 + 1e-9)
     assert opt.certificate.holds
 
@@ -133,13 +133,13 @@ def test_observations_before_the_first_batch_are_no_gain_of_it():
 def test_a_round_of_bbkb_keeps_its_inducing_set():
     opt, rng = Optimizer(X, seed=0, policy=BBKB(C=1.5), **GIVEN), np.random.default_rng(0)
     for _ in range(12):
-        batches, inducing = [opt.ask()], opt._known.model.inducing
-        while opt.mind.round:
+        batches, inducing = [opt.ask()], opt.core.known.model.inducing
+        while opt.core.state.mind.round:
             batches.append(opt.ask())
-            assert opt._known.model.inducing is inducing
+            assert opt.core.known.model.inducing is inducing
         for batch in batches:
             opt.tell(batch, TRUTH[batch.index] + 0.3 * rng.standard_normal(batch.repeats))
-            assert opt._known.model.inducing is inducing
+            assert opt.core.known.model.inducing is inducing
 
 
 def test_a_tell_that_is_stopped_half_way_and_told_again_counts_once(monkeypatch):

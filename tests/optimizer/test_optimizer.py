@@ -416,7 +416,7 @@ def test_what_stops_an_ask_half_way_does_no_harm(policy):
         calls["left"] = 10**9
     run(opt, 60)
     fresh = make(policy=policy)
-    for number, each in opt._known.tally:
+    for number, each in opt.core.known.tally:
         fresh.observe(number, n=int(each.n), mean=each.mean, std=0.0 if each.n > 1 else None)
     assert opt.predict().mean == pytest.approx(fresh.predict().mean, abs=1e-8)
 

@@ -86,8 +86,8 @@ def test_whatever_is_told_and_taken_back(data, chosen):
             right.close(other)
     for act, arguments in later:
         act(*arguments)
-    right._cache = None
-    right._state.mind = wrong.mind if later else right.mind  # a fit that knew the mistakes is forgotten
+    right.core._known = None
+    right._state.mind = wrong.core.state.mind if later else right.core.state.mind  # a fit that knew the mistakes is forgotten
     if right.steps:
         same(wrong, right)
 

@@ -35,7 +35,7 @@ class Log:
         """One round: its picks, measured and told only when all are asked."""
         batches = [self.opt.ask()]
         rounds = self.opt.rounds
-        while self.opt.mind.round:
+        while self.opt.core.state.mind.round:
             batches.append(self.opt.ask())
         assert self.opt.rounds == rounds
         for batch in batches:
@@ -96,7 +96,7 @@ def test_bbkb_follows_its_rules_on_the_dense_sketch(seed, C, rule):
 
 def inducing_slots(log, rows):
     """Which of the candidates measured before the round were inducing in it."""
-    return log.opt._known.model.inducing if rows else []
+    return log.opt.core.known.model.inducing if rows else []
 
 
 def sketch_of(rows, values, inducing):
@@ -145,7 +145,7 @@ def test_bts_picks_as_often_as_the_posterior_has_its_maximum_there():
     opt = optimizer_of(GPBTS(size=4000))
     opt.observe([0, 5, 9, 17], TRUTH[[0, 5, 9, 17]])
     batches = [opt.ask()]
-    while opt.mind.round:
+    while opt.core.state.mind.round:
         batches.append(opt.ask())
     share = np.zeros(40)
     for batch in batches:
@@ -167,7 +167,7 @@ def test_a_limit_cuts_the_round(policy):
 def test_a_limit_below_what_is_left_of_a_round_cuts_the_batch():
     opt = optimizer_of(GPBTS(size=1000))
     batches = [opt.ask(), opt.ask(limit=1)]
-    while opt.mind.round:
+    while opt.core.state.mind.round:
         batches.append(opt.ask(limit=1))
     assert all(batch.repeats == 1 for batch in batches[1:])
     assert any(batch.truncated and batch.wanted > 1 for batch in batches)

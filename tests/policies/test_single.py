@@ -115,7 +115,7 @@ def test_policies_without_a_model_answer_with_the_exact_one():
     opt = optimizer_of(Uniform())
     run(opt, 200)
     reference = optimizer_of(MiniUCB())
-    for number, statistics in opt._known.tally:
+    for number, statistics in opt.core.known.tally:
         reference.observe(number, n=statistics.n, mean=statistics.mean, std=0.0 if statistics.n > 1 else None)
     assert opt.predict().mean == pytest.approx(reference.predict().mean, abs=1e-9)
     assert opt.best().index == reference.best().index

@@ -149,10 +149,10 @@ def test_runs_survive_smooth_kernels_and_little_noise(policy, noise_std, lengths
     rng, inducing = np.random.default_rng(1), []
     while opt.steps < 80:
         batch = opt.ask(limit=80 - opt.steps)
-        inducing.append(len(opt._known.model.inducing))
+        inducing.append(len(opt.core.known.model.inducing))
         opt.tell(batch, truth[batch.index] + noise_std * rng.standard_normal(batch.repeats))
     assert min(inducing[6:], default=3) >= 3
-    assert np.isfinite(flat(opt._known.model.means)).all()
+    assert np.isfinite(flat(opt.core.known.model.means)).all()
     if lengthscale == 3.0:  # the other is far too smooth for this function
         assert truth[opt.best().index] > truth.max() - 0.3
 

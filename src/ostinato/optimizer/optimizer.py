@@ -5,33 +5,28 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any, Literal, cast, overload
 
 import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import Candidates, extended, read_candidates
+from ostinato.candidates import extended, read_candidates
 from ostinato.checks import counted, shown, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, SuspiciousMeasurement, UnknownBatch, notify
+from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
-from ostinato.measurements.feedback import Feedback, Given, read_many
-from ostinato.measurements.history import Entry
+from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
-from ostinato.measurements.tally import Statistics
-from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.certificate import certificate
-from ostinato.optimizer.decide import Decided, Decision, Wish, decide
+from ostinato.optimizer.core import Core
+from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
-from ostinato.optimizer.facts import Asked, BatchFacts, Closed, Looked, Mind, Recalled, Restored, Retired, Told
-from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.problem import Settings, grown_priority, priority_of
+from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
+from ostinato.optimizer.problem import Problem, Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, sign_of
 from ostinato.optimizer.state import State
-from ostinato.optimizer.warnings import Warnings
 from ostinato.policies import Policy
 from ostinato.policies.base import Custom
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
@@ -114,32 +109,19 @@ class Optimizer:
             block_size=block_size,
             xp=xp,
         )
-        self._problem = settings.problem(self._table, priority_of(self._table, rng))
+        problem = settings.problem(self._table, priority_of(self._table, rng))
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
-        self._state = State(sign, self._problem.cost, mind, None if budget is None else whole("budget", budget))
-        self._cache: Knowledge | None = Knowledge(self._problem, self._state)
-        self._asked: Answers | None = None
-        self._warnings = Warnings(sign)
-        self._remarked: frozenset[int] = frozenset()
+        state = State(sign, problem.cost, mind, None if budget is None else whole("budget", budget))
+        self.core = Core(problem, state)
 
     @property
-    def _facts(self) -> State:
-        """All that happened."""
-        return self._state.restored()
+    def _problem(self) -> Problem:
+        return self.core.problem
 
     @property
-    def _known(self) -> Knowledge:
-        """What is known; made anew from the facts where something stopped it half-way."""
-        if self._cache is None:
-            self._cache, self._asked = Knowledge(self._problem, self._facts), None
-        return self._cache
-
-    @property
-    def _answers(self) -> Answers:
-        if self._asked is None or self._cache is None:
-            self._asked = Answers(self._problem, self._known)
-        return self._asked
+    def _state(self) -> State:
+        return self.core.state
 
     def __repr__(self) -> str:
         return (
@@ -190,42 +172,42 @@ class Optimizer:
     @property
     def steps(self) -> int:
         """Measurements taken in, asked for or not."""
-        return self._facts.steps
+        return self._state.steps
 
     @property
     def epochs(self) -> int:
         """Batches that were answered, in full or in part."""
-        return self._facts.ledger.epochs
+        return self._state.ledger.epochs
 
     @property
     def rounds(self) -> int:
         """Decisions: rounds of one batch or several, asked for without learning anything in between."""
-        return self._facts.ledger.rounds
+        return self._state.ledger.rounds
 
     @property
     def switches(self) -> int:
         """Changes of candidate from one batch to the next."""
-        return self._facts.ledger.switches
+        return self._state.ledger.switches
 
     @property
     def unique(self) -> int:
         """Different candidates measured."""
-        return len(self._facts.history.counts)
+        return len(self._state.history.counts)
 
     def counts(self) -> dict[int, int]:
         """How often each candidate was measured, by its index; those never measured left out."""
         index_of = self._problem.table.index_of
-        return {index_of(number): n for number, n in self._facts.history.counts.items()}
+        return {index_of(number): n for number, n in self._state.history.counts.items()}
 
     @property
     def failures(self) -> int:
         """Measurements that were told as failed."""
-        return self._facts.failures.total()
+        return self._state.failures.total()
 
     @property
     def costs(self) -> Costs:
         """What was paid for switches and measurements so far."""
-        ledger, each, measurements = self._facts.ledger, self.measurement_cost, self._facts.told
+        ledger, each, measurements = self._state.ledger, self.measurement_cost, self._state.told
         per_switch = ledger.switch_cost / ledger.switches if ledger.switches else 0.0
         most = max(measurements - 1, 0) * per_switch + measurements * each
         return Costs(ledger.switches, ledger.switch_cost, measurements, measurements * each, most)
@@ -233,17 +215,17 @@ class Optimizer:
     @property
     def in_flight(self) -> list[Batch]:
         """Batches asked and not yet answered in full."""
-        return [lease.batch for lease in self._facts.ledger.in_flight]
+        return [lease.batch for lease in self._state.ledger.in_flight]
 
     @property
     def log_det(self) -> float:
         """log det(I + K_t/λ) of everything measured: twice the information gained, in nats."""
-        return self._known.posterior.log_det
+        return self.core.known.posterior.log_det
 
     @property
     def certificate(self) -> Certificate | None:
         """The bound on the number of full batches; None where none is promised, or where anything is learned."""
-        return certificate(self._problem, self._facts, self._known)
+        return certificate(self._problem, self._state, self.core.known)
 
     # The loop
 
@@ -282,46 +264,9 @@ class Optimizer:
         wish = None
         if slots is not None or workers is not None or distinct or shared:
             wish = Wish.of(slots, workers, distinct, shared)
-        decision = self.decision(limit, wish)
-        batches = self.take_up(decision)
+        decision = self.core.decision(None if limit is None else whole("limit", limit), wish)
+        batches = self.core.take_up(decision)
         return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
-
-    def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
-        """What `ask` would ask for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        most = self._most(None if limit is None else whole("limit", limit))
-        return decide(self._problem, self._facts, self._known, most, wish)
-
-    def take_up(self, decision: Decision) -> list[Batch]:
-        """Ask for what was decided, in the state that this optimiser is still in."""
-        self._remark_outliers(decision.known)
-        first, table = self._facts.ledger.asked, self._problem.table
-        batches = [_batch(first + place, each, table) for place, each in enumerate(decision.batches)]
-        asked = [
-            Asked(batch, each.proposal.candidate, each.round)
-            for batch, each in zip(batches, decision.batches, strict=True)
-        ]
-        self._state.absorb_all(asked, decision.mind)
-        self._cache, self._asked = decision.known, None
-        return batches
-
-    def _remark_outliers(self, known: Knowledge) -> None:
-        """Warn, once, of values that do not fit and were set aside; before anything rests on it."""
-        aside = known.looked.aside.keys()
-        new = [misfit for misfit in known.misfits if misfit.value.number in aside - self._remarked]
-        self._remarked |= aside
-        for misfit in new:
-            words = str(Answers(self._problem, known).outlier(misfit)).capitalize()
-            notify(
-                f"{words}. It does not count unless it comes again: the candidate is measured again where it has no "
-                "other values.",
-                SuspiciousMeasurement,
-            )
-
-    def _most(self, limit: int | None) -> int | None:
-        """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
-        state = self._facts
-        left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
-        return min(left, limit or left) if left > 0 else limit
 
     def tell(
         self,
@@ -341,25 +286,25 @@ class Optimizer:
         that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
-        lease = self._facts.ledger.find(batch)
+        lease = self._state.ledger.find(batch)
         feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._problem.outcome)
         if feedback.answered > lease.pending:
             raise InvalidFeedback(
                 f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        self._absorb(lease.batch.id, {lease.candidate: feedback})
+        self.core.hear(lease.batch.id, {lease.candidate: feedback})
 
     def cost_of(self, repeats: Mapping[int, int]) -> float:
         """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""
-        ledger = self._facts.ledger
+        ledger = self._state.ledger
         ways = [ledger.way(lease) for lease in map(ledger.lease_of, repeats) if lease is not None]
         switches = sum(self._problem.cost(*way) for way in ways if way is not None)
         return switches + sum(repeats.values()) * self.measurement_cost
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
-        self._state.absorb(Closed(self._facts.ledger.find(batch).batch.id))
+        self.core.absorb(Closed(self._state.ledger.find(batch).batch.id))
 
     def retract(
         self, what: Any = None, *, value: float | None = None, number: int | None = None, failures: bool = False
@@ -372,7 +317,7 @@ class Optimizer:
 
         Repeats of a batch that is in flight are then waited for again; of one that was over they are not.
         """
-        state = self._facts
+        state = self._state
         if failures:
             candidate = None if what is None else self._number(what)
             gone = [s for s in singles(state.facts) if s.failed and candidate in (None, s.candidate)]
@@ -396,7 +341,7 @@ class Optimizer:
         """
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
-        state = self._facts
+        state = self._state
         wrong = found(state, self._number(what), self._value(old)) if number is None else numbered(state, number)
         self._revise({wrong: new})
 
@@ -413,7 +358,7 @@ class Optimizer:
 
     def _retract_batch(self, batch: Batch) -> int:
         """All that was told of it, also where only averages were."""
-        state = self._facts
+        state = self._state
         at = [place for place, fact in enumerate(state.facts) if isinstance(fact, Told) and fact.batch == batch.id]
         if not at:
             raise UnknownBatch(f"Nothing was told of batch {batch.id}: there is nothing to take back.")
@@ -422,10 +367,8 @@ class Optimizer:
         return count
 
     def _revise(self, changes: Mapping[Single, float | None], whole_facts: Sequence[int] = ()) -> None:
-        state = self._facts
-        facts, mind = revised(state, changes, self._problem.outcome, whole_facts)
-        self._cache = self._asked = None
-        state.rewrite(facts, mind)
+        state = self._state
+        self.core.rewrite(*revised(state, changes, self._problem.outcome, whole_facts))
 
     def add(self, rows: Any, *, noise_std: Any = None) -> list[int]:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.
@@ -438,11 +381,10 @@ class Optimizer:
             return []
         settings = self._with_noise(noise_std, table.rows - self._table.rows)
         problem = settings.problem(table, grown_priority(self._problem.priority, len(table)))
-        before, state = self._table.rows, self._facts
+        before, state = self._table.rows, self._state
         mind = Mind(state.mind.random, [], None, Looked(), state.mind.began)
-        self._cache = self._asked = None
-        self._table, self._problem = table, problem
-        state.rewrite(state.facts, mind, problem.cost)
+        self._table = table
+        self.core.rewrite(state.facts, mind, problem)
         return list(range(before, table.rows))
 
     def _with_noise(self, noise_std: Any, rows: int) -> Settings:
@@ -463,22 +405,20 @@ class Optimizer:
         rows: an index or a row, or several. What was measured of them stays and informs their neighbours; batches in
         flight stay valid.
         """
-        numbers = self._numbers(rows) - self._facts.retired
-        self._state.absorb(Retired(frozenset(numbers)), self._without_round(numbers))
-        self._asked = None
+        numbers = self._numbers(rows) - self._state.retired
+        self.core.absorb(Retired(frozenset(numbers)), self._without_round(numbers))
         return len(numbers)
 
     def restore(self, rows: Any) -> int:
         """Retired candidates may be measured again; returns how many."""
-        numbers = self._numbers(rows) & self._facts.retired
-        self._state.absorb(Restored(frozenset(numbers)))
-        self._asked = None
+        numbers = self._numbers(rows) & self._state.retired
+        self.core.absorb(Restored(frozenset(numbers)))
         return len(numbers)
 
     @property
     def retired(self) -> list[int]:
         """The indices of candidates that were retired."""
-        return sorted(self._problem.table.index_of(number) for number in self._facts.retired)
+        return sorted(self._problem.table.index_of(number) for number in self._state.retired)
 
     def _numbers(self, rows: Any) -> set[int]:
         rows = list(rows) if isinstance(rows, range) else rows
@@ -489,7 +429,7 @@ class Optimizer:
 
     def _without_round(self, gone: set[int]) -> Mind:
         """A round that is not handed out yet goes on without some candidates."""
-        mind = self._facts.mind
+        mind = self._state.mind
         return msgspec.structs.replace(mind, round=[each for each in mind.round if each.candidate not in gone])
 
     def observe(
@@ -517,113 +457,41 @@ class Optimizer:
             feedback = {number: claim.read(self._problem.outcome)}
         else:
             feedback = read_many(named, claim, self._problem.outcome)
-        self._absorb(-1 - self._facts.observed, feedback)
-
-    def _absorb(self, batch: int, feedback: dict[int, Feedback]) -> None:
-        """Feedback is taken in whole, or, whatever stops it, not at all."""
-        told = self._heard(batch, feedback)
-        self._remark({entry.candidate: entry.measured.statistics for entry in told})
-
-    def _heard(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
-        known, state = self._known, self._facts
-        size, mind = len(state.facts), state.mind
-        limits = {number: known.limits(number) for number in feedback} if self._problem.settings.robust else {}
-        told = Told(batch, feedback, limits)
-        entries = state.entries(told)
-        self._cache = self._asked = None
-        try:
-            known.take_in(told, entries)
-            state.absorb(told)
-        except BaseException:
-            state.rewind(size, mind)
-            raise
-        self._cache = known
-        return entries
-
-    # Facts, for storage
-
-    @property
-    def mind(self) -> Mind:
-        """What the next decision rests on besides what was asked and told."""
-        return self._facts.mind
-
-    def recall(
-        self, facts: Sequence[BatchFacts], mind: Mind | None, gaps: Sequence[int] = (), retired: Sequence[int] = ()
-    ) -> None:
-        """Become the optimiser that was told these facts; before anything else was asked or told.
-
-        Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
-        gaps: the numbers of measurements that were taken back, in order. retired: indices of candidates.
-        """
-        state, number_of = self._facts, self._problem.table.number_of
-        if state.facts or self._problem.settings.robust:
-            raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
-        state.gaps = gaps
-        ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
-        recalled = [Recalled(f, self._batch(f), number_of(f.index)) for f in ordered]
-        gone = Retired(frozenset(map(number_of, retired)))
-        state.rewrite([*recalled, gone] if retired else recalled, mind or state.mind)
-        self._cache, self._remarked = None, frozenset(state.mind.looked.aside)
-
-    def resume(self, mind: Mind) -> None:
-        """Decide from here on as whoever had this in mind would; with the same fit as before."""
-        known = self._known
-        state = self._facts
-        state.rewrite_mind(mind)
-        if mind.looked.aside != known.looked.aside:
-            self._cache = None
-        else:
-            known.looked = mind.looked
-
-    def follow(self, fact: BatchFacts) -> None:
-        """A batch was asked elsewhere."""
-        self._state.absorb(Asked(self._batch(fact), self._problem.table.number_of(fact.index), fact.round))
-
-    def waits_for(self, batch: int) -> bool:
-        """Whether a batch, by its number, is still in flight."""
-        return self._facts.ledger.lease_of(batch) is not None
-
-    def take(self, batch: int, index: int, feedback: Feedback) -> None:
-        """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
-        self._heard(batch, {self._problem.table.number_of(index): feedback})
-
-    def _batch(self, fact: BatchFacts) -> Batch:
-        candidate = self._problem.table[fact.index]
-        return Batch(fact.id, fact.index, candidate, fact.repeats, fact.wanted, fact.capped, fact.truncated)
+        self.core.hear(-1 - self._state.observed, feedback)
 
     # Answers
 
     def predict(self, points: Any = None) -> Prediction:
         """Mean and standard deviation of f at all candidates, or at new points given like the candidates."""
-        return self._answers.predict(points)
+        return self.core.answers.predict(points)
 
     def covariance(self, points: Any = None) -> Matrix:
         """The covariance matrix of f at candidates or new points (up to 5,000: it has a row and a column for each)."""
-        return self._answers.covariance(points)
+        return self.core.answers.covariance(points)
 
     def sample(self, size: int = 1, points: Any = None) -> Matrix:
         """Joint draws of f from the posterior, one a row; at candidates or new points. Every call draws anew."""
-        return self._answers.sample(size, points, self._draws)
+        return self.core.answers.sample(size, points, self._draws)
 
     @property
     def has_best(self) -> bool:
         """Whether any candidate that may be measured was: without one nothing can be recommended."""
-        return bool(self._facts.history.counts.keys() - self._facts.retired)
+        return bool(self._state.history.counts.keys() - self._state.retired)
 
     def best(self, level: float = 0.95) -> Best:
         """The measured candidate of the best lower bound (mean less a standard deviation): never the luckiest value."""
-        return self._answers.best(level)
+        return self.core.answers.best(level)
 
     def leader(self) -> tuple[int, float, float]:
         """Index, posterior mean and standard deviation of the best candidate so far; cheaper than `best`."""
-        return self._answers.leader()
+        return self.core.answers.leader()
 
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         """The k best measured candidates, each with its chance of being the best of all.
 
         Their intervals are simultaneous: with probability `level` all of them hold at once.
         """
-        return self._answers.top(k, level)
+        return self.core.answers.top(k, level)
 
     def chance_within(self, gap: float) -> float:
         """The probability that no candidate is better than the recommended one by more than `gap`.
@@ -631,12 +499,12 @@ class Optimizer:
         It speaks of candidates that were never measured: where the kernel is learned, it is calibrated by how often
         such claims came true (docs/results.md, "How sure it is").
         """
-        return self._answers.chance_within(gap)
+        return self.core.answers.chance_within(gap)
 
     @property
     def learned(self) -> Learned:
         """What the model holds true besides the measurements, and which of it was learned from them."""
-        return self._answers.learned()
+        return self.core.answers.learned()
 
     @property
     def outliers(self) -> list[Outlier]:
@@ -644,28 +512,12 @@ class Optimizer:
 
         While noise is learned they do not count, neither for choosing nor for answers.
         """
-        return self._answers.outliers()
+        return self.core.answers.outliers()
 
     def diagnose(self) -> Diagnosis:
         """Whether the model fits what was measured: residuals, repeats and returns, with a verdict in words."""
-        return self._answers.diagnose()
+        return self.core.answers.diagnose()
 
     def explain(self, batch: Batch) -> Explanation:
         """Why this candidate and why this many repeats: in a sentence, and in numbers."""
         return explanation(batch)
-
-    # Inside
-
-    def _remark(self, told: Mapping[int, Statistics]) -> None:
-        """Warnings; last of all, when the feedback is safe."""
-        if self._known.settled:
-            self._known.model.warn_where_float64_ends()
-        if self._known.learner is None:
-            self._warnings.look(self._known.model, told)
-
-
-def _batch(number: int, decided: Decided, table: Candidates) -> Batch:
-    proposal, index = decided.proposal, table.index_of(decided.proposal.candidate)
-    wanted = proposal.wanted or proposal.repeats
-    how = (proposal.repeats, wanted, proposal.capped, proposal.truncated)
-    return Batch(number, index, table[index], *how, decided.reason)

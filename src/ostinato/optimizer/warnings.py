@@ -1,12 +1,16 @@
-"""Warnings, each at most once in a run, when measurements contradict what the user gave."""
+"""Warnings, each at most once in a run: measurements that contradict what the user gave, values that do not fit."""
 
 from collections.abc import Mapping
 from math import sqrt
 
 import numpy as np
 
-from ostinato.errors import SurprisingMeasurements, notify
+from ostinato.errors import SurprisingMeasurements, SuspiciousMeasurement, notify
 from ostinato.measurements.tally import Statistics
+from ostinato.optimizer.answers import Answers
+from ostinato.optimizer.facts import Looked
+from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.problem import Problem
 from ostinato.posterior import Model
 
 SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
@@ -19,9 +23,27 @@ class Warnings:
     def __init__(self, sign: int) -> None:
         self._sign = sign
         self._surprised = self._contradicted = False
+        self._remarked: frozenset[int] = frozenset()  # outliers, by their numbers
         self._scatter = np.zeros(2)  # degrees of freedom of the repeats, and their squares over the noise
 
-    def look(self, model: Model, told: Mapping[int, Statistics]) -> None:
+    def of_outliers(self, problem: Problem, known: Knowledge) -> None:
+        """Once, of values that do not fit and were set aside; before anything rests on it."""
+        aside = known.looked.aside.keys()
+        new = [misfit for misfit in known.misfits if misfit.value.number in aside - self._remarked]
+        self._remarked |= aside
+        for misfit in new:
+            words = str(Answers(problem, known).outlier(misfit)).capitalize()
+            notify(
+                f"{words}. It does not count unless it comes again: the candidate is measured again where it has no "
+                "other values.",
+                SuspiciousMeasurement,
+            )
+
+    def know_of(self, looked: Looked) -> None:
+        """These outliers were warned of elsewhere."""
+        self._remarked = frozenset(looked.aside)
+
+    def of_surprises(self, model: Model, told: Mapping[int, Statistics]) -> None:
         """Warn where feedback contradicts kernel, prior mean or noise."""
         for candidate, statistics in told.items():
             self._warn_of_surprise(model, candidate, statistics)
@@ -33,13 +55,10 @@ class Warnings:
         if abs(feedback.mean - model.prior_mean) > SURPRISE * spread and not self._surprised:
             self._surprised = True
             notify(
-                f"Measured {self._sign * feedback.mean:.4g} where {self._sign * model.prior_mean:.4g} "
-                f"± {spread:.2g} was "
-                "expected of any candidate: the others are then misjudged. Set mean= to what a "
-                "typical candidate gives, "
-                "the kernel's std= to how much values vary, and noise_std= to how much repeats do; "
-                "or give none of them, "
-                "and they are learned.",
+                f"Measured {self._sign * feedback.mean:.4g} where {self._sign * model.prior_mean:.4g} ± {spread:.2g} "
+                "was expected of any candidate: the others are then misjudged. Set mean= to what a typical candidate "
+                "gives, the kernel's std= to how much values vary, and noise_std= to how much repeats do; or give none "
+                "of them, and they are learned.",
                 SurprisingMeasurements,
             )
 
@@ -51,8 +70,7 @@ class Warnings:
             self._contradicted = True
             notify(
                 f"Repeats of one candidate differ {sqrt(squares / freedom):.3g} times as much as noise_std says, so "
-                "that intervals are far too narrow. Give their standard deviation as noise_std, or "
-                "leave it out, and it "
-                "is learned.",
+                "that intervals are far too narrow. Give their standard deviation as noise_std, or leave it out, and "
+                "it is learned.",
                 SurprisingMeasurements,
             )

@@ -24,7 +24,7 @@ class Live:
         facts = [batch.facts for batch in reader.batches()]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
-        self.optimizer.recall(facts, mind_of(record), gaps_of(reader), retired_of(record))
+        self.optimizer.core.recall(facts, mind_of(record), gaps_of(reader), retired_of(record))
         self._rows = {fact.id: fact.index for fact in facts}
         self._at = record
 
@@ -38,18 +38,18 @@ class Live:
         if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
             return False
         mind = mind_of(record) if record.decided != then.decided else None
-        if mind is not None and mind.fit_state != self.optimizer.mind.fit_state:
+        if mind is not None and mind.fit_state != self.optimizer.core.state.mind.fit_state:
             return False
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
             self._rows[batch.facts.id] = batch.facts.index
             if batch.facts.id >= then.asked:
-                self.optimizer.follow(batch.facts)
+                self.optimizer.core.follow(batch.facts)
         for entry in reader.log(after=then.told, most=FAR):
-            if entry.batch >= 0 and not self.optimizer.waits_for(entry.batch):
+            if entry.batch >= 0 and not self.optimizer.core.waits_for(entry.batch):
                 return False  # a late answer, for a batch that was closed
-            self.optimizer.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
+            self.optimizer.core.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
         if mind is not None:
-            self.optimizer.resume(mind)
+            self.optimizer.core.resume(mind)
         self.optimizer.budget = record.budget
         self._at = record
         return True

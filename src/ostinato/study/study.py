@@ -199,7 +199,7 @@ class Study:
         """What this process would decide at the moment; nothing where nothing may be."""
         with self.storage.read(self.name) as reader:
             left, live = self._left(reader), self._synced(reader)
-        return None if left == 0 else live.optimizer.decision(left, wish)
+        return None if left == 0 else live.optimizer.core.decision(left, wish)
 
     def _commit(self, request: Request, decision: Decision | None, *, last: bool) -> tuple[list[Task], int]:
         """Tasks, and how many repeats are still to be decided on: the state may have moved since a decision."""
@@ -211,7 +211,7 @@ class Study:
                 if missing > 0 and left != 0:
                     if last and decision is None:
                         live = self._synced(desk)
-                        decision = live.optimizer.decision(left, request.rest(missing))
+                        decision = live.optimizer.core.decision(left, request.rest(missing))
                     if decision is not None and live is not None and live.stands_at(desk.record):
                         new = self._store(desk, live, decision)
                         leases = request.take(desk, new)
@@ -236,13 +236,13 @@ class Study:
 
     def _store(self, desk: Writer, live: Live, decision: Decision) -> list[int]:
         """Batches that were decided, with the state that the next decision rests on; returns their numbers."""
-        batches, record = live.optimizer.take_up(decision), desk.record
+        batches, record = live.optimizer.core.take_up(decision), desk.record
         if batches[0].id != record.asked:
             raise Damaged(f"The study {self.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
         for batch, each in zip(batches, decision.batches, strict=True):
             what = (batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, each.round)
             desk.add_batch(BatchRecord(BatchFacts(*what), desk.now(), _words(batch.reason)))
-        state, asked = msgspec.json.encode(live.optimizer.mind), record.asked + len(batches)
+        state, asked = msgspec.json.encode(live.optimizer.core.state.mind), record.asked + len(batches)
         desk.change(replace(record, asked=asked, state=state, decided=record.decided + 1))
         live.decided(desk.record, {batch.id: batch.index for batch in batches})
         return [batch.id for batch in batches]

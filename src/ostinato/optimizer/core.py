@@ -1,0 +1,164 @@
+"""The inside of an optimiser: a problem, the state, and what is known. All that changes passes through here.
+
+`Optimizer` reads what users say and gives it to this; a study keeps the same state in a storage, and follows it.
+"""
+
+from collections.abc import Sequence
+from math import inf
+
+from ostinato.candidates import Candidates
+from ostinato.errors import InvalidSetting
+from ostinato.measurements.feedback import Feedback
+from ostinato.measurements.history import Entry
+from ostinato.optimizer.answers import Answers
+from ostinato.optimizer.decide import Decided, Decision, Wish, decide
+from ostinato.optimizer.facts import Asked, BatchFacts, Fact, Mind, Recalled, Retired, Told
+from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.state import State
+from ostinato.optimizer.warnings import Warnings
+from ostinato.records import Batch
+
+
+class Core:
+    """One owner of state and knowledge; answers are made when they are asked for."""
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        self.problem, self._state = problem, state
+        self._known: Knowledge | None = Knowledge(problem, state)
+        self._answers: Answers | None = None
+        self._warnings = Warnings(problem.sign)
+
+    @property
+    def state(self) -> State:
+        """All that happened."""
+        return self._state.restored()
+
+    @property
+    def known(self) -> Knowledge:
+        """What is known; made anew from the facts where something stopped it half-way."""
+        if self._known is None:
+            self._known, self._answers = Knowledge(self.problem, self.state), None
+        return self._known
+
+    @property
+    def answers(self) -> Answers:
+        if self._answers is None or self._known is None:
+            self._answers = Answers(self.problem, self.known)
+        return self._answers
+
+    # Deciding
+
+    def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
+        """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
+        return decide(self.problem, self.state, self.known, self._most(limit), wish)
+
+    def _most(self, limit: int | None) -> int | None:
+        """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
+        state = self.state
+        left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
+        return min(left, limit or left) if left > 0 else limit
+
+    def take_up(self, decision: Decision) -> list[Batch]:
+        """Ask for what was decided, in the state that it was decided in."""
+        self._warnings.of_outliers(self.problem, decision.known)
+        first, table = self.state.ledger.asked, self.problem.table
+        batches = [_batch(first + place, each, table) for place, each in enumerate(decision.batches)]
+        asked = [
+            Asked(batch, each.proposal.candidate, each.round)
+            for batch, each in zip(batches, decision.batches, strict=True)
+        ]
+        self._state.absorb_all(asked, decision.mind)
+        self._known, self._answers = decision.known, None
+        return batches
+
+    # Taking in
+
+    def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
+        """A fact that tells nothing of any value."""
+        self._state.absorb(fact, mind)
+        self._answers = None
+
+    def hear(self, batch: int, feedback: dict[int, Feedback]) -> None:
+        """Feedback by candidate, taken in whole, or, whatever stops it, not at all. Warnings come when it is safe."""
+        told = {entry.candidate: entry.measured.statistics for entry in self._hear(batch, feedback)}
+        known = self.known
+        if known.settled:
+            known.model.warn_where_float64_ends()
+        if known.learner is None:
+            self._warnings.of_surprises(known.model, told)
+
+    def _hear(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
+        known, state = self.known, self.state
+        size, mind = len(state.facts), state.mind
+        limits = {number: known.limits(number) for number in feedback} if self.problem.settings.robust else {}
+        told = Told(batch, feedback, limits)
+        entries = state.entries(told)
+        self._known = self._answers = None
+        try:
+            known.take_in(told, entries)
+            state.absorb(told)
+        except BaseException:
+            state.rewind(size, mind)
+            raise
+        self._known = known
+        return entries
+
+    def rewrite(self, facts: Sequence[Fact], mind: Mind, problem: Problem | None = None) -> None:
+        """Other facts from now on, or the same of another problem."""
+        state = self.state
+        self._known = self._answers = None
+        self.problem = problem or self.problem
+        state.rewrite(facts, mind, self.problem.cost)
+
+    # For storage
+
+    def recall(
+        self, facts: Sequence[BatchFacts], mind: Mind | None, gaps: Sequence[int] = (), retired: Sequence[int] = ()
+    ) -> None:
+        """Become the optimiser that was told these facts; before anything else was asked or told.
+
+        Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
+        gaps: the numbers of measurements that were taken back, in order. retired: indices of candidates.
+        """
+        state, number_of = self.state, self.problem.table.number_of
+        if state.facts or self.problem.settings.robust:
+            raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
+        state.gaps = gaps
+        ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
+        recalled = [Recalled(f, self._batch(f), number_of(f.index)) for f in ordered]
+        gone = Retired(frozenset(map(number_of, retired)))
+        self.rewrite([*recalled, gone] if retired else recalled, mind or state.mind)
+        self._warnings.know_of(state.mind.looked)
+
+    def resume(self, mind: Mind) -> None:
+        """Decide from here on as whoever had this in mind would; with the same fit as before."""
+        known = self.known
+        self.state.rewrite_mind(mind)
+        if mind.looked.aside != known.looked.aside:
+            self._known = None
+        else:
+            known.looked = mind.looked
+
+    def follow(self, fact: BatchFacts) -> None:
+        """A batch was asked elsewhere."""
+        self._state.absorb(Asked(self._batch(fact), self.problem.table.number_of(fact.index), fact.round))
+
+    def waits_for(self, batch: int) -> bool:
+        """Whether a batch, by its number, is still in flight."""
+        return self.state.ledger.lease_of(batch) is not None
+
+    def take(self, batch: int, index: int, feedback: Feedback) -> None:
+        """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
+        self._hear(batch, {self.problem.table.number_of(index): feedback})
+
+    def _batch(self, fact: BatchFacts) -> Batch:
+        candidate = self.problem.table[fact.index]
+        return Batch(fact.id, fact.index, candidate, fact.repeats, fact.wanted, fact.capped, fact.truncated)
+
+
+def _batch(number: int, decided: Decided, table: Candidates) -> Batch:
+    proposal, index = decided.proposal, table.index_of(decided.proposal.candidate)
+    wanted = proposal.wanted or proposal.repeats
+    how = (proposal.repeats, wanted, proposal.capped, proposal.truncated)
+    return Batch(number, index, table[index], *how, decided.reason)
