@@ -87,7 +87,8 @@ def test_whatever_is_told_and_taken_back(data, chosen):
     for act, arguments in later:
         act(*arguments)
     right.core._known = None
-    right._state.mind = wrong.core.state.mind if later else right.core.state.mind  # a fit that knew the mistakes is forgotten
+    # a fit that knew the mistakes is forgotten
+    right._state.mind = wrong.core.state.mind if later else right.core.state.mind
     if right.steps:
         same(wrong, right)
 

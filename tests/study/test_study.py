@@ -23,6 +23,7 @@ from ostinato.errors import (
     UnknownStudy,
 )
 from ostinato.kernels import RBF
+from ostinato.optimizer.core import Core
 from ostinato.policies import BBKB, BKB, EpsilonGreedy, Uniform
 from ostinato.study import Study, Task, verify
 
@@ -417,14 +418,14 @@ def test_deciding_does_not_keep_others_from_telling(address, monkeypatch):
     """A decision that others overtake is made again."""
     study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
     task, done = other.ask(limit=1), []
-    decision = Optimizer.decision
+    decision = Core.decision
 
     def overtaken(self, *args):
         if not done:
             done.append(other.tell(task, [1.0]))  # the lock is free
         return decision(self, *args)
 
-    monkeypatch.setattr(Optimizer, "decision", overtaken)
+    monkeypatch.setattr(Core, "decision", overtaken)
     assert study.ask() is not None
     assert done == [1]
     assert verify(study.storage, "lab") == []
