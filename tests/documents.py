@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,10 +80,19 @@ def masked(text: str) -> str:
     return SURE.sub("as sure as it is", text)
 
 
-def run_page(page: str, folder: Path) -> list[Shown]:
+def run_page(page: str, folder: Path, namespace: dict[str, object] | None = None) -> list[Shown]:
     """Run everything on a page, in a folder that is the current one; returns what it shows beside what was printed."""
     make_programs(folder)
-    found, namespace = list[Shown](), {"__name__": "__main__"}
+    before = set(sys.modules)
+    try:
+        return list(run_blocks(page, folder, namespace or {"__name__": "__main__"}))
+    finally:
+        for name in {path.stem for path in folder.glob("*.py")} - before:
+            sys.modules.pop(name, None)
+
+
+def run_blocks(page: str, folder: Path, namespace: dict[str, object]) -> Iterator[Shown]:
+    """One block after the other."""
     listed = blocks(page)
     for block, after in zip(listed, [*listed[1:], None], strict=True):
         if block.words == "node" and shutil.which("node") is None:
@@ -92,10 +102,9 @@ def run_page(page: str, folder: Path) -> list[Shown]:
         elif block.language == "python":
             printed = run_python(block.text, namespace)
             if after and after.language == "text" and not page[block.end + 3 : after.start].strip("`tex \n"):
-                found.append(Shown(block.text, after.text, printed, after.start, after.end))
+                yield Shown(block.text, after.text, printed, after.start, after.end)
         elif block.language == "console":
-            found += run_console(block)
-    return found
+            yield from run_console(block)
 
 
 def run_python(code: str, namespace: dict[str, object]) -> str:
@@ -106,9 +115,8 @@ def run_python(code: str, namespace: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def run_console(block: Block) -> list[Shown]:
+def run_console(block: Block) -> Iterator[Shown]:
     """Run the commands of a block, one after the other."""
-    found = list[Shown]()
     for m in re.finditer(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", block.text, flags=re.MULTILINE):
         command, shown = m[1].replace("\n> ", "\n").strip(), m[2]
         if block.words == "typed":
@@ -120,8 +128,7 @@ def run_console(block: Block) -> list[Shown]:
         else:
             printed = run_shell(command)
         place = block.start + m.start(2), block.start + m.end(2)
-        found.append(Shown(command, shown, printed, *place, block.words))
-    return found
+        yield Shown(command, shown, printed, *place, block.words)
 
 
 def run_ostinato(command: str, typed: str = "") -> str:
@@ -134,10 +141,12 @@ def run_ostinato(command: str, typed: str = "") -> str:
         with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             warnings.simplefilter("default")
             main()
+        code = 0
     except SystemExit as end:
-        assert not end.code or (typed and end.code == 130), f"{command} ended with {end.code}: {printed.getvalue()}"
+        code = end.code or 0
     finally:
         sys.argv, sys.stdin = before
+    assert code == 0 or (typed and code == 130), f"{command} ended with {code}: {printed.getvalue()}"  # q stops it
     return printed.getvalue()
 
 
