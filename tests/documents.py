@@ -9,8 +9,8 @@ A page is self-contained: its blocks run in one namespace and one folder.
     ```console sample     the same; what they print is not compared
     ```console typed      holds one command and a dialogue: what follows a prompt was typed by a person
 
-Numbers may differ from those shown, and so may the width of columns; a line that is only "…" stands for any lines. A
-command has to end with 0. `python tests/documents.py docs/guide.md` writes the real output into a page.
+Numbers may differ from those shown, and so may the width of columns; "…" stands for anything. A command has to end
+with 0. `python tests/documents.py docs/guide.md` writes the real output into a page.
 """
 
 import contextlib
@@ -31,6 +31,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?")
+PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  \d.*\n", flags=re.MULTILINE)  # a line a minute
 PROMPT = re.compile(r"^( +(?:[\d,]+ of [\d,]+|.* \(or skip\)): )(.*)$", flags=re.MULTILINE)
 SURE = re.compile(r"the best of all with #% probability|within # of the best with #% probability")
 HEAD = re.compile(r"(ostinato .*?)(?: \| head -(\d+))?$")  # what can be run in this process
@@ -75,8 +76,8 @@ class Shown:
 
 
 def masked(text: str) -> str:
-    """Without what may differ from run to run: numbers, the width of columns, how sure an answer is."""
-    text = re.sub(r"[─\s]+", " ", NUMBER.sub("#", text)).strip()
+    """Without what may differ from run to run: numbers, the width of columns, lines of progress, how sure it is."""
+    text = re.sub(r"[─\s]+", " ", NUMBER.sub("#", PROGRESS.sub("", text))).strip()
     return SURE.sub("as sure as it is", text)
 
 
