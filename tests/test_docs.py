@@ -1,9 +1,18 @@
 """The documents say what the results beside them say."""
 
 import importlib.util
+import re
 from pathlib import Path
 
+import pytest
+from typer.main import get_command
+
+from documents import BLOCK, PAGES
+from ostinato.cli.app import app
+
 DOCS = Path(__file__).parent.parent / "docs"
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", flags=re.MULTILINE)
 
 
 def test_the_tables_of_the_results_are_those_of_the_files():
@@ -13,8 +22,36 @@ def test_the_tables_of_the_results_are_those_of_the_files():
     assert module.page() == (DOCS / "results.md").read_text(encoding="utf-8")
 
 
-def test_every_figure_that_is_shown_is_there():
+def anchors(page):
+    """The names that GitHub gives to a page's headings."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    words = (re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()) for heading in HEADING.findall(text))
+    return {each.strip().replace(" ", "-") for each in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        found = page.parent / path if path else page
+        assert found.exists(), f"{page.name} links to {target}: there is no such file"
+        if anchor:
+            assert anchor in anchors(found), f"{page.name} links to {target}: there is no such heading"
+
+
+def test_every_page_is_in_the_table_of_contents():
+    contents = (DOCS / "README.md").read_text(encoding="utf-8")
     for page in DOCS.glob("*.md"):
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if line.startswith("!["):
-                assert (DOCS / line.partition("](")[2].rstrip(")")).is_file(), line
+        assert page.name == "README.md" or f"]({page.name})" in contents, page.name
+
+
+def test_the_page_on_the_command_line_shows_every_command_and_option():
+    text = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    for name, command in get_command(app).commands.items():
+        assert f"ostinato {name}" in text, name
+        for option in command.params if name in ("optimize", "ask") else ():
+            names = [each for each in (*option.opts, *option.secondary_opts) if each.startswith("--")]
+            assert not names or any(each in text for each in names), f"{name} {names}"

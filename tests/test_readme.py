@@ -1,35 +1,93 @@
-"""The Python of the README and of the guide runs as it stands there, from top to bottom."""
+"""Every example of the documents runs as it stands there, and prints what the page shows. `documents.py` says how."""
 
+import os
 import re
-from pathlib import Path
+import sys
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-README, *OTHERS = (
-    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/guide.md", "docs/experiments.md")
-)
+from documents import PAGES, ROOT, Shown, blocks, masked, run_page
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+RUN = [page for page in PAGES if any(b.language in ("python", "console") for b in blocks(page.read_text("utf-8")))]
+OWN_POLICY = "class ThreeOfEach"  # of the guide; the experiments use it
 
 
 @pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
-def test_the_code_of_the_documents_runs(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # some of it writes files
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    text = page.read_text(encoding="utf-8")
+    found = run_page(text, tmp_path, own_policy() if OWN_POLICY not in text and "ThreeOfEach" in text else None)
+    for each in found:
+        assert each.right, f"{page.name} shows of {each.what!r}:\n{each.shown}\nand it prints:\n{each.printed}"
+
+
+def own_policy():
+    """The guide's policy, for a page that goes on with it."""
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}
-    for text in (README, *OTHERS):
-        blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-        assert blocks
-        for block in blocks:
-            exec(compile(block, text.partition("\n")[0], "exec"), namespace)
-        if text is README:
-            assert capsys.readouterr().out.partition(" (95%")[0] in README  # the result shown is the result printed
+    exec("from ostinato import MiniUCB, Optimizer", namespace)
+    code = next(block.text for block in blocks(guide) if OWN_POLICY in block.text)
+    exec(code.partition("\n\nopt = ")[0], namespace)
+    return namespace
+
+
+def test_every_page_with_code_is_run():
+    assert {page.stem for page in RUN} >= {"README", "guide", "concepts", "command-line", "studies", "guarantees"}
+    for page in PAGES:  # a language that nobody runs would be an example that nobody checks
+        for block in blocks(page.read_text(encoding="utf-8")):
+            assert block.language in ("python", "console", "text") or block.words, f"{page.name}: {block.text}"
+
+
+def test_the_numbers_of_the_readme_are_those_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    python, output = blocks(README)[:2]
+    (found,) = run_page(f"```python\n{python.text}```\n\n```text\n{output.text}```\n", tmp_path)
+    assert found.printed.partition(" (95%")[0] == output.text.partition(" (95%")[0]
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "right"),
+    [
+        ("best 1.5 (of 2)\n", "best   -17 (of 3,000)\n", True),
+        ("best 1.5\n", "worst 1.5\n", False),
+        ("best 1.5\n", "best 1.5\nand more\n", False),
+        ("a\n…\nz\n", "a\nb\nc\nz\n", True),
+        ("a\n…\nz\n", "a\nb\nc\n", False),
+        ("within 0.4 of the best with 90% probability", "the best of all with 97% probability", True),
+    ],
+)
+def test_a_page_that_shows_something_else_is_found(shown, printed, right):
+    assert Shown("", shown, printed, 0, 0).right is right
+
+
+def test_what_fails_on_a_page_is_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    for number, page in enumerate(
+        ("```python\n1 / 0\n```\n", "```console\n$ ostinato best no.db\n```\n", "```console\n$ false\n```\n")
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with pytest.raises((ZeroDivisionError, AssertionError)):
+            run_page(page, folder)
+
+
+def test_numbers_and_widths_do_not_count():
+    assert masked(" a   1,234.5 ─────\n b -3e-05") == "a # b #"
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) < 160
+    assert len(README.splitlines()) <= 160
 
 
 def test_the_readme_names_every_command_of_the_makefile():
-    makefile = (Path(__file__).parent.parent / "Makefile").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in ("demo", "test", "check", "bench"):
         assert f"make {target}" in README
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)

@@ -6,7 +6,7 @@ OstinatoError
 │   ├── MissingSetting       a setting that has to be given and was not
 │   ├── InvalidCandidates    an empty, non-finite or unreadable candidate set
 │   ├── UnknownCandidate     a row or an index that is not among the candidates
-│   ├── InvalidFeedback      measurements that cannot be true: NaN, wrong length, …
+│   ├── InvalidFeedback      measurements that cannot be true: infinite, too many, …
 │   ├── UnknownBatch         feedback for a batch that was never asked, or is over
 │   ├── InvalidKernel        a kernel that does not fit, or is not positive, here
 │   ├── UnknownStudy         a study that is not in the storage
@@ -19,7 +19,7 @@ OstinatoError
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-LongMeasurements, LostWorkers, StorageAway.
+SuspiciousMeasurement, LongMeasurements, LostWorkers, StorageAway.
 """
 
 import sys

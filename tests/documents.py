@@ -1,0 +1,191 @@
+"""The examples of the documents: cut out of a page, run from top to bottom, and compared with the output it shows.
+
+A page is self-contained: its blocks run in one namespace and one folder.
+
+    ```python             is run; a ```text block right after it shows what it prints
+    ```python lab.py      is a file of that name (so are csv, toml and js blocks that have a name)
+    ```console            holds commands ("$ …", continued by "> …"), each with what it prints to either stream
+    ```console node       the same, where Node.js is installed
+    ```console sample     the same; what they print is not compared
+    ```console typed      holds one command and a dialogue: what follows a prompt was typed by a person
+
+Numbers may differ from those shown, and so may the width of columns; "…" stands for anything. A command has to end
+with 0. `python tests/documents.py docs/guide.md` writes the real output into a page.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?")
+PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  \d.*\n", flags=re.MULTILINE)  # a line a minute
+PROMPT = re.compile(r"^( +(?:[\d,]+ of [\d,]+|.* \(or skip\)): )(.*)$", flags=re.MULTILINE)
+SURE = re.compile(r"the best of all with #% probability|within # of the best with #% probability")
+HEAD = re.compile(r"(ostinato .*?)(?: \| head -(\d+))?$")  # what can be run in this process
+SHELL = re.compile(r"[|<>;&$`]")  # what needs a shell
+ANY = "…"
+KINDS = ("node", "sample", "typed")  # of console blocks
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the words after it, and where its text stands in the page."""
+
+    language: str
+    words: str
+    text: str
+    start: int
+    end: int
+
+
+def blocks(page: str) -> list[Block]:
+    """All fenced blocks of a page."""
+    return [Block(m[1], m[2].strip(), m[3], m.start(3), m.end(3)) for m in BLOCK.finditer(page)]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page shows and where, what was printed in truth, and whether that may be anything."""
+
+    what: str
+    shown: str
+    printed: str
+    start: int
+    end: int
+    kind: str = ""
+
+    @property
+    def right(self) -> bool:
+        if self.kind == "sample":
+            return bool(self.shown)
+        pattern = re.escape(masked(self.shown)).replace(re.escape(ANY), ".*")
+        return re.fullmatch(pattern, masked(self.printed), flags=re.DOTALL) is not None
+
+
+def masked(text: str) -> str:
+    """Without what may differ from run to run: numbers, the width of columns, lines of progress, how sure it is."""
+    text = re.sub(r"[─\s]+", " ", NUMBER.sub("#", PROGRESS.sub("", text))).strip()
+    return SURE.sub("as sure as it is", text)
+
+
+def run_page(page: str, folder: Path, namespace: dict[str, object] | None = None) -> list[Shown]:
+    """Run everything on a page, in a folder that is the current one; returns what it shows beside what was printed."""
+    make_programs(folder)
+    before = set(sys.modules)
+    try:
+        return list(run_blocks(page, folder, namespace or {"__name__": "__main__"}))
+    finally:
+        for name in {path.stem for path in folder.glob("*.py")} - before:
+            sys.modules.pop(name, None)
+
+
+def run_blocks(page: str, folder: Path, namespace: dict[str, object]) -> Iterator[Shown]:
+    """One block after the other."""
+    listed = blocks(page)
+    for block, after in zip(listed, [*listed[1:], None], strict=True):
+        if block.words == "node" and shutil.which("node") is None:
+            continue
+        if block.words and block.words not in KINDS:
+            (folder / block.words).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            printed = run_python(block.text, namespace)
+            if after and after.language == "text" and not page[block.end + 3 : after.start].strip("`tex \n"):
+                yield Shown(block.text, after.text, printed, after.start, after.end)
+        elif block.language == "console":
+            yield from run_console(block)
+
+
+def run_python(code: str, namespace: dict[str, object]) -> str:
+    """What a block of Python prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "<example>", "exec"), namespace)
+    return printed.getvalue()
+
+
+def run_console(block: Block) -> Iterator[Shown]:
+    """Run the commands of a block, one after the other."""
+    for m in re.finditer(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", block.text, flags=re.MULTILINE):
+        command, shown = m[1].replace("\n> ", "\n").strip(), m[2]
+        if block.words == "typed":
+            typed = "".join(f"{line}\n" for _, line in PROMPT.findall(shown))
+            printed, shown = run_ostinato(command, typed), PROMPT.sub(r"\1", shown)
+        elif (head := HEAD.match(command)) and not SHELL.search(head[1]):
+            lines = run_ostinato(head[1]).splitlines(keepends=True)
+            printed = "".join(lines[: int(head[2]) if head[2] else None])
+        else:
+            printed = run_shell(command)
+        place = block.start + m.start(2), block.start + m.end(2)
+        yield Shown(command, shown, printed, *place, block.words)
+
+
+def run_ostinato(command: str, typed: str = "") -> str:
+    """A command in this process, which saves a second each; what it prints to either stream."""
+    from ostinato.cli import main
+
+    printed, before = io.StringIO(), (sys.argv, sys.stdin)
+    sys.argv, sys.stdin = shlex.split(command), io.StringIO(typed)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            warnings.simplefilter("default")
+            main()
+        code = 0
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.argv, sys.stdin = before
+    assert code == 0 or (typed and code == 130), f"{command} ended with {code}: {printed.getvalue()}"  # q stops it
+    return printed.getvalue()
+
+
+def make_programs(folder: Path) -> None:
+    """`ostinato` and `python`, first on the path."""
+    programs = folder / ".programs"
+    programs.mkdir()
+    for name, words in (("ostinato", '-c "from ostinato.cli import main; main()"'), ("python", "")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n', encoding="utf-8")
+        (programs / name).chmod(0o755)
+    os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
+
+
+def run_shell(command: str) -> str:
+    """A command in bash; what it prints to either stream."""
+    call, both = ["bash", "-c", f"set -o pipefail\n{command}"], {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(call, text=True, timeout=240, check=False, **both)
+    assert done.returncode == 0, f"{command} ended with {done.returncode}: {done.stdout}"
+    return done.stdout
+
+
+def rewritten(page: str, found: list[Shown]) -> str:
+    """The page with the real output, where it is not as shown."""
+    for each in sorted(found, key=lambda one: -one.start):
+        if not each.right and each.kind != "typed":
+            text = "".join(f"{line.rstrip()}\n" for line in each.printed.strip("\n").split("\n") if line.strip())
+            page = page[: each.start] + text + page[each.end :]
+    return page
+
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "110"
+    for name in sys.argv[1:]:
+        path = Path(name).resolve()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            text = path.read_text(encoding="utf-8")
+            found = run_page(text, Path(folder))
+            for each in found:
+                if not each.right:
+                    print(f"--- {each.what}\n{each.shown}+++\n{each.printed}")
+            path.write_text(rewritten(text, found), encoding="utf-8")
