@@ -30,7 +30,9 @@ def own_policy():
     """The guide's policy, for a page that goes on with it."""
     guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     namespace = {"__name__": "__main__"}
-    exec("from ostinato import MiniUCB, Optimizer", namespace)
+    exec(
+        "from dataclasses import dataclass\nfrom ostinato import MiniUCB\nfrom ostinato.policies import UCB", namespace
+    )
     code = next(block.text for block in blocks(guide) if OWN_POLICY in block.text)
     exec(code.partition("\n\nopt = ")[0], namespace)
     return namespace
