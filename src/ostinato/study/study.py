@@ -34,10 +34,12 @@ from ostinato.optimizer.facts import BatchFacts
 from ostinato.records import Batch, Best, Outlier, Reason
 from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
+from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
-from ostinato.stopping import spending, watched
+from ostinato.running.task import Task
+from ostinato.stopping import watched
 from ostinato.storage import BatchRecord, Reader, Storage, Writer, open_storage
 from ostinato.storage.values import Told, told_summary
 from ostinato.study import desk as at
@@ -48,8 +50,6 @@ from ostinato.study.reading import read_one, read_trials, read_values
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
 from ostinato.study.request import Request
 from ostinato.study.revise import failures_since, forget, revise, skip, without_round
-from ostinato.study.run import Run
-from ostinato.study.task import Task
 from ostinato.study.workers import this_worker
 
 T = TypeVar("T")
@@ -577,13 +577,11 @@ class Study:
         stop = self.stop if stop is None else stop
         if most is None and stop is None:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
+        watched(stop)
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
         with Interrupts() as interrupts:
             with reporter(self.looked, most or 0, progress) as report:
-                run = Run(self, measure, Pool(executor, workers), watched(stop), spending(stop), report)
-                ended = run.until_the_end(interrupts)
-            if ended == "interrupted" and not self.looked(lambda optimizer: optimizer.steps):
-                raise KeyboardInterrupt
+                ended = Run(self, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
             return self.looked(lambda optimizer: result_of(optimizer, ended))
 
     # Answers
