@@ -5,7 +5,8 @@ from ostinato.candidates import Category, Float, Integer, Ordered, Space
 from ostinato.optimizer import Optimizer
 from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
 from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
-from ostinato.running.loop import Result, optimize
+from ostinato.running.optimize import optimize
+from ostinato.running.result import Result
 
 __version__ = "0.1.0"
 

@@ -11,7 +11,8 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.policies import MiniEI, MiniTS, MiniUCB
-from ostinato.running.loop import Result, optimize
+from ostinato.running.optimize import optimize
+from ostinato.running.result import Result
 
 BUDGET = 20_000
 NOISE = 1.0

@@ -44,13 +44,13 @@ def test_studies_have_names(storage):
 
 def test_what_is_written_is_read(storage, address):
     make(storage)
-    with storage.write("study") as desk:
-        desk.add_batch(batch(0))
-        desk.append(0, 0, told_values(np.array([1.5, np.nan, -0.0, 1e99])))
-        desk.append(0, 4, told_values(np.array([1.0, 2.0]), np.array([0.1, 0.2])))
-        desk.append(-1, 0, told_summary(Statistics(10**12, 3.25, 7.5)))
-        desk.lease(Lease(0, 6, 4, "worker", 123.5))
-        desk.change(replace(desk.record, asked=1, state=b"\x00\xff", budget=7))
+    with storage.write("study") as writer:
+        writer.add_batch(batch(0))
+        writer.append(0, 0, told_values(np.array([1.5, np.nan, -0.0, 1e99])))
+        writer.append(0, 4, told_values(np.array([1.0, 2.0]), np.array([0.1, 0.2])))
+        writer.append(-1, 0, told_summary(Statistics(10**12, 3.25, 7.5)))
+        writer.lease(Lease(0, 6, 4, "worker", 123.5))
+        writer.change(replace(writer.record, asked=1, state=b"\x00\xff", budget=7))
     other = open_storage(address)
     with other.read("study") as reader:
         record = reader.record
@@ -75,11 +75,11 @@ def test_all_of_it_or_nothing(storage):
         before = reader.record
 
     def stopped():
-        with storage.write("study") as desk:
-            desk.add_batch(batch(0))
-            desk.append(0, 0, told_values(np.ones(3)))
-            desk.lease(Lease(0, 0, 1, "", 0.0))
-            desk.change(replace(desk.record, asked=1))
+        with storage.write("study") as writer:
+            writer.add_batch(batch(0))
+            writer.append(0, 0, told_values(np.ones(3)))
+            writer.lease(Lease(0, 0, 1, "", 0.0))
+            writer.change(replace(writer.record, asked=1))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -95,8 +95,8 @@ def test_writers_wait_for_each_other(storage, address):
     def add(times):
         mine = open_storage(address)
         for _ in range(times):
-            with mine.write("study") as desk:
-                desk.change(replace(desk.record, answered=desk.record.answered + 1))
+            with mine.write("study") as writer:
+                writer.change(replace(writer.record, answered=writer.record.answered + 1))
         mine.close()
 
     threads = [threading.Thread(target=add, args=(15,)) for _ in range(6)]
@@ -110,11 +110,11 @@ def test_writers_wait_for_each_other(storage, address):
 
 def test_which_rows_of_the_log_hold_a_repeat(storage):
     make(storage)
-    with storage.write("study") as desk:
-        desk.add_batch(batch(0, repeats=100))
+    with storage.write("study") as writer:
+        writer.add_batch(batch(0, repeats=100))
         for start, count in ((0, 5), (10, 1), (11, 9), (50, 50)):
-            desk.append(0, start, told_values(np.full(count, float(start))))
-        desk.append(1, 0, told_values(np.ones(100)))
+            writer.append(0, start, told_values(np.full(count, float(start))))
+        writer.append(1, 0, told_values(np.ones(100)))
         for (start, count), there in {
             (0, 1): [0],
             (4, 1): [0],
@@ -125,17 +125,17 @@ def test_which_rows_of_the_log_hold_a_repeat(storage):
             (20, 30): [],
             (99, 1): [50],
         }.items():
-            assert [entry.start for entry in desk.overlapping(0, start, count)] == there
+            assert [entry.start for entry in writer.overlapping(0, start, count)] == there
 
 
 def test_batches_that_are_unfinished_or_changed(storage):
     make(storage)
-    with storage.write("study") as desk:
+    with storage.write("study") as writer:
         for number in range(4):
-            desk.add_batch(batch(number))
-        done = replace(desk.batch(1), facts=replace(desk.batch(1).facts, statistics=Statistics(10, 1.0)), last=5)
-        desk.change_batch(done)
-        desk.change_batch(replace(desk.batch(2), facts=replace(desk.batch(2).facts, closed=True), last=7))
+            writer.add_batch(batch(number))
+        done = replace(writer.batch(1), facts=replace(writer.batch(1).facts, statistics=Statistics(10, 1.0)), last=5)
+        writer.change_batch(done)
+        writer.change_batch(replace(writer.batch(2), facts=replace(writer.batch(2).facts, closed=True), last=7))
     with storage.read("study") as reader:
         assert [each.facts.id for each in reader.unfinished()] == [0, 3]
         assert [each.facts.id for each in reader.batches(told_after=5, asked_from=3)] == [2, 3]
@@ -154,10 +154,10 @@ def test_batches_that_are_unfinished_or_changed(storage):
 )
 def test_damage_is_noticed_when_it_is_read(storage, damage, what):
     make(storage)
-    with storage.write("study") as desk:
-        desk.add_batch(batch(0))
-        desk.append(0, 0, told_values(np.ones(3)))
-        desk.change(replace(desk.record, state=b"x"))
+    with storage.write("study") as writer:
+        writer.add_batch(batch(0))
+        writer.append(0, 0, told_values(np.ones(3)))
+        writer.change(replace(writer.record, state=b"x"))
     with storage._transaction(write=True) as connection:
         connection.execute(text(damage))
     with pytest.raises(Damaged, match=what), storage.read("study") as reader:

@@ -82,9 +82,9 @@ def filled(path: Path) -> None:
     storage = open_storage(path)
     storage.create(StudyRecord(0, "study", time(), "{}", "d", None, b""), b"candidates" * 500)
     for _ in range(20):
-        with storage.write("study") as desk:
-            desk.append(0, desk.record.told, told_values(np.arange(500.0)))
-            desk.change(desk.record)
+        with storage.write("study") as writer:
+            writer.append(0, writer.record.told, told_values(np.arange(500.0)))
+            writer.change(writer.record)
 
 
 def read_everything(path: Path) -> tuple[int, float]:

@@ -78,9 +78,9 @@ class Studies(RuleBasedStateMachine):
     def expire(self, data, which):
         """The time of a lease is over."""
         task = data.draw(st.sampled_from(self.tasks))
-        with self.studies[which].storage.write(self.name) as desk:
-            for lease in desk.leases(task.batch):
-                desk.lease(replace(lease, until=0.0))
+        with self.studies[which].storage.write(self.name) as writer:
+            for lease in writer.leases(task.batch):
+                writer.lease(replace(lease, until=0.0))
                 self.held -= {(lease.batch, lease.start + i) for i in range(lease.count)}
 
     @precondition(lambda self: self.tasks)
@@ -103,8 +103,8 @@ class Studies(RuleBasedStateMachine):
         """Whatever a transaction had done when its process died did not happen."""
 
         def die():
-            with self.studies[which].storage.write(self.name) as desk:
-                desk.change(replace(desk.record, answered=desk.record.answered + 5))
+            with self.studies[which].storage.write(self.name) as writer:
+                writer.change(replace(writer.record, answered=writer.record.answered + 5))
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):

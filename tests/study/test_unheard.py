@@ -34,8 +34,8 @@ def unheard(storage, monkeypatch):
 
     @contextmanager
     def write(name):
-        with original(name) as desk:
-            yield desk
+        with original(name) as writer:
+            yield writer
         if left[0]:
             left[0] -= 1
             error = Unavailable("the line is cut")
@@ -220,14 +220,15 @@ def ask_in_a_child(study, said):
 
 def test_a_process_that_was_forked_while_a_thread_held_the_study(tmp_path):
     study = Study("lab", tmp_path / "lab.db", X, **GIVEN)
-    context, go = multiprocessing.get_context("fork"), threading.Event()
+    context, held, go = multiprocessing.get_context("fork"), threading.Event(), threading.Event()
 
-    def hold():
-        with study._alone():
-            go.wait()
+    def hold(optimizer):
+        held.set()
+        go.wait()
 
-    thread = threading.Thread(target=hold)
+    thread = threading.Thread(target=study.looked, args=(hold,))
     thread.start()
+    held.wait()
     said = context.SimpleQueue()
     child = context.Process(target=ask_in_a_child, args=(study, said))
     try:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ostinato.candidates import Candidates
 from ostinato.cli.manual import in_words
-from ostinato.cli.shown import plain, print_answer, table_of
+from ostinato.cli.terminal import plain, print_answer, table_of
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
 from ostinato.running.tables import show
 from ostinato.study import Measurement, Study, read_one

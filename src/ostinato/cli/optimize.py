@@ -20,7 +20,7 @@ from ostinato.candidates import read_file
 from ostinato.checks import counted
 from ostinato.cli.manual import by_hand
 from ostinato.cli.measurements import columns_of
-from ostinato.cli.shown import Json, print_status
+from ostinato.cli.terminal import Json, print_status
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, UnknownStudy
 from ostinato.running.objectives import Command, function
 from ostinato.stopping import rule_of

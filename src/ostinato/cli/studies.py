@@ -16,8 +16,8 @@ from ostinato.cli.manual import in_words
 from ostinato.cli.measurements import ranges, read_csv, show_candidates, show_measurements, write_csv
 from ostinato.cli.opening import PATIENCE, Name, Where, named, opened
 from ostinato.cli.optimize import optimize
-from ostinato.cli.shown import Json, plain, print_answer, print_status, table_of
 from ostinato.cli.tasks import ask, tell
+from ostinato.cli.terminal import Json, plain, print_answer, print_status, table_of
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable
 from ostinato.running.tables import show
 from ostinato.storage import BatchRecord, open_storage

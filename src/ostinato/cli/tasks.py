@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
-from ostinato.cli.shown import plain
+from ostinato.cli.terminal import plain
 from ostinato.errors import InvalidFeedback
 from ostinato.study import Study, Task
 

@@ -1,4 +1,4 @@
-"""Where evaluations run: threads, processes, or whatever has the interface of `concurrent.futures`, as Dask has.
+"""Where evaluations run: the calling thread, threads, processes, or whatever has the interface of `concurrent.futures`.
 
 Workers keep no state. One that vanishes loses nothing but time: its repeats are handed out again.
 """
@@ -6,16 +6,29 @@ Workers keep no state. One that vanishes loses nothing but time: its repeats are
 import os
 import pickle
 import traceback
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Collection
+from concurrent.futures import (
+    ALL_COMPLETED,
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from math import inf
 from multiprocessing import get_context
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
 from ostinato.running.measure import Measure
 
 THREADS = "ostinato-worker"
+SHORT = 1.0  # seconds that a task of several repeats is to take where its values are stored as they come
 
 
 class Raised:
@@ -35,16 +48,76 @@ class Raised:
 Measured: TypeAlias = tuple[list[float], Raised | None, float]
 
 
+class Workers(Protocol):
+    """Those who measure."""
+
+    workers: int
+    short: float  # seconds that a task of several repeats is to take
+
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
+        """Measure a candidate so often; or less often, where that would take much longer than a short task."""
+        ...
+
+    def wait(
+        self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
+    ) -> "set[Future[Measured]]":
+        """What is done, after waiting so long for any of it, or for every one."""
+        ...
+
+    def shutdown(self) -> None: ...
+
+
+class CallingThread:
+    """The thread that calls, as the only worker: debuggers, plots and Ctrl-C find the user's function where it is.
+
+    A measurement is made when it is waited for. Whatever stops it, what was measured before is kept as its result.
+    """
+
+    workers, short = 1, inf
+
+    def __init__(self, report: Callable[[int], object]) -> None:
+        self._report = report
+        self._begun: dict[Future[Measured], tuple[Measure, Any, int]] = {}
+
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
+        future: Future[Measured] = Future()
+        self._begun[future] = measure, candidate, repeats
+        return future
+
+    def wait(
+        self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
+    ) -> "set[Future[Measured]]":
+        for future in running:
+            if not future.done():
+                self._do(future, *self._begun.pop(future))
+        return set(running)
+
+    def _do(self, future: "Future[Measured]", measure: Measure, candidate: Any, repeats: int) -> None:
+        values: list[float] = []
+        raised, start = None, perf_counter()
+        try:
+            measure(candidate, repeats, values, self._report)
+        except Exception as error:
+            raised = Raised(error)
+        finally:
+            future.set_result((values, raised, perf_counter() - start))
+
+    def shutdown(self) -> None:
+        """There is nothing to end."""
+
+
 class Pool:
     """An executor and how many workers it has; made anew where it is ours and broke."""
+
+    short = SHORT
 
     def __init__(self, given: Any, workers: int | None) -> None:
         self._given = given
         self.workers = _workers(given) if workers is None else whole("workers", workers)
         self._executor = self._made()
 
-    def submit(self, measure: Measure, candidate: Any, repeats: int, patience: float) -> "Future[Measured]":
-        """Measure a candidate so often, somewhere; or less often, where that would take longer."""
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
+        patience = 2 * self.short
         try:
             return self._executor.submit(measured, measure, candidate, repeats, patience)
         except (BrokenExecutor, RuntimeError):
@@ -53,6 +126,11 @@ class Pool:
             self.shutdown()
             self._executor = self._made()
             return self._executor.submit(measured, measure, candidate, repeats, patience)
+
+    def wait(
+        self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
+    ) -> "set[Future[Measured]]":
+        return wait(running, seconds, ALL_COMPLETED if every else FIRST_COMPLETED).done
 
     def shutdown(self) -> None:
         """Let go of the executor; one that the user gave is the user's to end."""

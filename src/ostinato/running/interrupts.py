@@ -41,6 +41,7 @@ class Interrupts:
         self._open = True
         try:
             if self._noted:
+                self._noted = False  # so that it is heard once
                 raise KeyboardInterrupt
             yield
         finally:

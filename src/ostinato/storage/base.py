@@ -63,13 +63,18 @@ class BatchRecord(msgspec.Struct, frozen=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """Repeats `start`, …, `start + count - 1` of a batch, in some worker's hands until then."""
+    """Repeats `start`, …, `start + count - 1` of a batch, assigned to a worker until then."""
 
     batch: int
     start: int
     count: int
     worker: str
     until: float
+
+    @property
+    def repeats(self) -> range:
+        """Their numbers."""
+        return range(self.start, self.start + self.count)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -80,6 +85,11 @@ class Entry(msgspec.Struct, frozen=True):
     start: int
     told: Told
     at: float
+
+    @property
+    def repeats(self) -> range:
+        """The numbers of the repeats that it holds."""
+        return range(self.start, self.start + self.told.count)
 
 
 class Revision(msgspec.Struct, frozen=True):
@@ -144,7 +154,7 @@ class Reader(ABC):
 
     @abstractmethod
     def leases(self, batch: int | None = None) -> list[Lease]:
-        """What is in workers' hands."""
+        """What is assigned to workers."""
 
     @abstractmethod
     def now(self) -> float:
@@ -178,7 +188,7 @@ class Writer(Reader):
 
     @abstractmethod
     def release(self, lease: Lease) -> None:
-        """They are in nobody's hands any more."""
+        """They are not assigned to a worker any more."""
 
     @abstractmethod
     def change(self, record: StudyRecord) -> None:

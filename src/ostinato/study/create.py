@@ -15,7 +15,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names
 from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord
-from ostinato.study.described import described
+from ostinato.study.settings import as_text
 
 
 def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> int:
@@ -35,7 +35,7 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         watched(settings.get("stop"))
         most = None if budget is None else read_budget(budget)
         _check_settings(Optimizer(read_candidates(candidates), budget=most, **own), own)
-        record = StudyRecord(0, name, time(), described(settings), digest, most, b"")
+        record = StudyRecord(0, name, time(), as_text(settings), digest, most, b"")
         if storage.patiently(lambda: storage.create(record, compress(data))):
             return 0
     kept_digest, kept = storage.patiently(lambda: _stored(storage, name))

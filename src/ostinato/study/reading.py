@@ -25,6 +25,15 @@ def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
     return told_values(y, errors)
 
 
+def read_answer(values: Any, stderr: Any, successes: Any, trials: Any, outcome: Outcome) -> Told:
+    """Values, or successes of so many trials, of a task."""
+    if successes is None and trials is None:
+        return read_values(values, stderr, outcome)
+    if values is not None:
+        raise InvalidFeedback("Both values and successes were given: give one of them.")
+    return read_trials(successes, trials, outcome)
+
+
 def read_trials(successes: Any, trials: Any, outcome: Outcome) -> Told:
     """One value a trial, successes first: so that the same answer is told in the same words."""
     counts = outcome.successes(successes, trials)

@@ -1,6 +1,7 @@
 """What a study tells: single measurements, and where it stands."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,7 +12,7 @@ from ostinato.storage import Entry, Revision
 from ostinato.storage.values import Kind
 
 
-class Measurement(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement (NaN for one that failed), or the average of `count` that were told together.
 
     `number` is its own in the order told, for ever; `at` when it was told. Where it was corrected or taken back,
@@ -37,8 +38,8 @@ class Measurement(msgspec.Struct, frozen=True):
         return self.revisions[-1] if self.revisions else None
 
 
-class Status(msgspec.Struct, frozen=True):
-    """Where a study stands. `in_flight` are in workers' hands; `waiting` were asked for, and are for whoever comes.
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a study stands. `in_flight` are assigned to workers; `waiting` were asked for, and are for whoever comes.
 
     `outliers` are single values that do not fit, which do not count while noise is learned.
     """
@@ -71,7 +72,7 @@ class Status(msgspec.Struct, frozen=True):
         if self.in_flight:
             lines.append(f"in flight   {counted(self.in_flight, 'measurement')}")
         if self.waiting:
-            lines.append(f"waiting     {counted(self.waiting, 'measurement')}, asked for and in nobody's hands")
+            lines.append(f"waiting     {counted(self.waiting, 'measurement')}, asked for and not assigned to a worker")
         lines += [f"best        {self.best}"] if self.best else []
         return "\n".join([*lines, *(f"outlier     {outlier}" for outlier in self.outliers)])
 
@@ -88,21 +89,19 @@ def measurements_of(
 ) -> Iterator[Measurement]:
     """The measurements of a row of the log: the first has this number, and some places were revised."""
     numbers, revised = entry.told.numbers(), revised or {}
+    own: dict[str, Any] = {"batch": entry.batch, "index": index, "at": entry.at}
     if entry.told.kind == Kind.SUMMARY:
         n, mean = entry.told.count, float(numbers[0])
         std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None
-        gone = revised.get(0, ())
-        yield Measurement(
-            entry.batch, 0, index, None if gone else mean, None, n, std, number, entry.at, mean if gone else None, gone
-        )
+        value, told, changes = (None, mean, revised[0]) if 0 in revised else (mean, None, ())
+        yield Measurement(**own, repeat=0, value=value, count=n, std=std, number=number, told=told, revisions=changes)
         return
     errors = numbers[entry.told.count :] if entry.told.kind == Kind.WEIGHTED else None
     for i in range(entry.told.count):
-        stderr, told, changes = None if errors is None else float(errors[i]), float(numbers[i]), revised.get(i, ())
-        value, was = (changes[-1].value, told) if changes else (told, None)
-        yield Measurement(
-            entry.batch, entry.start + i, index, value, stderr, 1, None, number + i, entry.at, was, changes
-        )
+        stderr, first, changes = None if errors is None else float(errors[i]), float(numbers[i]), revised.get(i, ())
+        value, told = (changes[-1].value, first) if changes else (first, None)
+        place = {"repeat": entry.start + i, "number": number + i}
+        yield Measurement(**own, **place, value=value, stderr=stderr, told=told, revisions=changes)
 
 
 def by_place(revisions: Iterable[Revision]) -> dict[int, dict[int, tuple[Revision, ...]]]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ostinato.optimizer.decide import Wish
 from ostinato.storage import Lease, Writer
-from ostinato.study.desk import handed_out, in_hand
+from ostinato.study.leases import handed_out, in_hand
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -22,30 +22,30 @@ class Request(msgspec.Struct, frozen=True):
     share: int = 1
     wish: Wish | None = None
 
-    def take(self, desk: Writer, only: Collection[int] | None = None) -> list[Lease]:
+    def take(self, writer: Writer, only: Collection[int] | None = None) -> list[Lease]:
         """What is there for it: of some batches, where it asks for others than wait."""
         if self.wish is None:
-            lease = handed_out(desk, self.lease, self.key, self.most, self.share)
+            lease = handed_out(writer, self.lease, self.key, self.most, self.share)
             return [] if lease is None else [lease]
         fresh = self.wish.distinct or bool(self.wish.shared)
         leases: list[Lease] = []
-        while (left := self._wanted(desk, leases)) > 0:
+        while (left := self._wanted(writer, leases)) > 0:
             key = f"{self.key}{len(leases)}"
-            lease = handed_out(desk, self.lease, key, left, 1, (only or ()) if fresh else None)
+            lease = handed_out(writer, self.lease, key, left, 1, (only or ()) if fresh else None)
             if lease is None:
                 break
             leases.append(lease)
         return leases
 
-    def missing(self, desk: Writer, leases: list[Lease]) -> int:
+    def missing(self, writer: Writer, leases: list[Lease]) -> int:
         """Measurements that are still to be decided on for it."""
-        return int(not leases) if self.wish is None else self._wanted(desk, leases)
+        return int(not leases) if self.wish is None else self._wanted(writer, leases)
 
     def rest(self, missing: int) -> Wish | None:
         """What is to be decided, where so many are missing."""
         return None if self.wish is None else replace(self.wish, slots=missing, workers=None)
 
-    def _wanted(self, desk: Writer, leases: list[Lease]) -> int:
+    def _wanted(self, writer: Writer, leases: list[Lease]) -> int:
         if self.wish is None or self.wish.slots is not None:
             return (self.wish.slots or 0 if self.wish else 1) - sum(lease.count for lease in leases)
-        return (self.wish.workers or 0) - sum(in_hand(desk).values())
+        return (self.wish.workers or 0) - sum(in_hand(writer).values())

@@ -18,7 +18,7 @@ from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import Looked, Mind, number_at, place_among
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
-from ostinato.study.desk import take
+from ostinato.study.log import take
 
 Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
 
@@ -54,45 +54,45 @@ def changes_of(revisions: Iterable[Revision]) -> Changes:
 
 
 def revise(
-    desk: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome, *, again: bool = True
+    writer: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome, *, again: bool = True
 ) -> list[Revision]:
     """Other values for measurements, by their numbers; None takes one back. Returns what was changed.
 
     again: whether repeats taken back from a batch that still waits for others are waited for again.
     """
-    before = gaps_of(desk)
-    made = list(_revisions(desk, wanted, why, outcome))
+    before = gaps_of(writer)
+    made = list(_revisions(writer, wanted, why, outcome))
     for number in sorted({each.batch for each in made}):
-        _work_out(desk, number, again=again)
+        _work_out(writer, number, again=again)
     if made:
-        forget(desk, before)
+        forget(writer, before)
     return made
 
 
-def forget(desk: Writer, gaps_before: Sequence[int] | None = None) -> None:
+def forget(writer: Writer, gaps_before: Sequence[int] | None = None) -> None:
     """The next decision rests on the facts as they are now, and on no fit or round that was made before."""
-    if desk.record.state:
-        mind, gaps = msgspec.json.decode(desk.record.state, type=Mind), gaps_of(desk)
+    if writer.record.state:
+        mind, gaps = msgspec.json.decode(writer.record.state, type=Mind), gaps_of(writer)
         before = gaps if gaps_before is None else gaps_before
         began = None if mind.began is None else place_among(number_at(mind.began, before), gaps)
-        _remember(desk, Mind(mind.random, [], None, Looked(), began))
+        _remember(writer, Mind(mind.random, [], None, Looked(), began))
 
 
-def without_round(desk: Writer) -> None:
+def without_round(writer: Writer) -> None:
     """What was decided and not handed out yet is decided anew."""
-    if desk.record.state:
-        _remember(desk, replace(msgspec.json.decode(desk.record.state, type=Mind), round=[]))
+    if writer.record.state:
+        _remember(writer, replace(msgspec.json.decode(writer.record.state, type=Mind), round=[]))
 
 
-def _remember(desk: Writer, mind: Mind) -> None:
-    desk.change(replace(desk.record, state=msgspec.json.encode(mind), decided=desk.record.decided + 1))
+def _remember(writer: Writer, mind: Mind) -> None:
+    writer.change(replace(writer.record, state=msgspec.json.encode(mind), decided=writer.record.decided + 1))
 
 
-def _revisions(desk: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:
+def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:
     for number, value in wanted.items():
-        found = desk.row_of(number)
+        found = writer.row_of(number)
         if found is None:
-            raise InvalidFeedback(f"There is no measurement {number}: they are numbered 1 to {desk.record.numbered}.")
+            raise InvalidFeedback(f"There is no measurement {number}: they are numbered 1 to {writer.record.numbered}.")
         entry, place = found
         if value is not None:
             outcome.check(value)
@@ -104,36 +104,39 @@ def _revisions(desk: Writer, wanted: Mapping[int, float | None], why: str, outco
                     "the right one."
                 )
             places = range(entry.told.count)
-        first, now = number - place, changes_of(desk.revisions(entry.batch)).get(entry.number, {})
+        first, now = number - place, changes_of(writer.revisions(entry.batch)).get(entry.number, {})
         for each in places:
             if value is None and now.get(each, 0.0) is None:
                 continue  # it was taken back before
-            yield desk.revise(Revision(first + each, entry.number, each, entry.batch, value, why=why))
+            yield writer.revise(Revision(first + each, entry.number, each, entry.batch, value, why=why))
 
 
-def skip(desk: Writer, batch: int, repeat: int) -> None:
+def skip(writer: Writer, batch: int, repeat: int) -> None:
     """A repeat that will not be made: it failed, and that is taken back. No decision knew of it."""
-    if take(desk, batch, repeat, told_values(np.array([np.nan]))):
-        number, row = desk.record.numbered, desk.record.told  # those of what was just told, alone in its row of the log
-        desk.revise(Revision(number, row, 0, batch, None, why="skipped"))
-        _work_out(desk, batch, again=False)
+    if take(writer, batch, repeat, told_values(np.array([np.nan]))):
+        number, row = (
+            writer.record.numbered,
+            writer.record.told,
+        )  # those of what was just told, alone in its row of the log
+        writer.revise(Revision(number, row, 0, batch, None, why="skipped"))
+        _work_out(writer, batch, again=False)
 
 
-def _work_out(desk: Writer, number: int, *, again: bool) -> None:
+def _work_out(writer: Writer, number: int, *, again: bool) -> None:
     """The aggregates of a batch, and the study's counters, from what counts now."""
-    batch = desk.batch(number)
+    batch = writer.batch(number)
     if batch is None:
         raise Damaged(
-            f"The study {desk.record.name!r} is damaged: the log has rows of batch {number}, which is missing."
+            f"The study {writer.record.name!r} is damaged: the log has rows of batch {number}, which is missing."
         )
-    entries = list(_log_of(desk, number))
-    firsts, changes = desk.first_numbers([entry.number for entry in entries]), changes_of(desk.revisions(number))
+    entries = list(_log_of(writer, number))
+    firsts, changes = writer.first_numbers([entry.number for entry in entries]), changes_of(writer.revisions(number))
     found = Sum()
     for entry in entries:
         found = found.plus(entry, firsts[entry.number], changes.get(entry.number, {}))
-    desk.change_batch(_with(batch, found, again=again))
-    old, record, n = batch.facts, desk.record, int(found.measured.statistics.n)
-    desk.change(
+    writer.change_batch(_with(batch, found, again=again))
+    old, record, n = batch.facts, writer.record, int(found.measured.statistics.n)
+    writer.change(
         replace(
             record,
             answered=record.answered + n + found.failed - old.answered,

@@ -19,7 +19,7 @@ ROOMS = {"kernels": kernels, "policies": policies, "confidence": confidence, "st
 CODE = "python"  # the mark of what cannot be kept
 
 
-def described(settings: Mapping[str, Any]) -> str:
+def as_text(settings: Mapping[str, Any]) -> str:
     """Settings as JSON."""
     return msgspec.json.encode({name: _encoded(value) for name, value in sorted(settings.items())}).decode()
 

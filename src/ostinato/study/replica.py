@@ -16,7 +16,7 @@ REMADE = ("closed", "revised", "digest", "retired")  # where one of these has ch
 FAR = 500  # rows of the log from which making it anew is quicker than following
 
 
-class Live:
+class Replica:
     """An optimiser that knows what a moment of the study knew."""
 
     def __init__(self, reader: Reader, table: Candidates, settings: dict[str, Any]) -> None:

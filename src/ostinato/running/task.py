@@ -1,5 +1,6 @@
 """Repeats of a batch, handed to one worker for a time."""
 
+from math import inf
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ import msgspec
 class Task(msgspec.Struct, frozen=True, eq=False):
     """Measure `candidate` (row `index` of the table) `repeats` times, and tell the values.
 
-    They are the repeats from number `start` on of a batch, in this worker's hands until then (seconds since 1970).
+    They are the repeats from number `start` on of a batch, assigned to this worker until then (seconds since 1970).
     """
 
     study: str
@@ -17,4 +18,9 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     candidate: Any
     start: int
     repeats: int
-    until: float
+    until: float = inf
+
+    @property
+    def stop(self) -> int:
+        """The number after that of its last repeat."""
+        return self.start + self.repeats

@@ -127,7 +127,7 @@ def test_an_error_of_f_is_passed_on_with_all_that_was_measured():
     with pytest.raises(OSError, match="the pump is stuck") as caught:
         ostinato.optimize(f, X, budget=100, **SETTINGS)
     assert caught.value.optimizer.steps == 29
-    assert "29 measurements" in caught.value.__notes__[0]
+    assert "29 measurements" in caught.value.__notes__[-1]
 
 
 @pytest.mark.parametrize(
@@ -176,3 +176,35 @@ def run():
 assert run().best.mean == run().best.mean
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_f_is_called_where_optimize_is_called():
+    import threading
+
+    seen = set()
+
+    def f(x):
+        seen.add(threading.current_thread())
+        return 0.0
+
+    ostinato.optimize(f, X, budget=20, **SETTINGS)
+    assert seen == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("error", [OSError("the pump is stuck"), KeyboardInterrupt()])
+def test_what_was_not_measured_is_not_waited_for(error):
+    """Whoever goes on decides anew, and not as if the rest of the batch were still to come."""
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        if len(calls) == 30:
+            raise error
+        return 0.0
+
+    try:
+        optimizer = ostinato.optimize(f, X, budget=100, **SETTINGS).optimizer
+    except OSError as caught:
+        optimizer = caught.optimizer
+    assert (optimizer.steps, optimizer.in_flight) == (29, [])
+    optimizer.tell(optimizer.ask(limit=1), [0.0])

@@ -1,0 +1,119 @@
+"""`optimize`: the whole loop in one call, in memory, with progress, and Ctrl-C that loses nothing."""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, TypeVar
+
+from ostinato.checks import counted, flag, whole
+from ostinato.measurements.outcomes import outcome_of
+from ostinato.optimizer import Optimizer
+from ostinato.optimizer.settings import check_names
+from ostinato.records import Batch
+from ostinato.running.executors import CallingThread
+from ostinato.running.interrupts import Interrupts
+from ostinato.running.loop import Run
+from ostinato.running.measure import Measure, exceptions
+from ostinato.running.progress import reporter
+from ostinato.running.result import Result, result_of
+from ostinato.running.task import Task
+from ostinato.stopping import watched
+
+T = TypeVar("T")
+
+
+def optimize(
+    f: Callable[..., Any],
+    candidates: Any,
+    *,
+    budget: int,
+    stop: Any = None,
+    vectorized: bool = False,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+    progress: bool | None = None,
+    **settings: Any,
+) -> Result:
+    """Find the candidate with the highest true value of a noisy function. Nothing has to be tuned.
+
+    f: called as f(candidate) and returns one measurement; with `vectorized=True`, called as f(candidate, repeats)
+        and returns `repeats` of them. A measurement that failed is NaN or None, or raises `ostinato.errors.Failed`.
+    budget: how many measurements may be made, those that fail included.
+    stop: a rule of `ostinato.stopping`, or several, by which to stop before that.
+    catch: other exceptions of f that mean that a measurement failed.
+    progress: whether to show a progress line; by default where a person is looking.
+    settings: everything `Optimizer` takes: goal, direction, seed, outcome, switch_cost, setup_std, kernel, …
+
+    f is called in the thread that calls `optimize`. Ctrl-C ends the run with the result so far, the measurements of the
+    unfinished batch included. An error raised by f is passed on, with the optimiser so far as its attribute
+    `optimizer`.
+    """
+    budget = whole("budget", budget)
+    watched(stop)  # a rule that is none is refused before anything else is done
+    check_names(settings, Optimizer)
+    outcome = outcome_of(settings.get("outcome", "real"))
+    measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome)
+    optimizer = Optimizer(candidates, budget=budget, **settings)
+    tasks = InMemory(optimizer, budget)
+    with Interrupts() as interrupts:
+        with reporter(tasks.looked, budget, progress) as report:
+            try:
+                ended = Run(tasks, measure, CallingThread(report), stop, report).until_the_end(interrupts)
+            except Exception as error:
+                error.optimizer = optimizer  # type: ignore[attr-defined]
+                measured = counted(optimizer.steps, "measurement")
+                error.add_note(f"Raised after {measured}, kept in this error's attribute `optimizer`.")
+                raise
+        return result_of(optimizer, ended)
+
+
+class InMemory:
+    """The tasks of a run that nobody else works on: each is a whole batch of an optimiser, and told once."""
+
+    lease = inf
+
+    def __init__(self, optimizer: Optimizer, budget: int) -> None:
+        self._optimizer, self._budget = optimizer, budget
+        self._batch: Batch | None = None  # the one that is being measured
+
+    def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None:
+        """The next batch, as one task."""
+        left = self._budget - self._done
+        if left == 0:
+            return None
+        self._batch = batch = self._optimizer.ask(left if limit is None else min(left, limit))
+        return Task("", batch.id, batch.index, batch.candidate, 0, batch.repeats)
+
+    def tell(self, task: Task, values: Any, *, start: int | None = None) -> int:
+        """The values of the batch at hand; what is missing will not come."""
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return 0
+        try:
+            self._optimizer.tell(batch, values)
+        finally:
+            self._close(batch)
+        return len(values)
+
+    def release(self, task: Task, *, keep: int = 0) -> None:
+        """A batch that is not measured is given up, so that whoever goes on with the optimiser decides anew."""
+        if keep == 0 and self._batch is not None:
+            self._close(self._batch)
+            self._batch = None
+
+    def _close(self, batch: Batch) -> None:
+        if self._optimizer.core.waits_for(batch.id):
+            self._optimizer.close(batch)
+
+    def in_hand(self) -> Mapping[int, int]:
+        """How many repeats of each batch, by its number, are assigned."""
+        return {} if self._batch is None else {self._batch.id: self._batch.repeats}
+
+    @property
+    def finished(self) -> bool:
+        return self._done >= self._budget
+
+    @property
+    def _done(self) -> int:
+        return self._optimizer.steps + self._optimizer.failures
+
+    def looked(self, question: Callable[[Optimizer], T]) -> T:
+        return question(self._optimizer)

@@ -1,0 +1,115 @@
+"""Asking: what waits is handed out, and what is missing is decided.
+
+A decision is made outside the lock, so that nobody waits for its fit, and kept if nothing was told or asked in the
+meantime; if that happens again and again, within the lock.
+"""
+
+from functools import partial
+from typing import cast
+from uuid import uuid4
+
+import msgspec
+from msgspec.structs import replace
+
+from ostinato.errors import Damaged, InvalidSetting
+from ostinato.optimizer.decide import Decision, Wish
+from ostinato.optimizer.facts import BatchFacts
+from ostinato.records import Reason
+from ostinato.running.task import Task
+from ostinato.storage import BatchRecord, Lease, Reader, Writer
+from ostinato.study.replica import Replica
+from ostinato.study.request import Request
+from ostinato.study.stored import Stored
+from ostinato.study.workers import this_worker
+
+TRIES = 4  # to hand out what is there, or to decide; the last within the lock
+
+
+def tasks_for(stored: Stored, request: Request) -> list[Task]:
+    """What is there to hand out, and what is decided besides."""
+    found, missing = list[Task](), 0
+    for tries in range(TRIES):
+        last = tries == TRIES - 1
+        decision: Decision | None = None
+        if missing and not last:
+            decision = stored.storage.patiently(partial(_decided, stored, request.rest(missing)))
+        found, missing = stored.storage.patiently(partial(_commit, stored, request, decision, last=last))
+        if not missing:
+            break
+    return found
+
+
+def key_of(worker: str | None) -> str:
+    """A name for one request, by which its answer is found again where it was not heard."""
+    if worker is not None and (
+        not isinstance(cast("object", worker), str) or not worker.isprintable() or "|" in worker
+    ):
+        raise InvalidSetting(f"worker={worker!r} is no name: give a text that can be printed, without |.")
+    return f"{worker or this_worker()}|{uuid4().hex}"
+
+
+def _decided(stored: Stored, wish: Wish | None) -> Decision | None:
+    """What this process would decide at the moment; nothing where nothing may be."""
+    with stored.storage.read(stored.name) as reader:
+        left, replica = _left(reader), stored.synced(reader)
+    return None if left == 0 else replica.optimizer.core.decision(left, wish)
+
+
+def _commit(stored: Stored, request: Request, decision: Decision | None, *, last: bool) -> tuple[list[Task], int]:
+    """Tasks, and how many repeats are still to be decided on: the state may have moved since a decision."""
+    try:
+        with stored.storage.write(stored.name) as writer:
+            stored.refresh(writer)
+            leases = request.take(writer)
+            left = _left(writer)
+            missing = 0 if left == 0 else max(0, request.missing(writer, leases))
+            if missing and last and decision is None:
+                decision = stored.synced(writer).optimizer.core.decision(left, request.rest(missing))
+            if missing and decision is not None and _is_current(stored.replica, writer):
+                leases = request.take(writer, _keep(stored, writer, decision))
+                missing = 0
+            tasks = [_task(stored, writer, lease) for lease in leases]
+    except BaseException:
+        stored.replica = None  # it may have decided what was not kept
+        raise
+    return tasks, missing
+
+
+def _left(reader: Reader) -> int | None:
+    """Measurements that may still be decided on; None for any number."""
+    record = reader.record
+    if record.budget is None:
+        return None
+    coming = sum(batch.facts.pending for batch in reader.unfinished())
+    return max(0, record.budget - record.answered - coming)
+
+
+def _is_current(replica: Replica | None, writer: Writer) -> bool:
+    return replica is not None and replica.stands_at(writer.record)
+
+
+def _keep(stored: Stored, writer: Writer, decision: Decision) -> list[int]:
+    """Batches that were decided, with the state that the next decision rests on; returns their numbers."""
+    replica = cast("Replica", stored.replica)
+    batches, record = replica.optimizer.core.take_up(decision), writer.record
+    if batches[0].id != record.asked:
+        raise Damaged(f"The study {stored.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
+    for batch, each in zip(batches, decision.batches, strict=True):
+        what = (batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, each.round)
+        writer.add_batch(BatchRecord(BatchFacts(*what), writer.now(), _as_text(batch.reason)))
+    state, asked = msgspec.json.encode(replica.optimizer.core.state.mind), record.asked + len(batches)
+    writer.change(replace(record, asked=asked, state=state, decided=record.decided + 1))
+    replica.decided(writer.record, {batch.id: batch.index for batch in batches})
+    return [batch.id for batch in batches]
+
+
+def _task(stored: Stored, reader: Reader, lease: Lease) -> Task:
+    batch = reader.batch(lease.batch)
+    if batch is None:
+        raise Damaged(f"The study {stored.name!r} is damaged: batch {lease.batch} is missing.")
+    index = batch.facts.index
+    return Task(stored.name, lease.batch, index, stored.table[index], lease.start, lease.count, lease.until)
+
+
+def _as_text(reason: Reason | None) -> str:
+    return msgspec.json.encode(reason, enc_hook=lambda array: array.tolist()).decode()

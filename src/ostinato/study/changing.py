@@ -1,0 +1,95 @@
+"""Candidates of a study that change: added, retired, restored."""
+
+from collections.abc import Callable
+from typing import Any
+from zlib import compress
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from ostinato.candidates import extended, packed, read_candidates
+from ostinato.checks import counted, shown
+from ostinato.errors import StudyDiffers
+from ostinato.optimizer import Optimizer
+from ostinato.storage import Writer
+from ostinato.study import log
+from ostinato.study.create import digest_of, table_of
+from ostinato.study.replica import retired_of
+from ostinato.study.revise import forget, without_round
+from ostinato.study.stored import Stored
+
+
+def add(stored: Stored, rows: Any, *, again: bool) -> list[int]:
+    """More candidates from now on; returns their indices."""
+
+    def change(writer: Writer) -> list[int]:
+        before = table_of(writer.table())
+        table = extended(before, rows, again=again)
+        if table.rows == before.rows:
+            return []
+        Optimizer(table, **stored.settings)  # settings may speak of rows
+        data = packed(table)
+        writer.change_table(compress(data))
+        writer.change(replace(writer.record, digest=digest_of(data)))
+        forget(writer)
+        return list(range(before.rows, table.rows))
+
+    added = stored.write(change)
+    stored.read(stored.refresh)
+    return added
+
+
+def take_missing(stored: Stored, candidates: Any, missing: int, *, extend: bool) -> None:
+    """The last `missing` rows that were given, after all those that the study has, are added; or refused."""
+    given = read_candidates(candidates)
+    rows = [given[row] for row in range(given.rows - missing, given.rows)]
+    if not extend:
+        new = f"{counted(missing, 'row')} more, the first of them {shown(rows[0])}"
+        raise StudyDiffers(
+            f"The study {stored.name!r} has {counted(stored.table.rows, 'row')}, and the candidates that were given "
+            f"{new}: give extend=True (on the command line --add) to add them, or begin a study of another name."
+        )
+    add(stored, rows if given.named else np.asarray(rows), again=True)
+
+
+def retire(stored: Stored, rows: Any) -> int:
+    """Candidates that are not to be measured any more; returns how many rows that is."""
+    return _change(stored, rows, lambda retired, given: retired | given)
+
+
+def restore(stored: Stored, rows: Any) -> int:
+    """Retired candidates may be measured again; returns how many rows that is."""
+    return _change(stored, rows, lambda retired, given: retired - given)
+
+
+def _change(stored: Stored, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
+    def change(writer: Writer) -> int:
+        stored.refresh(writer)
+        numbers = _numbers(stored, rows)
+        before = set(retired_of(writer.record))
+        after = join(before, {stored.table.index_of(number) for number in numbers})
+        text = msgspec.json.encode(sorted(after)).decode() if after else ""
+        writer.change(replace(writer.record, retired=text))
+        if after - before:
+            without_round(writer)
+            _close_waiting(stored, writer, numbers)
+        return len(after ^ before)
+
+    return stored.write(change)
+
+
+def _numbers(stored: Stored, rows: Any) -> set[int]:
+    """The numbers of the different candidates that some rows are."""
+    given = list(rows) if isinstance(rows, range) else rows
+    if isinstance(given, list) and not given:
+        return set()
+    named = stored.table.named_by(given)
+    return {named} if isinstance(named, int) else set(named)
+
+
+def _close_waiting(stored: Stored, writer: Writer, numbers: set[int]) -> None:
+    """Batches of some candidates that are not assigned to a worker will not be made."""
+    for batch in writer.unfinished():
+        if stored.table.number_of(batch.facts.index) in numbers and not writer.leases(batch.facts.id):
+            log.close(writer, batch.facts.id)

@@ -1,0 +1,118 @@
+"""Handing out repeats, within one `write` of the storage.
+
+A repeat is known by its batch and its number. It is handed out for a time; when that is over, or its worker is known to
+be gone, it is handed out again.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
+from math import ceil
+
+from msgspec.structs import replace
+
+from ostinato.storage import BatchRecord, Lease, Reader, Writer
+from ostinato.study.workers import Gone
+
+
+def handed_out(
+    writer: Writer, until: float, worker: str, most: int | None, share: int, only: Collection[int] | None = None
+) -> Lease | None:
+    """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
+
+    They are assigned to the worker for so many seconds. `worker` is a name for this one request: what was handed out to
+    it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out. only: of
+    these batches.
+    """
+    unfinished, leases = writer.unfinished(), writer.leases()
+    unheard = next((lease for lease in leases if lease.worker == worker), None)
+    if unheard is not None:
+        return unheard
+    given_up = Gone(writer.now())
+    held = sum(lease.count for lease in leases if not given_up(lease))
+    if writer.record.budget is not None:
+        room = writer.record.budget - writer.record.answered - held
+        most = room if most is None else min(room, most)
+    if most is not None and most < 1:
+        return None
+    if only is not None:
+        unfinished, leases = ([b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only])
+    for lease in chain(leases, _forgotten(writer, unfinished, leases)):
+        if given_up(lease):
+            return _leased(writer, lease, until, worker, most)
+    for batch in unfinished:
+        rest = batch.facts.places - batch.leased
+        if rest > 0:
+            count = min(max(1, ceil(batch.facts.repeats / share)), rest, most or rest)
+            writer.change_batch(replace(batch, leased=batch.leased + count))
+            return _leased(writer, Lease(batch.facts.id, batch.leased, count, "", 0.0), until, worker, None)
+    return None
+
+
+def in_hand(reader: Reader) -> dict[int, int]:
+    """How many repeats of each batch are assigned to workers whose time is not over."""
+    given_up, counts = Gone(reader.now()), Counter[int]()
+    for lease in reader.leases():
+        if not given_up(lease):
+            counts[lease.batch] += lease.count
+    return counts
+
+
+def without(whole: range, taken: Iterable[range]) -> list[range]:
+    """What is left of some repeats when others, in order, are taken away."""
+    left, at = list[range](), whole.start
+    for each in taken:
+        if each.start > at:
+            left.append(range(at, min(each.start, whole.stop)))
+        at = max(at, each.stop)
+    return [each for each in [*left, range(at, whole.stop)] if each.start < each.stop]
+
+
+def give_back(writer: Writer, lease: Lease, keep: int) -> None:
+    """The repeats of a lease from number `keep` on are for others, at once."""
+    kept, rest = max(0, min(lease.count, keep - lease.start)), max(lease.start, keep)
+    writer.release(lease)
+    if kept:
+        writer.lease(replace(lease, count=kept))
+    if kept < lease.count:
+        writer.lease(replace(lease, start=rest, count=lease.count - kept, until=0.0))
+
+
+def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:
+    """Repeats that were handed out and have neither value nor lease: it was damaged, or left out."""
+    for batch in unfinished:
+        number, held = batch.facts.id, [lease for lease in leases if lease.batch == batch.facts.id]
+        if batch.leased <= batch.facts.answered + batch.facts.withdrawn + sum(lease.count for lease in held):
+            continue
+        taken = [entry.repeats for entry in writer.overlapping(number, 0, batch.leased)]
+        taken += [lease.repeats for lease in held]
+        for each in without(range(batch.leased), sorted(taken, key=lambda part: part.start)):
+            yield Lease(number, each.start, len(each), "", 0.0)
+
+
+def next_of(reader: Reader, batch: BatchRecord) -> int:
+    """The first repeat of a batch that has no value."""
+    taken = [entry.repeats for entry in reader.overlapping(batch.facts.id, 0, batch.facts.places)]
+    left = without(range(batch.facts.places), taken)
+    return left[0].start if left else batch.facts.places
+
+
+def answered(writer: Writer, number: int, told: range) -> None:
+    """Leases hold what has no value yet, and nothing else."""
+    for lease in writer.leases(number):
+        left = without(lease.repeats, [told])
+        if sum(map(len, left)) < lease.count:
+            writer.release(lease)
+            for each in left:
+                writer.lease(replace(lease, start=each.start, count=len(each)))
+
+
+def _leased(writer: Writer, given: Lease, until: float, worker: str, most: int | None) -> Lease:
+    """Repeats assigned to a worker; those beyond the most it takes are left for others."""
+    count = min(given.count, most or given.count)
+    writer.release(given)
+    if count < given.count:
+        writer.lease(Lease(given.batch, given.start + count, given.count - count, "", 0.0))
+    lease = Lease(given.batch, given.start, count, worker, writer.now() + until)
+    writer.lease(lease)
+    return lease

@@ -1,0 +1,171 @@
+"""What can be read of a study. Nothing here changes it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from ostinato.candidates import Candidates
+from ostinato.measurements.outcomes import Outcome
+from ostinato.optimizer import Optimizer
+from ostinato.optimizer.diagnosis import Diagnosis
+from ostinato.optimizer.explanation import Explanation, explanation
+from ostinato.records import Batch, Best, Outlier, Reason
+from ostinato.storage import BatchRecord, Storage
+from ostinato.study.leases import in_hand
+from ostinato.study.records import Measurement, Status, by_place, measurements_of
+from ostinato.study.replica import retired_of
+from ostinato.study.stored import Stored
+
+T = TypeVar("T")
+
+
+class StudyView:
+    """The answers of a study: `Study` is this, and what changes it."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+        self.stop = stored.stop
+
+    @property
+    def name(self) -> str:
+        return self._stored.name
+
+    @property
+    def storage(self) -> Storage:
+        return self._stored.storage
+
+    @property
+    def outcome(self) -> Outcome:
+        """What kind of number a measurement is."""
+        return self._stored.outcome
+
+    # Where it stands
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimiser that knows all that was told so far: ask it for answers (predict, diagnose, …).
+
+        It is for looking, from one thread; ask and tell through the study.
+        """
+        with self._stored.alone():
+            return self._stored.read(lambda reader: self._stored.synced(reader).optimizer)
+
+    def looked(self, question: Callable[[Optimizer], T]) -> T:
+        """The answer of the optimiser to a question, from whatever thread it is asked."""
+        with self._stored.alone():
+            return question(self.optimizer)
+
+    def status(self) -> Status:
+        """Where the study stands."""
+        with self._stored.alone():
+            return _status(self._stored, self.optimizer)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether a run would end by itself: there is a budget, or a rule."""
+        return self.stop is not None or self._stored.read(lambda reader: reader.record.budget) is not None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is spent."""
+        record = self._stored.read(lambda reader: reader.record)
+        return record.budget is not None and record.answered >= record.budget
+
+    def in_hand(self) -> Mapping[int, int]:
+        """How many repeats of each batch, by its number, are assigned to workers, anywhere."""
+        return self._stored.read(in_hand)
+
+    @property
+    def numbered(self) -> int:
+        """The number of the measurement that was told last; each has one, in the order told, for ever."""
+        return self._stored.read(lambda reader: reader.record.numbered)
+
+    # What is known
+
+    def best(self, level: float = 0.95) -> Best:
+        """The measured candidate of the best lower bound (mean less a standard deviation)."""
+        return self.looked(lambda optimizer: optimizer.best(level))
+
+    def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
+        """The k best measured candidates."""
+        return self.looked(lambda optimizer: optimizer.top(k, level))
+
+    @property
+    def outliers(self) -> list[Outlier]:
+        """Single values that do not fit what all else says of their candidates."""
+        return self.looked(lambda optimizer: optimizer.outliers)
+
+    def diagnose(self) -> Diagnosis:
+        """Whether the model fits what was measured, with a verdict in words."""
+        return self.looked(lambda optimizer: optimizer.diagnose())
+
+    # What was asked and told
+
+    def history(self) -> list[BatchRecord]:
+        """All batches, in the order they were asked for, and what became of them; observations first."""
+        return self._stored.read(lambda reader: reader.batches())
+
+    def measurements(self, *, everything: bool = False) -> Iterator[Measurement]:
+        """All that was told, in the order it came, as it counts now; with everything, what was taken back too."""
+        return measurements(self._stored, everything=everything)
+
+    def explain(self, batch: int) -> Explanation:
+        """Why a batch was asked for: this candidate, and this many repeats."""
+        record = self._stored.read(lambda reader: self._stored.batch(reader, int(batch)))
+        facts, reason = record.facts, msgspec.json.decode(record.reason, type=Reason)
+        how = (facts.repeats, facts.wanted, facts.capped, facts.truncated, reason)
+        return explanation(Batch(facts.id, facts.index, self._stored.table[facts.index], *how))
+
+    # Candidates
+
+    @property
+    def table(self) -> Candidates:
+        """The candidates."""
+        return self._stored.table
+
+    def index(self, candidate: Any) -> int:
+        """The row of the table that a candidate is: an index, or a row as it was given."""
+        return self._stored.index(candidate)
+
+    def candidate(self, index: int) -> Any:
+        """A row of the table, as it was given."""
+        return self._stored.candidate(index)
+
+    @property
+    def retired(self) -> list[int]:
+        """The rows of candidates that were retired."""
+        return self._stored.read(lambda reader: retired_of(reader.record))
+
+
+def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measurement]:
+    """All that was told, in the order it came."""
+    batches, revisions = stored.read(lambda reader: (reader.batches(), reader.revisions()))
+    rows, revised = {batch.facts.id: batch.facts.index for batch in batches}, by_place(revisions)
+    after, number = 0, 1
+    while entries := stored.read(lambda reader, start=after: reader.log(after=start)):
+        for entry in entries:
+            found = measurements_of(entry, rows[entry.batch], number, revised.get(entry.number))
+            yield from (each for each in found if everything or each.value is not None)
+            number += entry.told.count
+        after = entries[-1].number
+
+
+def _status(stored: Stored, optimizer: Optimizer) -> Status:
+    record, unfinished, assigned = stored.read(lambda reader: (reader.record, reader.unfinished(), in_hand(reader)))
+    in_flight = sum(assigned.values())
+    return Status(
+        name=stored.name,
+        created=record.created,
+        candidates=optimizer.candidates,
+        budget=record.budget,
+        measurements=record.answered - record.failed,
+        failures=record.failed,
+        in_flight=in_flight,
+        waiting=sum(batch.facts.pending for batch in unfinished) - in_flight,
+        unique=optimizer.unique,
+        batches=record.asked,
+        switches=optimizer.switches,
+        best=optimizer.best() if optimizer.has_best else None,
+        outliers=tuple(optimizer.outliers) if optimizer.steps else (),
+    )
