@@ -19,6 +19,7 @@ BENCHMARKS = (
     "baselines",
     "learning",
     "workers",
+    "chances",
     "clicks",
     "drift",
     "mistakes",

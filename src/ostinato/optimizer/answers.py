@@ -1,5 +1,6 @@
 """Answers to what users ask of the model: predictions, draws, the best candidates and how sure that is."""
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,6 +26,7 @@ JOINT = 5_000  # points whose covariance matrix is made
 RARE = 1e-3  # a share of draws that tells nothing from none
 PRECISION = 1e-3  # of a gap
 LIKELY = 0.9  # the probability with which a candidate is said to be within so much of the best
+GAPS = 60  # at which the leader's law is computed
 DRAWS = 4_096  # of the joint posterior, for simultaneous intervals
 
 
@@ -173,15 +175,18 @@ class Answers:
         others = [first * (each + RARE) / (drawn[0] + RARE) for each in drawn[1:]]
         scale = min(1.0, (1 - first) / sum(others)) if sum(others) > 0 else 1.0  # together they are at most certain
         chances = [first, *(scale * each for each in others)]
-        return [(chance, self._within(short, place, stds[place])) for place, chance in enumerate(chances)]
+        return [(chance, self._within(short, place, stds)) for place, chance in enumerate(chances)]
 
-    def _within(self, short: Shortfalls, place: int, std: float) -> float:
+    def _within(self, short: Shortfalls, place: int, stds: list[float]) -> float:
         """The smallest gap that a candidate is within with probability LIKELY."""
+        chance = self._chance_of_others(short, place, stds[0]) if place and self._trust.corrects else None
 
         def likely(gap: float) -> bool:
-            return self._trust.chance(float(short.chances(gap)[place]), gap, std) >= LIKELY
+            if chance is not None:
+                return chance(gap) >= LIKELY
+            return self._trust.chance(float(short.chances(gap)[place]), gap, stds[place]) >= LIKELY
 
-        low, high = 0.0, max(short.largest, std, np.finfo(np.float64).tiny)
+        low, high = 0.0, max(short.largest, stds[place], np.finfo(np.float64).tiny)
         while not likely(high):
             low, high = high, 2 * high
             if not high < np.inf:
@@ -192,6 +197,22 @@ class Answers:
             middle = (low + high) / 2
             low, high = (low, middle) if likely(middle) else (middle, high)
         return high
+
+    def _chance_of_others(self, short: Shortfalls, place: int, std: float) -> Callable[[float], float]:
+        """The chance that a candidate other than the leader is within a gap of the best.
+
+        It falls short of the best by what the leader does, whose law was found on the development set, and by what lies
+        between the two, which is drawn.
+        """
+        behind: Vector = short.everyone[:, place] - short.everyone[:, 0]
+        gaps = np.concatenate([[0.0], np.geomspace(std / 100, 8 * max(short.largest, std), GAPS)])
+        law = np.array([self._trust.chance(float(short.chances(gap)[0]), float(gap), std) for gap in gaps])
+
+        def chance(gap: float) -> float:
+            left = gap - behind
+            return float(np.mean(np.where(left < 0, 0.0, np.interp(left, gaps, law))))
+
+        return chance
 
     def _luck(self, number: int) -> float:
         """The standard deviations by which the recommended candidate was lucky to be chosen; none for any other."""

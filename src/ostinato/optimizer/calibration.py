@@ -14,18 +14,22 @@ measured candidate, others have said σ_i² and its own measurements ℓ_i = λ/
 The recommended candidate was chosen for its measurements. Where it is the best of those measured with a chance of w
 only, it was chosen for its luck: its interval lies 0.45 (1 − w) standard deviations further down.
 
-The chance u that no candidate is better by more than a gap, by joint draws, is worse: it hangs on the tails of
-thousands of candidates at once, where a learned kernel knows nothing. On the development set u says little. The size
-of the gap in standard deviations of the recommended candidate's value says more, and so do v, the share of the
-prior's variance that is left at candidates never measured, on average, and q, the share of the candidates that were
-measured (of more than 5,000, as if there were so many):
+The chance u that no candidate is better by more than a gap, by joint draws, is worse where candidates are many: it
+hangs on the tails of thousands of them at once, where a learned kernel knows nothing. There the size of the gap in
+standard deviations of the recommended candidate's value says more, and so do v, the share of the prior's variance that
+is left at candidates never measured, on average, and q, the share of the candidates that were measured. With N
+candidates (of more than 5,000, as if there were so many) and n = log(N/5000), which is 0 for many and about −4 for a
+hundred:
 
-    logit p = 2.03 + 0.14 logit u + 0.53 log(√(gap² + (std/10)²)/std) − 0.50 log(v + 0.005) + 0.59 log q
+    logit p = 1.73 + (0.13 − 0.21 n) logit u + 0.50 log(√(gap² + (std/10)²)/std) − 0.49 log(v + 0.005) + 0.51 log q
+              + 0.26 n
 
-It grows with the gap, as it must. Of fewer than ten measured candidates nothing was learned, and u stays as it is.
+Of a hundred candidates it is mostly the draws that count, and of thousands hardly. It grows with the gap, as it must.
+Of fewer than ten measured candidates nothing was learned, and u stays as it is.
 
-All constants were found on the development set of `benchmarks/outofthebox`; docs/results.md, "How sure it is", has how
-often what is said then holds there. Where the kernel is given, nothing is changed.
+All constants were found on the development set of `benchmarks/outofthebox` (those of chances also on the small sets of
+`benchmarks/chances.py`); docs/results.md, "How sure it is", has how often what is said then holds elsewhere. Where the
+kernel is given, nothing is changed.
 """
 
 from dataclasses import dataclass
@@ -82,14 +86,20 @@ class Calibration:
         """By how many standard deviations the recommended candidate is worse than it looks, from the chance w."""
         return LUCKY * (1 - best_of_measured) if self.learned else 0.0
 
+    @property
+    def corrects(self) -> bool:
+        """Whether chances are other than drawn."""
+        return len(self.measured) >= FEW and self.unknown is not None
+
     def chance(self, drawn: float, gap: float, std: float) -> float:
         """From the share of draws in which no candidate is better by more than a gap to the chance of it."""
-        if len(self.measured) < FEW or self.unknown is None or not std > 0:
+        if self.unknown is None or not self.corrects or not std > 0:
             return drawn
-        logit = log((drawn + UNSURE) / (1 + UNSURE - drawn))
-        size = log(hypot(gap / std, NO_GAP))
-        share = log(len(self.measured) / min(len(self.posterior.features), MANY))
-        return 1 / (1 + exp(0.50 * log(self.unknown + LITTLE) - 2.03 - 0.14 * logit - 0.53 * size - 0.59 * share))
+        logit, size = log((drawn + UNSURE) / (1 + UNSURE - drawn)), log(hypot(gap / std, NO_GAP))
+        candidates = min(len(self.posterior.features), MANY)
+        n, share = log(candidates / MANY), log(len(self.measured) / candidates)
+        p = 1.73 + (0.13 - 0.21 * n) * logit + 0.50 * size - 0.49 * log(self.unknown + LITTLE) + 0.51 * share + 0.26 * n
+        return 1 / (1 + exp(-p))
 
     def at(self, points: Matrix) -> Vector:
         """The factor at any points: rows of measured candidates are found among them."""

@@ -52,7 +52,7 @@ class Optimizer:
     max_repeats: the most repeats that are asked for at once.
     robust: whether single measurements that are far off count less.
 
-    What is learned unless it is given, in your own units; the paper's guarantees hold where all of it is given:
+    What is learned unless it is given, in your own units; the paper's guarantees need all of it (docs/guarantees.md):
 
     kernel: how much the values of two candidates have in common, as in `kernels.RBF(lengthscale=2.0, std=1.0)`.
     noise_std: standard deviation of one measurement's noise; one number, or one a candidate; "varying" learns one
@@ -181,7 +181,7 @@ class Optimizer:
 
     @property
     def rounds(self) -> int:
-        """Decisions: rounds of one batch or several, asked for without learning anything in between."""
+        """Decisions: a batch, or the round of several batches of a policy that decides so. Each batch of a plan is one."""
         return self._state.ledger.rounds
 
     @property
