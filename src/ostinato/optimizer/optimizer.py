@@ -181,7 +181,7 @@ class Optimizer:
 
     @property
     def rounds(self) -> int:
-        """Decisions: a batch, or the round of several batches of a policy that decides so. Each batch of a plan is one."""
+        """Decisions: of a batch, or of a round of several where the policy decides so. Each batch of a plan is one."""
         return self._state.ledger.rounds
 
     @property
