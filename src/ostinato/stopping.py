@@ -140,6 +140,11 @@ def watched(stop: Any) -> list[tuple[str, Rule]]:
     return [(_name(rule), _made_ready(rule)) for rule in given]
 
 
+def met(rules: Sequence[tuple[str, Rule]], optimizer: Optimizer) -> str | None:
+    """The name of the first rule that is met; none is before anything was measured."""
+    return next((name for name, rule in rules if optimizer.steps and rule(optimizer)), None)
+
+
 def spending(stop: Any) -> list[Spent]:
     """Those of the rules that limit what is spent."""
     given = cast("Sequence[Any]", stop if isinstance(stop, (list, tuple)) else (stop,))

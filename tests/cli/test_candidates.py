@@ -39,10 +39,23 @@ def test_what_makes_no_sense_is_refused(lab):
     for what, words in (
         (("add",), "Give one table of new rows"),
         (("add", "wrong.csv"), "columns do not change"),
-        (("retire",), "no list of rows"),
-        (("retire", "x"), "no list of rows"),
+        (("retire",), "Say which rows"),
+        (("retire", "x"), "'x' is no row, nor a range of rows"),
+        (("retire", "20-17"), "'20-17' is no row, nor a range of rows"),
         (("retire", "99"), "99 is not in the table"),
     ):
         done = ostinato("candidates", "catalogue.db", *what, cwd=lab)
         assert done.returncode == 2
         assert words in done.stderr.replace("\n", " ")
+
+
+def test_columns_in_another_order_and_ranges_of_rows(lab):
+    ostinato(*MANUAL, cwd=lab, typed="q\n")
+    (lab / "more.csv").write_text("ph,temp\n5,90\n6,95\n")
+    done = ostinato("candidates", "catalogue.db", "add", "more.csv", cwd=lab)
+    assert "added 2 rows: 35 to 36" in done.stderr, done.stderr
+    listed = json.loads(ostinato("candidates", "catalogue.db", "list", "--json", cwd=lab).stdout)
+    assert [row["candidate"] for row in listed[35:]] == [{"temp": 90, "ph": 5}, {"temp": 95, "ph": 6}]
+    assert "retired 5 candidates" in ostinato("candidates", "catalogue.db", "retire", "3", "17-20", cwd=lab).stderr
+    listed = json.loads(ostinato("candidates", "catalogue.db", "list", "--json", cwd=lab).stdout)
+    assert [row["row"] for row in listed if row["retired"]] == [3, 17, 18, 19, 20]

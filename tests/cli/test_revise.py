@@ -52,7 +52,7 @@ def test_what_is_not_there_cannot_be_taken_back(lab):
     ostinato(*MANUAL, cwd=lab, typed="12\nq\n")
     for command, words in (
         (("retract", "catalogue.db", "7"), "There is no measurement 7: they are numbered 1 to 1"),
-        (("retract", "catalogue.db"), "numbers of measurements, or --failures"),
+        (("retract", "catalogue.db"), "numbers of measurements, or --failures, or --batch"),
         (("retract", "catalogue.db", "1", "--failures"), "numbers of measurements, or --failures"),
         (("correct", "catalogue.db", "1", "inf"), "inf"),
     ):
@@ -79,3 +79,32 @@ def test_negative_values_and_the_same_taken_back_twice(lab):
     assert "added 0 rows, the others are there already" in again.stderr
     other = ostinato("tell", "catalogue.db", cwd=lab, typed='{"study": "other", "batch": 0, "values": [1]}\n')
     assert "is of the study 'other'" in other.stderr
+
+
+def test_undo_undoes_a_skip_and_understands_what_the_prompt_does(lab):
+    typed = "12\nskip\nundo\n13\n"  # the skipped one was 13 after all
+    typed += "undo\nhelp\nmuch\nundo\n12.5\n"  # and the one before it 12.5
+    typed += "undo\nundo\nundo\nenough\n14\nundo\nretire\nundo\nq\n"
+    done = ostinato(*MANUAL, cwd=lab, typed=typed)
+    assert "skipped of temp" in done.stdout
+    assert "13 of temp" in done.stdout
+    assert "skip           leave this measurement out" in done.stderr
+    assert "'much' is no number" in done.stderr
+    assert "Nothing more was typed here" in done.stderr
+    assert [(row["number"], row["value"]) for row in numbered(lab, "--values")] == [(1, 12.5), (2, 13), (3, 14)]
+    listed = json.loads(ostinato("candidates", "catalogue.db", "--json", cwd=lab).stdout)
+    assert sum(row["retired"] for row in listed) == 1
+    assert "well" in ostinato("verify", "catalogue.db", cwd=lab).stdout
+
+
+def test_batches_show_that_their_measurements_were_revised(lab):
+    ostinato(*MANUAL, cwd=lab, typed="12\n130\n11\nq\n")
+    assert "revised" not in ostinato("history", "catalogue.db", cwd=lab).stdout
+    ostinato("correct", "catalogue.db", "2", "13", cwd=lab)
+    assert "took back 1 measurement" in ostinato("retract", "catalogue.db", "--batch", "0", cwd=lab).stderr
+    assert [(row["withdrawn"], row["corrected"]) for row in numbered(lab)][:3] == [(1, 0), (0, 1), (0, 0)]
+    shown = ostinato("history", "catalogue.db", cwd=lab).stdout
+    assert "1 taken back" in shown
+    assert "1 corrected" in shown
+    again = ostinato("tell", "catalogue.db", cwd=lab, typed='{"batch": 0, "start": 0, "values": [12]}\n')
+    assert (again.returncode, "was told before and taken back" in again.stderr.replace("\n", " ")) == (2, True)

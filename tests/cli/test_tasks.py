@@ -40,7 +40,9 @@ def test_where_there_is_nothing_to_measure_it_says_why(study):
     assert sum(task["repeats"] for task in asked(study, "--slots", "99")) == 60
     done = ostinato("ask", "catalogue.db", cwd=study)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "nothing to measure at the moment: what is left is in other hands" in done.stderr.replace("\n", " ")
+    assert "nothing to measure at the moment: what is left is assigned to other workers" in done.stderr.replace(
+        "\n", " "
+    )
 
 
 def test_plates_that_share_a_temperature_and_differ_otherwise(study):

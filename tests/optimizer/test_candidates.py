@@ -104,6 +104,9 @@ def test_tables_and_spaces_grow_too():
     assert opt.add(pd.DataFrame({"t": [5.0], "s": ["b"]})) == [4]
     opt.observe({"t": 4.0, "s": "c"}, 5.0)
     assert opt.best().candidate == {"t": 4.0, "s": "c"}
+    assert opt.add([{"s": "a", "t": 6.0}, {"t": 7.0, "s": "b"}]) == [5, 6]  # columns go by their names
+    opt.observe({"t": 6.0, "s": "a"}, 5.0)
+    assert opt.add(pd.DataFrame({"s": ["c"], "t": [8.0]})) == [7]
     space = Optimizer(Space(x=Float(0.0, 1.0, count=3), y=Float(0.0, 1.0, count=3)), seed=0)
     assert space.add([{"x": 0.25, "y": 2.0}]) == [9]
 

@@ -1,5 +1,6 @@
 """What is SQLite's own: where a file may lie, its journal, and files that are damaged."""
 
+import multiprocessing
 import sqlite3
 from pathlib import Path
 from time import time
@@ -124,3 +125,35 @@ def test_no_truncated_file_goes_unnoticed(tmp_path, share):
     path.write_bytes(data[: int(share * len(data))])
     with pytest.raises(Damaged):
         read_everything(path)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_an_empty_file_is_no_new_storage(tmp_path, create):
+    """Something emptied it: a study that was there must not silently begin anew."""
+    path = tmp_path / "lab.db"
+    path.touch()
+    with pytest.raises(UnknownStudy, match=r"lab.db is empty \(0 bytes\).*restore it.*delete the file"):
+        open_storage(path, create=create)
+    assert path.read_bytes() == b""
+
+
+def begin(path, ready, go):
+    ready.put(1)
+    go.wait()
+    open_storage(path)
+
+
+def test_processes_that_begin_at_once_find_a_whole_file(tmp_path):
+    """No one of them ever sees the empty file that another is about to fill."""
+    context = multiprocessing.get_context("spawn")
+    ready, go = context.Queue(), context.Event()
+    others = [context.Process(target=begin, args=(tmp_path / "lab.db", ready, go)) for _ in range(4)]
+    for other in others:
+        other.start()
+    for _ in others:
+        ready.get()
+    go.set()
+    for other in others:
+        other.join()
+    assert [other.exitcode for other in others] == [0] * 4
+    assert [each.name for each in tmp_path.iterdir()] == ["lab.db"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ostinato import Optimizer
-from ostinato.errors import InvalidFeedback, UnknownBatch
+from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch
 from ostinato.kernels import RBF
 from ostinato.study import Study, verify
 
@@ -135,8 +135,38 @@ def test_a_whole_task_is_taken_back(address):
     study.tell(task, [20.0] * task.repeats)
     assert study.retract(task) == task.repeats
     assert study.status().measurements == 0
-    assert study.tell(task, [20.0] * task.repeats) == 0  # the same told again is no news
-    assert study.status().measurements == 0
+
+
+def test_a_task_is_its_own_repeats_and_a_batch_is_all_of_them(address):
+    study = Study("s", address, X, seed=0, budget=40, **GIVEN | {"noise_std": 30.0})
+    study.observe(3, 20.0)
+    tasks = [study.ask(limit=2) for _ in range(3)]
+    assert {task.batch for task in tasks} == {0}
+    for task in tasks:
+        study.tell(task, [20.0, 21.0])
+    assert study.retract(tasks[1]) == 2
+    counting = [each.repeat for each in study.measurements() if each.batch == 0]
+    assert counting == [0, 1, 4, 5]
+    with pytest.raises(UnknownBatch, match=r"repeats 2 to 3 of batch 0 that counts"):
+        study.retract(tasks[1])
+    assert study.retract(batch=0) == 4
+    with pytest.raises(UnknownBatch, match="Nothing was told of batch 0"):
+        study.retract(study.history()[-1])
+    assert verify(study.storage, "s") == []
+
+
+@pytest.mark.parametrize("value", [999.0, 20.0])
+def test_a_repeat_that_was_taken_back_is_not_told_again(address, value):
+    study = Study("s", address, X, seed=0, budget=40, **GIVEN)
+    study.observe(3, 20.0)
+    task = study.ask(limit=1)
+    study.tell(task, [999.0])
+    study.retract(number=2, why="the wrong sample")
+    words = r"Repeat 0 of batch 0 was told before and taken back \(measurement 2\).*correct\(number=2, new=…\)"
+    with pytest.raises(Conflict, match=words):
+        study.tell(task, [value])
+    study.correct(number=2, new=value)
+    assert study.status().measurements == 2
 
 
 def test_outliers_go_by_the_numbers_of_the_study(address):

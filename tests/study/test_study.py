@@ -25,6 +25,7 @@ from ostinato.errors import (
 from ostinato.kernels import RBF
 from ostinato.optimizer.core import Core
 from ostinato.policies import BBKB, BKB, EpsilonGreedy, Uniform
+from ostinato.stopping import Width
 from ostinato.study import Study, Task, verify
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
@@ -481,3 +482,28 @@ def test_whatever_a_policy_draws_is_kept(tmp_path, policy, settings):
         kept.tell(task, values)
         again.tell(other, values)
         opt.tell(batch, values)
+
+
+def test_an_empty_file_is_no_study(tmp_path):
+    (tmp_path / "lab.db").touch()
+    for candidates in (None, X):
+        with pytest.raises(UnknownStudy, match=r"is empty \(0 bytes\)"):
+            Study("lab", tmp_path / "lab.db", candidates)
+
+
+def test_a_rule_that_is_met_is_said_and_whoever_asks_goes_on(address):
+    study = Study("lab", address, X, seed=0, stop=Width(0.5), **GIVEN)
+    assert study.stopped is None
+    while study.stopped is None:
+        task = study.ask()
+        study.tell(task, measured(task))
+    assert Study("lab", address).stopped == "Width(width=0.5, level=0.95)"
+    assert study.ask() is not None
+
+
+def test_with_what_it_is_measured_is_kept_and_a_change_of_it_said(address):
+    study = Study("lab", address, X, seed=0)
+    assert study.note_program("./measure {temp}") is None
+    assert Study("lab", address, X, seed=0).note_program("./measure {temp}") is None
+    assert study.note_program("./other {temp}") == "./measure {temp}"
+    assert Study("lab", address).ask() is not None

@@ -56,15 +56,24 @@ def _read(table: Candidates, more: Any) -> Candidates:
     if table.named:
         rows: Any = [more] if isinstance(more, dict) else more
         if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in cast("list[Any]", rows)):
-            return _of_rows(cast("list[dict[str, Any]]", rows))
-        return read_candidates(rows)
+            return _in_order(table, _of_rows(cast("list[dict[str, Any]]", rows)))
+        return _in_order(table, read_candidates(rows))
     single = np.ndim(more) == 1 and np.size(more) == len(table.codecs)
     return read_candidates(np.asarray(more)[None, :] if single else more)
 
 
+def _in_order(table: Candidates, added: Candidates) -> Candidates:
+    """The same rows with their columns in the order of the table, where they have the same ones."""
+    names, others = ([codec.column.name for codec in each.codecs] for each in (table, added))
+    if names == others or set(names) != set(others):
+        return added
+    columns = dict(zip(others, columns_of(added.source, added.rows), strict=True))
+    return listed({str(name): columns[name] for name in names})
+
+
 def _of_rows(rows: list[dict[str, Any]]) -> Candidates:
     names = list(rows[0])
-    if any(list(row) != names for row in rows):
+    if any(row.keys() != rows[0].keys() for row in rows):
         raise InvalidCandidates("The rows do not all have the same columns: give every row all of them.")
     return listed({name: [row[name] for row in rows] for name in names})
 
@@ -74,7 +83,7 @@ def _check_columns(table: Candidates, added: Candidates) -> None:
     if table.named != added.named or names != others:
         raise InvalidCandidates(
             f"The new rows have the columns {shown(others)}, and the candidates {shown(names)}: columns do not change. "
-            "Give the same ones, in the same order."
+            "Give the same ones."
         )
     for old, new in zip(table.codecs, added.codecs, strict=True):
         if isinstance(old, Levels) != isinstance(new, Levels):

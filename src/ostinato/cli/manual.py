@@ -8,13 +8,14 @@ from rich.markup import escape
 
 from ostinato.checks import counted
 from ostinato.errors import OstinatoError
+from ostinato.stopping import met, watched
 from ostinato.study import Study, Task
 
 MANY = 1_000_000  # trials typed at once
 HELP = """\
   12.5           the value of one measurement; several at once with spaces between them
   {trials}nan            a measurement that failed
-  undo           take the last value back, and type it again; or skip it
+  undo           type the last value again, or skip it; undo again for the one before
   skip           leave this measurement out: it will not be made
   enough         no more repeats of this batch: decide anew
   retire         never ask for this candidate again
@@ -29,14 +30,17 @@ def by_hand(study: Study, console: Console) -> str:
         "enough, retire or help; q to stop.",
         highlight=False,
     )
-    typed = Typed(study, console)
-    while (task := study.ask()) is not None:
+    typed, rules = Typed(study, console), watched(study.stop)
+    while (ended := study.looked(lambda optimizer: met(rules, optimizer)) if rules else None) is None:
+        task = study.ask()
+        if task is None:
+            return "budget"
         times = "once" if task.repeats == 1 else f"{task.repeats:,} times"
         console.print(f"\nmeasure [bold]{escape(in_words(task.candidate))}[/bold] {times}", highlight=False)
         if not typed.all_of(task):
             study.release(task)
             return "interrupted"
-    return "budget"
+    return ended
 
 
 def in_words(candidate: Any) -> str:
@@ -51,25 +55,26 @@ class Typed:
 
     def __init__(self, study: Study, console: Console) -> None:
         self._study, self._console = study, console
-        self._numbers: list[int] = []  # of the measurements that were typed here and count, the last one last
+        self._numbers: list[int] = []  # of the measurements that were typed or skipped here, the last one last
 
     def all_of(self, task: Task) -> bool:
         """All values of a task; False where the person stops."""
-        done = 0
+        done, back = 0, 0  # repeats that are settled; and how many measurements ago the one to be put right was
         while done < task.repeats:
-            words = self._line(f"  {done + 1:,} of {task.repeats:,}: ")
+            words = self._line(self._mistake(back) if back else f"  {done + 1:,} of {task.repeats:,}: ")
             if words is None or words == ["q"]:
                 return False
             if words == ["help"]:
                 self._say(HELP.format(trials="3/20           3 yes of 20\n  " if self._study.outcome.binary else ""))
             elif words == ["undo"]:
-                if not self._undo():
-                    return False
+                back = self._further(back)
             elif words in (["enough"], ["retire"]):
                 self._study.close(task)
                 if words == ["retire"]:
                     self._study.retire(task.index)
                 return True
+            elif back:
+                back = 0 if self._put_right(words, self._numbers[-back]) else back
             else:
                 done += self._take(words, task, done)
         return True
@@ -78,47 +83,49 @@ class Typed:
         """Values, or one that is skipped; returns how many repeats of the task that settles."""
         try:
             if words == ["skip"]:
-                self._skip(task, done)
-                return 1
-            spelt = _spelt_out(words) if self._study.outcome.binary else words
-            values = _read(spelt, task.repeats - done)
-            self._tell(task, values, done)
-            return len(values)
+                self._study.skip(task, task.start + done)  # it neither counts nor comes again
+                count = 1
+            else:
+                values = self._values(words, task.repeats - done)
+                self._study.tell(task, values, start=task.start + done)
+                count = len(values)
         except (ValueError, OstinatoError) as error:
             self._say(f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.")
             return 0
-
-    def _tell(self, task: Task, values: list[float], done: int) -> None:
-        self._study.tell(task, values, start=task.start + done)
         last = self._study.numbered
-        self._numbers += range(last - len(values) + 1, last + 1)
+        self._numbers += range(last - count + 1, last + 1)
+        return count
 
-    def _skip(self, task: Task, done: int) -> None:
-        """It is told as failed, and that is taken back: it neither counts nor comes again."""
-        self._study.skip(task, task.start + done)
+    def _further(self, back: int) -> int:
+        """One measurement further back, as far as any was typed here."""
+        if back < len(self._numbers):
+            return back + 1
+        what = "more was typed here" if back else "was typed yet"
+        self._say(f"  Nothing {what} that could be undone. (`ostinato correct` corrects what is older.)")
+        return back
 
-    def _undo(self) -> bool:
-        """The last value is typed again, or skipped; False where the person stops, which leaves it as it was."""
-        if not self._numbers:
-            self._say("  Nothing was typed yet that could be undone. (`ostinato correct` corrects what is older.)")
-            return True
-        number = self._numbers[-1]
-        was = next(each for each in self._study.measurements() if each.number == number)
-        shown = in_words(self._study.candidate(was.index))
-        while True:
-            words = self._line(f"  {was.value:g} of {shown} should have been (or skip): ")
-            if words is None or words == ["q"]:
-                return False
-            try:
-                if words == ["skip"]:
-                    self._study.retract(number=number, why="undone", again=False)
-                    self._numbers.pop()
-                else:
-                    (value,) = _read(words, 1)
-                    self._study.correct(number=number, new=value, why="undone")
-                return True
-            except (ValueError, OstinatoError) as error:
-                self._say(f"  [red]{escape(str(error))}[/red] It is as it was: type it again.")
+    def _mistake(self, back: int) -> str:
+        """Asks for what a measurement should have been."""
+        number = self._numbers[-back]
+        was = next(each for each in self._study.measurements(everything=True) if each.number == number)
+        value = "skipped" if was.value is None else f"{was.value:g}"
+        return f"  {value} of {in_words(self._study.candidate(was.index))} should have been (or skip): "
+
+    def _put_right(self, words: list[str], number: int) -> bool:
+        """Another value for a measurement, also for one that was skipped; or it is skipped."""
+        try:
+            if words == ["skip"]:
+                self._study.retract(number=number, why="undone", again=False)
+            else:
+                (value,) = self._values(words, 1)
+                self._study.correct(number=number, new=value, why="undone")
+        except (ValueError, OstinatoError) as error:
+            self._say(f"  [red]{escape(str(error))}[/red] It is as it was: type it again.")
+            return False
+        return True
+
+    def _values(self, words: list[str], most: int) -> list[float]:
+        return _read(_spelt_out(words) if self._study.outcome.binary else words, most)
 
     def _line(self, prompt: str) -> list[str] | None:
         """The words of a line; None where there are no more."""

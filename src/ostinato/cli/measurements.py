@@ -18,6 +18,7 @@ from ostinato.running.tables import show
 from ostinato.study import Measurement, Study, read_one
 
 TRIALS = ("successes", "trials")
+UNREVISED = {"withdrawn": 0, "corrected": 0}
 OWN = ("batch", "repeat", "row", "value", "stderr", "count", "std")
 
 
@@ -66,6 +67,16 @@ def ranges(measurements: Iterable[Measurement]) -> dict[int, str]:
         batch: str(numbers[0]) if numbers[0] == numbers[-1] else f"{min(numbers)} to {max(numbers)}"
         for batch, numbers in found.items()
     }
+
+
+def revisions(measurements: Iterable[Measurement]) -> dict[int, dict[str, int]]:
+    """How many measurements of each batch were taken back, and how many corrected; of those that have any."""
+    found: dict[int, dict[str, int]] = {}
+    for each in measurements:
+        if each.revisions:
+            counts = found.setdefault(each.batch, dict(UNREVISED))
+            counts["withdrawn" if each.value is None else "corrected"] += each.count
+    return found
 
 
 def show_measurements(study: Study, json: bool, *, everything: bool) -> None:

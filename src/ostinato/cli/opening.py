@@ -26,6 +26,14 @@ def opened(where: str, name: str | None, *, lease: float = LEASE) -> Study:
     return Study(named(storage, where, name), storage, lease=lease)
 
 
+def exists(where: str, name: str) -> bool:
+    """Whether there is a study of this name."""
+    try:
+        return name in open_storage(where, create=False, patience=PATIENCE).names()
+    except UnknownStudy:
+        return False
+
+
 def named(storage: Storage, where: str, name: str | None) -> str:
     """The only study there is, or that of the name."""
     names = [name] if name else storage.names()

@@ -6,9 +6,8 @@ import threading
 import traceback
 from collections.abc import Callable, Generator
 from concurrent import futures
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,33 +19,29 @@ from ostinato.candidates import read_file
 from ostinato.checks import counted
 from ostinato.cli.manual import by_hand
 from ostinato.cli.measurements import columns_of
+from ostinato.cli.opening import exists
+from ostinato.cli.options import (
+    Budget,
+    Direction,
+    Goal,
+    HalfLife,
+    MaxRepeats,
+    NoiseStd,
+    Outcome,
+    Seed,
+    SetupStd,
+    Stop,
+    SwitchCost,
+    settings_of,
+)
 from ostinato.cli.terminal import Json, print_status
-from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, UnknownStudy
+from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
 from ostinato.running.objectives import Command, function
-from ostinato.stopping import rule_of
-from ostinato.storage import open_storage
 from ostinato.study import LEASE, Study
 
 INTERRUPTED = 130
 GRACE = 5.0  # seconds for ending, once that is asked for
 DAY = 86_400.0  # seconds for which repeats are in a person's hands
-
-
-class Goal(StrEnum):
-    FIND = "find"
-    EARN = "earn"
-
-
-class Outcome(StrEnum):
-    REAL = "real"
-    BINARY = "binary"
-    COUNT = "count"
-    POSITIVE = "positive"
-
-
-class Direction(StrEnum):
-    maximize = "maximize"
-    minimize = "minimize"
 
 
 def optimize(
@@ -58,9 +53,7 @@ def optimize(
     manual: Annotated[
         bool, typer.Option("--manual", help="You measure: it says what, and waits for the values.")
     ] = False,
-    budget: Annotated[
-        int | None, typer.Option(min=1, help="How many measurements in all; more can be added later.")
-    ] = None,
+    budget: Budget = None,
     workers: Annotated[int, typer.Option(min=1, help="How many measurements at once.")] = 1,
     storage: Annotated[
         str | None,
@@ -75,37 +68,16 @@ def optimize(
     add: Annotated[
         bool, typer.Option("--add", help="Add rows that the file has after all those that the study has.")
     ] = False,
-    goal: Annotated[
-        Goal | None, typer.Option(help="Know the best at the end (the default), or have every measurement pay.")
-    ] = None,
-    direction: Annotated[
-        Direction | None, typer.Option(help="Whether higher (the default) or lower is better.")
-    ] = None,
-    outcome: Annotated[
-        Outcome | None,
-        typer.Option(help="What is measured: any number, yes or no (1 or 0), a count, or an amount of 0 or more."),
-    ] = None,
-    half_life: Annotated[
-        int | None,
-        typer.Option(min=1, help="Where what is measured changes: in how many measurements one counts for half."),
-    ] = None,
-    switch_cost: Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")] = None,
-    max_repeats: Annotated[int | None, typer.Option(min=1, help="The most repeats that are asked for at once.")] = None,
-    noise_std: Annotated[
-        float | None, typer.Option(min=0, help="Standard deviation of a measurement's noise. By default learned.")
-    ] = None,
-    setup_std: Annotated[
-        str | None, typer.Option(help="Standard deviation of the error that a set-up's repeats share, or learn.")
-    ] = None,
-    stop: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="When to stop before the budget is spent: width=0.5, within=0.1, no-improvement=500 or spent=2000."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")
-    ] = None,
+    goal: Goal = None,
+    direction: Direction = None,
+    outcome: Outcome = None,
+    half_life: HalfLife = None,
+    switch_cost: SwitchCost = None,
+    max_repeats: MaxRepeats = None,
+    noise_std: NoiseStd = None,
+    setup_std: SetupStd = None,
+    stop: Stop = None,
+    seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
     lease: Annotated[
@@ -153,19 +125,10 @@ def optimize(
     objective = function(python) if python else None
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
-    given = {
-        "goal": goal and goal.value,
-        "direction": direction and direction.value,
-        "outcome": outcome and outcome.value,
-        "half_life": half_life,
-        "switch_cost": switch_cost,
-        "max_repeats": max_repeats,
-        "noise_std": noise_std,
-        "setup_std": setup_std and _setup(setup_std),
-        "stop": tuple(map(rule_of, stop)) if stop else None,
-        "seed": seed,
-    }
-    settings: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    settings = settings_of(
+        goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
+        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, stop=stop, seed=seed,
+    )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = lease or (DAY if manual else LEASE)
@@ -173,6 +136,8 @@ def optimize(
     if isinstance(objective, Command):
         objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)
+    if not manual:
+        _remark_program(study, command or f"the function {python}", console)
     ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
     print_status(study, json)
     if ended not in ("budget", "interrupted", "failed", "exhausted"):
@@ -185,24 +150,27 @@ def optimize(
         raise typer.Exit(1)
 
 
-def _setup(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
     """Before anything is made: whether a study may go on, and when a new one would end."""
-    exists = False
-    with suppress(UnknownStudy):
-        exists = name in open_storage(where, create=False).names()
-    if exists and not resume:
+    there = exists(where, name)
+    if there and not resume:
         raise InvalidSetting(
             f"The study {name!r} exists in {where}: leave --fresh out to go on, or give another --name."
         )
-    if endless and not (exists and Study(name, where).has_end):
+    if endless and not (there and Study(name, where).has_end):
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
+
+
+def _remark_program(study: Study, program: str, console: Console) -> None:
+    """Values of two programs need not be the same quantity: that is for the user to know."""
+    before = study.note_program(program)
+    if before is not None:
+        console.print(
+            f"[yellow]note:[/yellow] this study was measured with {escape(before)} before, and now with "
+            f"{escape(program)}: values of both count alike. If they should not, begin another study (--name).",
+            highlight=False,
+            soft_wrap=not console.is_terminal,
+        )
 
 
 def _run(study: Study, objective: Callable[..., Any], workers: int, console: Console) -> str:

@@ -1,8 +1,7 @@
-"""What can be asked of a study, and done to it: status, best, top, history, retract, correct, explain, export, …"""
+"""What can be asked of a study: status, best, top, history, explain, diagnose, export, …; and all commands by name."""
 
 from collections.abc import Callable
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +9,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.candidates import read_file
 from ostinato.checks import counted, short
+from ostinato.cli.changing import candidates, correct, retract
+from ostinato.cli.making import budget, create
 from ostinato.cli.manual import in_words
-from ostinato.cli.measurements import ranges, read_csv, show_candidates, show_measurements, write_csv
+from ostinato.cli.measurements import UNREVISED, ranges, read_csv, revisions, show_measurements, write_csv
 from ostinato.cli.opening import PATIENCE, Name, Where, named, opened
 from ostinato.cli.optimize import optimize
 from ostinato.cli.tasks import ask, tell
@@ -42,17 +42,29 @@ def top(
     name: Name = None,
     json: Json = False,
 ) -> None:
-    """The best measured candidates, each with what it is within of the best of all, with 90% probability."""
+    """The best measured candidates, each with what it is within of the best of all, with 90% probability.
+
+    Their intervals hold all at once with 95% probability: they are wider than that of [bold]ostinato best[/bold], which
+    speaks of one candidate by itself.
+    """
     found = opened(where, name).top(k)
     if json:
         print_answer([plain(each) for each in found], json)
         return
-    table = table_of("candidate", "estimate", "95% interval", "measured", "below the best by at most (90%)")
+    table = table_of("candidate", "estimate", "95% interval*", "measured", "below the best by at most (90%)")
     for each in found:
         low, high = each.interval
         interval, words = f"{low:.5g} to {high:.5g}", in_words(each.candidate)
         table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", short(each.within))
-    show(Console(), table)
+    console = Console()
+    show(console, table)
+    if len(found) > 1:
+        console.print(
+            f"* All {len(found)} intervals hold at once with 95% probability: so they are wider than the one that "
+            "`ostinato best` gives for a candidate by itself.",
+            highlight=False,
+            soft_wrap=not console.is_terminal,
+        )
 
 
 def history(
@@ -69,18 +81,23 @@ def history(
     """All batches in the order they were asked for: when, what, how often, and what came of it.
 
     Every measurement has a number, in the order told; a batch shows those of its own. By these numbers
-    [bold]ostinato retract[/bold] and [bold]ostinato correct[/bold] take a measurement back or put it right.
+    [bold]ostinato retract[/bold] and [bold]ostinato correct[/bold] take a measurement back or put it right. Batches of
+    which measurements were taken back or corrected are marked; --all shows each of them.
     """
     study = opened(where, name)
     if values or everything:
         show_measurements(study, json, everything=everything)
         return
-    numbers = ranges(study.measurements())
-    rows = [_told(study, row) | {"numbers": numbers.get(row.facts.id, "")} for row in study.history()]
+    numbers, revised = ranges(study.measurements()), revisions(study.measurements(everything=True))
+    rows: list[dict[str, Any]] = [
+        _told(study, row) | {"numbers": numbers.get(row.facts.id, "")} | revised.get(row.facts.id, UNREVISED)
+        for row in study.history()
+    ]
     if json:
         print_answer([plain(row) for row in rows], json)
         return
-    table = table_of("batch", "numbers", "when", "candidate", "repeats", "measured", "failed", "average", "std")
+    columns = ["batch", "numbers", "when", "candidate", "repeats", "measured", "failed", "average", "std"]
+    table = table_of(*columns, *(["revised"] if revised else []))
     for row in rows:
         table.add_row(
             "observed" if row["observed"] else str(row["batch"]),
@@ -92,8 +109,14 @@ def history(
             f"{row['failed']:,}" if row["failed"] else "",
             "" if row["average"] is None else f"{row['average']:.5g}",
             "" if row["std"] is None else f"{row['std']:.3g}",
+            *([_revised(row)] if revised else []),
         )
     show(Console(), table)
+
+
+def _revised(row: dict[str, Any]) -> str:
+    words = [f"{row[what]:,} {said}" for what, said in (("withdrawn", "taken back"), ("corrected",) * 2) if row[what]]
+    return ", ".join(words)
 
 
 def _told(study: Study, row: BatchRecord) -> dict[str, Any]:
@@ -111,104 +134,6 @@ def _told(study: Study, row: BatchRecord) -> dict[str, Any]:
         "average": statistics.mean if statistics.n else None,
         "std": (statistics.squares / (statistics.n - 1)) ** 0.5 if statistics.n > 1 and not statistics.known else None,
     }
-
-
-Why = Annotated[str, typer.Option("--why", help="Kept with it: why it was wrong.")]
-
-
-def retract(
-    where: Where,
-    numbers: Annotated[
-        list[int] | None, typer.Argument(help="Of measurements, as `ostinato history --values` shows them.")
-    ] = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="All measurements that failed, in place of numbers.")
-    ] = False,
-    since: Annotated[
-        datetime | None,
-        typer.Option(help="With --failures: only those told since, such as 2026-11-16 or 2026-11-16T08:30:00."),
-    ] = None,
-    why: Why = "",
-    name: Name = None,
-) -> None:
-    """Take measurements back, as if they had never been told.
-
-    The study keeps what they were ([bold]ostinato history --all[/bold]). Repeats of a batch that still waits for others
-    are asked for again. After an instrument was down: [bold]ostinato retract STUDY --failures --since
-    2026-11-16T08:30[/bold].
-    """
-    if bool(numbers) == failures:
-        raise InvalidFeedback("Say what is taken back: numbers of measurements, or --failures.")
-    if since is not None and not failures:
-        raise InvalidFeedback("--since goes with --failures: give numbers alone, or --failures.")
-    moment = since.timestamp() if since else 0.0
-    gone = opened(where, name).retract(number=numbers or None, failures=failures, since=moment, why=why)
-    Console(stderr=True).print(f"took back {counted(gone, 'measurement')}", highlight=False)
-
-
-def correct(
-    where: Where,
-    number: Annotated[int, typer.Argument(help="Of the measurement, as `ostinato history --values` shows it.")],
-    value: Annotated[float, typer.Argument(help="What it should have been; nan for a measurement that failed.")],
-    why: Why = "",
-    name: Name = None,
-) -> None:
-    """Another value for a measurement, as if it had been told in the first place.
-
-    The study keeps what it was ([bold]ostinato history --all[/bold]).
-    """
-    opened(where, name).correct(number=number, new=value, why=why)
-    Console(stderr=True).print(f"measurement {number} is {value:g} now", highlight=False)
-
-
-class Action(StrEnum):
-    LIST = "list"
-    ADD = "add"
-    RETIRE = "retire"
-    RESTORE = "restore"
-
-
-def candidates(
-    where: Where,
-    action: Annotated[Action, typer.Argument(help="What to do.")] = Action.LIST,
-    what: Annotated[
-        list[str] | None, typer.Argument(help="A table of new rows (add), or numbers of rows (retire, restore).")
-    ] = None,
-    name: Name = None,
-    json: Json = False,
-) -> None:
-    """The candidates of a study: list them, add some, or retire some that are not to be measured any more.
-
-    What was measured of a retired candidate stays, and informs its neighbours; it is neither asked for nor recommended.
-    Rows are numbered from 0.
-
-    Examples:
-
-      [bold]ostinato candidates lab.db list[/bold]
-
-      [bold]ostinato candidates lab.db add more.csv[/bold]
-
-      [bold]ostinato candidates lab.db retire 17 18[/bold]
-    """
-    study, console = opened(where, name), Console(stderr=True)
-    if action == Action.LIST:
-        show_candidates(study, json)
-    elif action == Action.ADD:
-        if not what or len(what) != 1:
-            raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
-        new = study.add(read_file(Path(what[0])))
-        where_to = f": {new[0]} to {new[-1]}" if new else ", the others are there already"
-        console.print(f"added {counted(len(new), 'row')}{where_to}", highlight=False)
-    else:
-        rows = _rows(what or [])
-        changed = study.retire(rows) if action == Action.RETIRE else study.restore(rows)
-        console.print(f"{action.value}d {counted(changed, 'candidate')}", highlight=False)
-
-
-def _rows(words: list[str]) -> list[int]:
-    if not words or not all(word.isdigit() for word in words):
-        raise InvalidSetting(f"{' '.join(words) or 'Nothing'} is no list of rows: give their numbers, such as 17 18.")
-    return [int(word) for word in words]
 
 
 def explain(
@@ -321,6 +246,8 @@ def delete(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "optimize": optimize,
+    "create": create,
+    "budget": budget,
     "ask": ask,
     "tell": tell,
     "status": status,

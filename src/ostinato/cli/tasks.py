@@ -45,14 +45,15 @@ def ask(
     ] = None,
     worker: Annotated[str, typer.Option(help="A name for whoever measures.")] = WORKER,
     lease: Annotated[float, typer.Option(min=0.001, help="Seconds after which it is handed to others.")] = DAY,
+    beyond: Annotated[bool, typer.Option("--beyond", help="Go on where a rule of --stop is met.")] = False,
     name: Name = None,
 ) -> None:
     """What to measure next: one JSON object a line, for scripts in any language.
 
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
     add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
-    is nothing to measure at the moment (why, it says on standard error). Not told within --lease, it is handed to
-    others.
+    is nothing to measure at the moment, or where a rule is met by which the study stops (--stop; go on --beyond it):
+    which of them, it says on standard error. Not told within --lease, a task is handed to others.
 
     Examples:
 
@@ -63,6 +64,10 @@ def ask(
       [bold]ostinato ask lab.db --slots 20 --distinct[/bold]
     """
     study = opened(where, name, lease=lease)
+    rule = None if beyond else study.stopped
+    if rule is not None:
+        _say(f"nothing to measure: stopped by {rule}; give --beyond to go on")
+        return
     if slots is None and workers is None and not distinct and not shared:
         task = study.ask(limit, worker=worker)
         tasks = [] if task is None else [task]
@@ -71,10 +76,10 @@ def ask(
         tasks = cast("list[Task]", study.ask(**wish, worker=worker))
     if not tasks:
         status = study.status()
-        why = "the budget is spent" if status.finished else "what is left is in other hands, or everything is retired"
-        Console(stderr=True).print(f"nothing to measure at the moment: {why}", highlight=False)
+        others = "what is left is assigned to other workers, or everything is retired"
+        _say(f"nothing to measure at the moment: {'the budget is spent' if status.finished else others}")
     for each in tasks:
-        print(msgspec.json.encode(_shown(each)).decode())
+        print(msgspec.json.encode(_as_json(each)).decode())
 
 
 def tell(
@@ -104,7 +109,7 @@ def tell(
     Console(stderr=True).print(f"took in {counted(new, 'measurement')}", highlight=False)
 
 
-def _shown(task: Task) -> dict[str, Any]:
+def _as_json(task: Task) -> dict[str, Any]:
     return {
         "study": task.study,
         "batch": task.batch,
@@ -114,6 +119,11 @@ def _shown(task: Task) -> dict[str, Any]:
         "candidate": plain(task.candidate),
         "until": task.until,
     }
+
+
+def _say(words: str) -> None:
+    console = Console(stderr=True)
+    console.print(words, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _lines(words: list[str]) -> Iterator[str | bytes]:

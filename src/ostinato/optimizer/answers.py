@@ -261,6 +261,8 @@ def two_sided(level: float) -> float:
 
 def _simultaneous(covariance: Matrix, level: float, rng: np.random.Generator) -> float:
     """How many standard deviations make intervals that all hold at once with probability `level`."""
+    if len(covariance) == 1:
+        return two_sided(level)
     std = np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
     draws = rng.standard_normal((DRAWS, len(std))) @ square_root(covariance).T / std
     return max(float(np.quantile(np.max(np.abs(draws), axis=1), level)), two_sided(level))

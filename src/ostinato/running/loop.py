@@ -33,7 +33,7 @@ from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
 from ostinato.running.progress import Reporter
 from ostinato.running.task import Task
-from ostinato.stopping import spending, watched
+from ostinato.stopping import met, spending, watched
 
 T = TypeVar("T")
 GRACE = 1.0  # seconds for what was told to stop
@@ -252,11 +252,7 @@ class Run:
     # Ending
 
     def _ruled(self) -> str | None:
-        if not self._rules:
-            return None
-        return self._tasks.looked(
-            lambda optimizer: next((name for name, rule in self._rules if optimizer.steps and rule(optimizer)), None)
-        )
+        return self._tasks.looked(lambda optimizer: met(self._rules, optimizer)) if self._rules else None
 
     def _check_hopeless(self) -> None:
         if self._told:

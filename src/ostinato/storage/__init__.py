@@ -39,9 +39,14 @@ def open_storage(where: Any, *, create: bool = True, patience: float = PATIENCE)
 
 
 def _sqlite(path: Path, create: bool, patience: float) -> Storage:
-    from ostinato.storage.sqlite import SQLite
+    from ostinato.storage.sqlite import SQLite, put_in_place, unfinished
 
-    return SQLStorage(SQLite(path, create=create), patience=patience, create=create)
+    backend = SQLite(path, create=create)
+    if create and not path.exists():
+        with unfinished(path) as beside:
+            SQLStorage(SQLite(beside, name=str(path)), patience=patience).close()
+            put_in_place(beside, path)
+    return SQLStorage(backend, patience=patience, create=create)
 
 
 __all__ = ["BatchRecord", "Entry", "Lease", "Reader", "Revision", "Storage", "StudyRecord", "Writer", "open_storage"]

@@ -1,8 +1,16 @@
-"""SQLite: one file, no server. Safe at the price of a file-system synchronisation for every write."""
+"""SQLite: one file, no server. Safe at the price of a file-system synchronisation for every write.
 
+A new database is made beside its place, and put there when it is whole. So a file that is there and empty was not left
+by another process that is about to fill it: something went wrong with it, and it is refused.
+"""
+
+import os
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import time
+from uuid import uuid4
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
@@ -32,8 +40,8 @@ MOUNTS = Path("/proc/self/mounts")
 class SQLite:
     """A database file."""
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
-        self.name = str(path)
+    def __init__(self, path: Path, *, create: bool = True, name: str | None = None) -> None:
+        self.name = name or str(path)
         self._check_place(path, create=create)
         self._path, self._create = path, create
         self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
@@ -73,12 +81,43 @@ class SQLite:
             raise InvalidSetting(f"There is no folder {path.parent} for {path.name}: make it first.")
         if not create and not path.exists():
             raise UnknownStudy(f"There is no file {path}.")
+        if path.exists() and path.stat().st_size == 0:
+            raise UnknownStudy(
+                f"{path} is empty (0 bytes), so it holds no study. If it held one, a copy failed or something emptied "
+                "the file: restore it from a copy. To begin a new study, delete the file, or give another one."
+            )
         network = network_of(path)
         if network is not None:
             raise InvalidSetting(
                 f"{path} is on a network file system ({network}), where SQLite's locks cannot be relied on: use a "
                 "local disk, or PostgreSQL (postgresql://…) for several machines."
             )
+
+
+@contextmanager
+def unfinished(path: Path) -> Generator[Path, None, None]:
+    """A place beside a file for a database in the making; nothing is left there."""
+    beside = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        yield beside
+    finally:
+        for end in ("", "-journal", "-wal", "-shm"):
+            beside.with_name(beside.name + end).unlink(missing_ok=True)
+
+
+def put_in_place(beside: Path, path: Path) -> None:
+    """A new file under its name, at once and for good; where another process was first, its file stays."""
+    try:
+        with suppress(FileExistsError):
+            os.link(beside, path)
+    except OSError:  # a file system without links: a name that is taken is all that can be seen
+        if not path.exists():
+            beside.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def network_of(path: Path, mounts: Path = MOUNTS) -> str | None:

@@ -30,9 +30,11 @@ def take(writer: Writer, number: int, start: int, told: Told) -> int:
     if statistics.n and (statistics.known > 0) != (told.kind == Kind.WEIGHTED):
         raise InvalidFeedback(f"Batch {number} has values with standard errors and without: tell all of one kind.")
     there = writer.overlapping(number, start, told.count)
-    for entry in there:
-        _check_same(entry, start, told)
     repeats = range(start, start + told.count)
+    for entry in there:
+        if batch.facts.withdrawn:
+            _check_counts(writer, entry, repeats)
+        _check_same(entry, start, told)
     new = without(repeats, (entry.repeats for entry in there))
     for each in new:
         batch = _appended(writer, batch, each.start, told.part(each.start - start, each.stop - start))
@@ -87,6 +89,19 @@ def _appended(writer: Writer, batch: BatchRecord, start: int, told: Told) -> Bat
     record = writer.record
     writer.change(replace(record, answered=record.answered + told.count, failed=record.failed + feedback.failed))
     return batch
+
+
+def _check_counts(writer: Writer, entry: Entry, told: range) -> None:
+    """What was taken back does not come to count by telling it again."""
+    last = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
+    for place, repeat in enumerate(entry.repeats):
+        if repeat in told and last.get(place, 0.0) is None:
+            number = writer.first_numbers([entry.number])[entry.number] + place
+            raise Conflict(
+                f"Repeat {repeat} of batch {entry.batch} was told before and taken back (measurement {number}): "
+                f"nothing was taken in. To give it a value, correct(number={number}, new=…), on the command line "
+                f"`ostinato correct STUDY {number} VALUE`; or observe(candidate, values) for another measurement."
+            )
 
 
 def _check_same(entry: Entry, start: int, told: Told) -> None:

@@ -6,20 +6,26 @@ from typing import Any
 
 from ostinato.checks import shown, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
+from ostinato.records import Batch
 from ostinato.running.task import Task
+from ostinato.storage import BatchRecord
 from ostinato.study.stored import Stored
 from ostinato.study.view import measurements
 
 
 def numbers_of(stored: Stored, what: Any, value: float | None, number: int | Sequence[int] | None) -> list[int]:
-    """The numbers of the measurements that a user names: by a task, by a candidate and a value, or by themselves."""
+    """The numbers of the measurements that a user names: by a task, a batch, a candidate and a value, or themselves."""
     if isinstance(what, Task):
-        return _told_of(stored, what)
+        return told_of(stored, what.batch, range(what.start, what.stop))
+    if isinstance(what, (Batch, BatchRecord)):
+        return told_of(stored, what.id if isinstance(what, Batch) else what.facts.id)
     if number is not None:
         return [whole("number", each) for each in ([number] if isinstance(number, int) else number)]
     if what is not None and value is not None:
         return [last_of(stored, what, value)]
-    raise InvalidFeedback("What is to be taken back? Give a task, a candidate with value=, or number=.")
+    raise InvalidFeedback(
+        "What is to be taken back? Give a task, a batch, a candidate with value=, number=, or batch=."
+    )
 
 
 def last_of(stored: Stored, candidate: Any, value: float) -> int:
@@ -36,9 +42,11 @@ def last_of(stored: Stored, candidate: Any, value: float) -> int:
     return found
 
 
-def _told_of(stored: Stored, task: Task) -> list[int]:
-    """The numbers of all that was told of a task's batch."""
-    found = [each.number for each in measurements(stored) if each.batch == task.batch]
+def told_of(stored: Stored, batch: int, repeats: range | None = None) -> list[int]:
+    """The numbers of all that was told of a batch, or of some of its repeats."""
+    own = (each for each in measurements(stored) if each.batch == batch)
+    found = [each.number for each in own if repeats is None or each.repeat in repeats]
     if not found:
-        raise UnknownBatch(f"Nothing was told of batch {task.batch}: there is nothing to take back.")
+        which = "" if repeats is None else f"repeats {repeats.start} to {repeats.stop - 1} of "
+        raise UnknownBatch(f"Nothing was told of {which}batch {batch} that counts: there is nothing to take back.")
     return found

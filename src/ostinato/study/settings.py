@@ -17,6 +17,7 @@ from ostinato.errors import MissingSetting, StudyDiffers
 
 ROOMS = {"kernels": kernels, "policies": policies, "confidence": confidence, "stopping": stopping}
 CODE = "python"  # the mark of what cannot be kept
+PROGRAM = "program"  # kept beside the settings: with what a study is measured; it may change
 
 
 def as_text(settings: Mapping[str, Any]) -> str:
@@ -27,6 +28,7 @@ def as_text(settings: Mapping[str, Any]) -> str:
 def restored(text: str, given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The settings that were kept; what is given besides must be the same, and code must be given."""
     kept: dict[str, Any] = msgspec.json.decode(text)
+    kept.pop(PROGRAM, None)
     for key, value in given.items():
         if msgspec.json.encode(_encoded(value)) != msgspec.json.encode(kept.get(key)):
             was = shown(_decoded(kept[key])) if key in kept and not _has_code(kept[key]) else kept.get(key, "not given")
@@ -41,6 +43,16 @@ def restored(text: str, given: Mapping[str, Any], name: str) -> dict[str, Any]:
             "which is not stored: give it again."
         )
     return {key: given[key] if key in given else _decoded(value) for key, value in kept.items()}
+
+
+def program_of(text: str) -> str | None:
+    """The program with which a study is measured, where the command line has noted it."""
+    return msgspec.json.decode(text).get(PROGRAM)
+
+
+def with_program(text: str, program: str) -> str:
+    """The same settings with another program."""
+    return msgspec.json.encode({**msgspec.json.decode(text), PROGRAM: program}).decode()
 
 
 def _encoded(value: Any) -> Any:

@@ -23,8 +23,9 @@ from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
 from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
-from ostinato.study.retracting import last_of, numbers_of
+from ostinato.study.retracting import last_of, numbers_of, told_of
 from ostinato.study.revise import failures_since, revise
+from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 
@@ -109,7 +110,8 @@ class Study(StudyView):
         """The next repeats to measure; None where there are none at the moment.
 
         Repeats whose time is over come first, then those of a batch that was decided before, then a new decision. There
-        are none when the budget is spent (`finished`), or while the rest of it is assigned to other workers.
+        are none when the budget is spent (`finished`), or while the rest of it is assigned to other workers. The rules
+        of `stop` end runs; whoever asks goes on beyond them, and `stopped` says whether one is met.
 
         limit: the most repeats. share: how many workers there are among whom to share a batch's repeats. worker: a name
         for whoever measures; by default this process, whose tasks are for others as soon as it ends.
@@ -200,6 +202,7 @@ class Study(StudyView):
         *,
         value: float | None = None,
         number: int | Sequence[int] | None = None,
+        batch: int | None = None,
         failures: bool = False,
         since: float = 0.0,
         why: str = "",
@@ -207,14 +210,20 @@ class Study(StudyView):
     ) -> int:
         """Take measurements back, as if they had never been told; returns how many. The study keeps what they were.
 
-        what: a task, for all that was told of its batch; or a candidate, with the `value` that is wrong (the last such
-        one). number: of measurements, as `history` and warnings name them. failures: all that failed are taken back,
-        since a moment (in seconds since 1970). why: kept with it.
+        what: a task, for what was told of its own repeats; a batch, for all of it; or a candidate, with the `value`
+        that is wrong (the last such one). number: of measurements, as `history` and warnings name them. batch: its
+        number, for all that was told of it. failures: all that failed are taken back, since a moment (in seconds since
+        1970). why: kept with it.
 
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        numbers = [] if failures else numbers_of(self._stored, what, value, number)
+        if failures:
+            numbers = list[int]()
+        elif batch is not None:
+            numbers = told_of(self._stored, whole("batch", batch, 0))
+        else:
+            numbers = numbers_of(self._stored, what, value, number)
 
         def change(writer: Writer) -> int:
             listed = failures_since(writer, since) if failures else numbers
@@ -276,6 +285,18 @@ class Study(StudyView):
 
         if most != self._stored.read(lambda reader: reader.record.budget):
             self._stored.write(change)
+
+    def note_program(self, program: str) -> str | None:
+        """Keep in what way measurements are made now; returns in what way they were made before, if in another."""
+
+        def change(writer: Writer) -> str | None:
+            kept = program_of(writer.record.settings)
+            if kept == program:
+                return None
+            writer.change(replace(writer.record, settings=with_program(writer.record.settings, program)))
+            return kept
+
+        return self._stored.write(change)
 
     def run(
         self,

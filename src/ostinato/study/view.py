@@ -11,6 +11,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Batch, Best, Outlier, Reason
+from ostinato.stopping import met, watched
 from ostinato.storage import BatchRecord, Storage
 from ostinato.study.leases import in_hand
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
@@ -71,6 +72,15 @@ class StudyView:
         """Whether the budget is spent."""
         record = self._stored.read(lambda reader: reader.record)
         return record.budget is not None and record.answered >= record.budget
+
+    @property
+    def stopped(self) -> str | None:
+        """The rule of `stop` that is met now, if one is.
+
+        Rules that count from the beginning of a run (`NoImprovement`) can be met within a run only.
+        """
+        rules = watched(self.stop)
+        return self.looked(lambda optimizer: met(rules, optimizer)) if rules else None
 
     def in_hand(self) -> Mapping[int, int]:
         """How many repeats of each batch, by its number, are assigned to workers, anywhere."""

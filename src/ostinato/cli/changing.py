@@ -1,0 +1,124 @@
+"""What puts a study right: measurements taken back or corrected, candidates added, retired or restored."""
+
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ostinato.candidates import read_file
+from ostinato.checks import counted
+from ostinato.cli.measurements import show_candidates
+from ostinato.cli.opening import Name, Where, opened
+from ostinato.cli.terminal import Json
+from ostinato.errors import InvalidFeedback, InvalidSetting
+
+Why = Annotated[str, typer.Option("--why", help="Kept with it: why it was wrong.")]
+
+
+def retract(
+    where: Where,
+    numbers: Annotated[
+        list[int] | None, typer.Argument(help="Of measurements, as `ostinato history --values` shows them.")
+    ] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="All measurements that failed, in place of numbers.")
+    ] = False,
+    since: Annotated[
+        datetime | None,
+        typer.Option(help="With --failures: only those told since, such as 2026-11-16 or 2026-11-16T08:30:00."),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=0, help="All that was told of a batch, by its number, in place of numbers.")
+    ] = None,
+    why: Why = "",
+    name: Name = None,
+) -> None:
+    """Take measurements back, as if they had never been told.
+
+    The study keeps what they were ([bold]ostinato history --all[/bold]). Repeats of a batch that still waits for others
+    are asked for again. After an instrument was down: [bold]ostinato retract STUDY --failures --since
+    2026-11-16T08:30[/bold].
+    """
+    if sum((bool(numbers), failures, batch is not None)) != 1:
+        raise InvalidFeedback("Say what is taken back: numbers of measurements, or --failures, or --batch.")
+    if since is not None and not failures:
+        raise InvalidFeedback("--since goes with --failures: give numbers alone, or --failures.")
+    moment = since.timestamp() if since else 0.0
+    which: dict[str, Any] = {"number": numbers or None, "batch": batch, "failures": failures, "since": moment}
+    gone = opened(where, name).retract(**which, why=why)
+    Console(stderr=True).print(f"took back {counted(gone, 'measurement')}", highlight=False)
+
+
+def correct(
+    where: Where,
+    number: Annotated[int, typer.Argument(help="Of the measurement, as `ostinato history --values` shows it.")],
+    value: Annotated[float, typer.Argument(help="What it should have been; nan for a measurement that failed.")],
+    why: Why = "",
+    name: Name = None,
+) -> None:
+    """Another value for a measurement, as if it had been told in the first place.
+
+    The study keeps what it was ([bold]ostinato history --all[/bold]).
+    """
+    opened(where, name).correct(number=number, new=value, why=why)
+    Console(stderr=True).print(f"measurement {number} is {value:g} now", highlight=False)
+
+
+class Action(StrEnum):
+    LIST = "list"
+    ADD = "add"
+    RETIRE = "retire"
+    RESTORE = "restore"
+
+
+def candidates(
+    where: Where,
+    action: Annotated[Action, typer.Argument(help="What to do.")] = Action.LIST,
+    what: Annotated[
+        list[str] | None, typer.Argument(help="A table of new rows (add), or rows (retire, restore), such as 3 17-20.")
+    ] = None,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """The candidates of a study: list them, add some, or retire some that are not to be measured any more.
+
+    What was measured of a retired candidate stays, and informs its neighbours; it is neither asked for nor recommended.
+    Rows are numbered from 0.
+
+    Examples:
+
+      [bold]ostinato candidates lab.db list[/bold]
+
+      [bold]ostinato candidates lab.db add more.csv[/bold]
+
+      [bold]ostinato candidates lab.db retire 3 17-20[/bold]
+    """
+    study, console = opened(where, name), Console(stderr=True)
+    if action == Action.LIST:
+        show_candidates(study, json)
+    elif action == Action.ADD:
+        if not what or len(what) != 1:
+            raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
+        new = study.add(read_file(Path(what[0])))
+        where_to = f": {new[0]} to {new[-1]}" if new else ", the others are there already"
+        console.print(f"added {counted(len(new), 'row')}{where_to}", highlight=False)
+    else:
+        rows = _rows(what or [])
+        changed = study.retire(rows) if action == Action.RETIRE else study.restore(rows)
+        console.print(f"{action.value}d {counted(changed, 'candidate')}", highlight=False)
+
+
+def _rows(words: list[str]) -> list[int]:
+    """Numbers of rows, and ranges of them: 3 17-20."""
+    rows: list[int] = []
+    for word in words:
+        first, dash, last = word.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise InvalidSetting(f"{word!r} is no row, nor a range of rows: give numbers, such as 3 17-20.")
+        rows += range(int(first), int(last or first) + 1)
+    if not rows:
+        raise InvalidSetting("Say which rows: give numbers, such as 3 17-20.")
+    return rows

@@ -1,0 +1,73 @@
+"""A study made, and its budget changed, without anything being measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ostinato.candidates import read_file
+from ostinato.checks import counted
+from ostinato.cli.opening import Name, Where, exists, opened
+from ostinato.cli.options import (
+    Budget,
+    Direction,
+    Goal,
+    HalfLife,
+    MaxRepeats,
+    NoiseStd,
+    Outcome,
+    Seed,
+    SetupStd,
+    Stop,
+    SwitchCost,
+    settings_of,
+)
+from ostinato.cli.terminal import Json, print_status
+from ostinato.errors import InvalidSetting
+from ostinato.study import Study
+
+
+def create(
+    where: Where,
+    candidates: Annotated[Path, typer.Argument(help="A table (.csv, .tsv, .parquet), or a space (.toml).")],
+    budget: Budget = None,
+    goal: Goal = None,
+    direction: Direction = None,
+    outcome: Outcome = None,
+    half_life: HalfLife = None,
+    switch_cost: SwitchCost = None,
+    max_repeats: MaxRepeats = None,
+    noise_std: NoiseStd = None,
+    setup_std: SetupStd = None,
+    stop: Stop = None,
+    seed: Seed = None,
+    name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a study without measuring anything yet: for [bold]ostinato ask[/bold] and [bold]ostinato tell[/bold].
+
+    The settings are those of [bold]ostinato optimize[/bold], which also goes on with it.
+
+    Example: [bold]ostinato create lab.db lab.csv --budget 300[/bold]
+    """
+    called = name or candidates.stem
+    if exists(where, called):
+        raise InvalidSetting(
+            f"The study {called!r} exists in {where}: give another --name, or change its budget with `ostinato budget`."
+        )
+    settings = settings_of(
+        goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
+        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, stop=stop, seed=seed,
+    )  # fmt: skip
+    print_status(Study(called, where, read_file(candidates), budget=budget, **settings), json)
+
+
+def budget(
+    where: Where,
+    measurements: Annotated[int, typer.Argument(min=1, help="How many there will be in all.")],
+    name: Name = None,
+) -> None:
+    """Another budget: how many measurements there will be in all; not fewer than were made already."""
+    opened(where, name).allow(measurements)
+    Console(stderr=True).print(f"the budget is {counted(measurements, 'measurement')} now", highlight=False)

@@ -1,0 +1,76 @@
+"""The settings of a study, as options of the commands that make one."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from ostinato.stopping import rule_of
+
+
+class GoalName(StrEnum):
+    FIND = "find"
+    EARN = "earn"
+
+
+class OutcomeName(StrEnum):
+    REAL = "real"
+    BINARY = "binary"
+    COUNT = "count"
+    POSITIVE = "positive"
+
+
+class DirectionName(StrEnum):
+    MAXIMIZE = "maximize"
+    MINIMIZE = "minimize"
+
+
+Budget = Annotated[int | None, typer.Option(min=1, help="How many measurements in all; more can be added later.")]
+Goal = Annotated[
+    GoalName | None, typer.Option(help="Know the best at the end (the default), or have every measurement pay.")
+]
+Direction = Annotated[DirectionName | None, typer.Option(help="Whether higher (the default) or lower is better.")]
+Outcome = Annotated[
+    OutcomeName | None,
+    typer.Option(help="What is measured: any number, yes or no (1 or 0), a count, or an amount of 0 or more."),
+]
+HalfLife = Annotated[
+    int | None,
+    typer.Option(min=1, help="Where what is measured changes: in how many measurements one counts for half."),
+]
+SwitchCost = Annotated[float | None, typer.Option(min=0, help="What a switch costs, in measurements.")]
+MaxRepeats = Annotated[int | None, typer.Option(min=1, help="The most repeats that are asked for at once.")]
+NoiseStd = Annotated[
+    float | None, typer.Option(min=0, help="Standard deviation of a measurement's noise. By default learned.")
+]
+SetupStd = Annotated[
+    str | None, typer.Option(help="Standard deviation of the error that a set-up's repeats share, or learn.")
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="When to stop before the budget is spent: width=0.5, within=0.1, no-improvement=500 or spent=2000."
+    ),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")]
+
+
+def settings_of(**options: Any) -> dict[str, Any]:
+    """The settings that were given, as `Study` takes them."""
+    given = {name: _plain(name, value) for name, value in options.items()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    if name == "stop":
+        return tuple(map(rule_of, value)) if value else None
+    return _number_or_text(value) if name == "setup_std" and value else value
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
