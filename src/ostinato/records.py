@@ -19,7 +19,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     Values and standard deviations speak of the candidate's true value; noise_std of one measurement; setup_std of
     the error that repeats share. `staleness` is by how much the batch can shrink any standard deviation, where C is
     the most that the rule allows; `cause` is why the batch is shorter than that. `leads` says whether no measured
-    candidate has a higher mean. `seeks` is what the candidate has more of than any other.
+    candidate has a higher mean. `seeks` is what the candidate has more of than any other. `limits`: with robust=True,
+    what is expected of a value, its standard deviation, and that of noise alone; higher is better there.
     """
 
     mean: float
@@ -38,6 +39,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     cause: str = ""
     policy: str = ""
     seeks: str = ""
+    limits: tuple[float, float, float] | None = None
 
 
 class Batch(msgspec.Struct, frozen=True, eq=False):

@@ -241,8 +241,6 @@ def test_other_bad_input(address):
         study.ask(limit=0)
     with pytest.raises(UnknownStudy, match="it holds 'lab'"):
         Study("other", address)
-    with pytest.raises(InvalidSetting, match="robust"):
-        Study("robust", address, X, robust=True)
     with pytest.raises(InvalidSetting, match=r"C=0\.5"):
         Study("bad", address, X, policy=MiniUCB(C=0.5))
     with pytest.raises(InvalidCandidates):

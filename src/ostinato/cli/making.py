@@ -17,6 +17,7 @@ from ostinato.cli.options import (
     MaxRepeats,
     NoiseStd,
     Outcome,
+    Robust,
     Seed,
     SetupStd,
     Stop,
@@ -40,6 +41,7 @@ def create(
     max_repeats: MaxRepeats = None,
     noise_std: NoiseStd = None,
     setup_std: SetupStd = None,
+    robust: Robust = False,
     stop: Stop = None,
     seed: Seed = None,
     name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
@@ -58,7 +60,7 @@ def create(
         )
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
-        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, stop=stop, seed=seed,
+        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
     )  # fmt: skip
     print_status(Study(called, where, read_file(candidates), budget=budget, **settings), json)
 

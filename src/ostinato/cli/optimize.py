@@ -28,6 +28,7 @@ from ostinato.cli.options import (
     MaxRepeats,
     NoiseStd,
     Outcome,
+    Robust,
     Seed,
     SetupStd,
     Stop,
@@ -76,6 +77,7 @@ def optimize(
     max_repeats: MaxRepeats = None,
     noise_std: NoiseStd = None,
     setup_std: SetupStd = None,
+    robust: Robust = False,
     stop: Stop = None,
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
@@ -127,7 +129,7 @@ def optimize(
         objective = Command(command, columns_of(table), timeout, retries)
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
-        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, stop=stop, seed=seed,
+        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
     )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)

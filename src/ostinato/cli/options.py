@@ -46,6 +46,9 @@ NoiseStd = Annotated[
 SetupStd = Annotated[
     str | None, typer.Option(help="Standard deviation of the error that a set-up's repeats share, or learn.")
 ]
+Robust = Annotated[
+    bool, typer.Option("--robust", help="Single measurements that are far off count less, as of an unreliable sensor.")
+]
 Stop = Annotated[
     list[str] | None,
     typer.Option(

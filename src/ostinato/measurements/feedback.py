@@ -1,8 +1,7 @@
-"""What was told of one candidate, read: values or statistics, measurements that failed, standard errors, outliers."""
+"""What was told of one candidate, read: values or statistics, measurements that failed, standard errors."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,13 +11,7 @@ from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.history import ENDS, Measured
 from ostinato.measurements.outcomes import Outcome
-from ostinato.measurements.tally import Statistics, Tally
-
-Limits: TypeAlias = tuple[float, float, float]  # what is expected, its standard deviation, and that of noise alone
-FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
-ENOUGH = 5  # first values of a run from which their median says what is far off
-WIDENED = 2.5  # the median deviation of normal values is their standard deviation over 1.48; of few it is uncertain
-FEW = 3  # values below which their median says nothing, and what was expected takes its place
+from ostinato.measurements.tally import Statistics
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,9 @@ class Feedback:
     def _failed(self) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64) if self.failed_at is None else self.failed_at
 
-    def measured(self, sign: int, told: int, failed: int, limits: Limits | None = None) -> Measured:
+    def measured(self, sign: int, told: int, failed: int) -> Measured:
         """With the lowest and highest values by themselves, numbered on from what was told before, or failed."""
-        statistics, at = self.turned(sign, limits), told + failed + self.answered
+        statistics, at = self.statistics if sign > 0 else -self.statistics, told + failed + self.answered
         if self.values is None or not self.n:
             return Measured(statistics, (), statistics, at if self.n else 0)
         y = sign * self.values
@@ -79,58 +72,6 @@ class Feedback:
         points = sorted((told + failed + int(places[place]) + 1, float(y[place])) for place in ends.tolist())
         rest = np.delete(y, ends)
         return Measured(statistics, tuple(points), Statistics.of_values(rest) if len(rest) else Statistics(), at)
-
-    def turned(self, sign: int, limits: Limits | None) -> Statistics:
-        """With the sign of values turned, and values that are far off brought near, where limits are given."""
-        if limits is None or self.values is None:
-            return self.statistics if sign > 0 else -self.statistics
-        return Statistics.of_values(limited(sign * self.values, *limits))
-
-
-class Early:
-    """The first feedback of a run, kept as it came: what is far off shows only when there is more of it."""
-
-    def __init__(self, sign: int) -> None:
-        self._sign = sign
-        self._entries: list[tuple[int, int, Feedback]] = []
-
-    def add(self, feedback: Mapping[int, Feedback], setup: int) -> None:
-        self._entries += [(candidate, setup, each) for candidate, each in feedback.items() if each.n]
-
-    def tally(self, *, by_setup: bool) -> Tally:
-        """All of it, with values that are far off brought near: from their own median, or where they are few, from
-        that of all."""
-        told = [each.values for _, _, each in self._entries if each.values is not None]
-        everything = self._sign * np.concatenate(told) if told else np.empty(0)
-        tally = Tally(by_setup=by_setup)
-        for candidate, setup, each in self._entries:
-            own = each.values if each.values is None else self._sign * each.values
-            among = everything if own is None or len(own) < FEW else own
-            middle, spread = _middle(among)
-            few = len(among) < (ENOUGH if among is everything else FEW)
-            certain = own is None or few or spread == 0
-            tally.add(candidate, each.turned(self._sign, None if certain else (middle, spread, spread)), setup)
-        return tally
-
-
-def _middle(values: Vector) -> tuple[float, float]:
-    """Median, and the standard deviation that the median of the deviations stands for, widened while values are few."""
-    if not len(values):
-        return 0.0, 0.0
-    middle = float(np.median(values))
-    return middle, WIDENED * float(np.median(np.abs(values - middle)))
-
-
-def limited(values: Vector, expected: float, expected_std: float, noise_std: float) -> Vector:
-    """Values no further off than the noise explains: from their median, or where they are few, from what was expected.
-
-    A lone value may be a surprise that is true; it then moves what is expected, and is believed when it comes again.
-    """
-    if len(values) >= FEW:
-        middle, std = float(np.median(values)), noise_std
-    else:
-        middle, std = expected, expected_std
-    return np.clip(values, middle - FAR * std, middle + FAR * std)
 
 
 class Given(msgspec.Struct, frozen=True):

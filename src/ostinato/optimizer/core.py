@@ -3,16 +3,17 @@
 `Optimizer` reads what users say and gives it to this; a study keeps the same state in a storage, and follows it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from ostinato.candidates import Candidates
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Entry
+from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.decide import Decided, Decision, Wish, decide
-from ostinato.optimizer.facts import Asked, BatchFacts, Fact, Mind, Recalled, Retired, Told
+from ostinato.optimizer.facts import Asked, BatchFacts, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
@@ -65,7 +66,7 @@ class Core:
         first, table = self.state.ledger.asked, self.problem.table
         batches = [_batch(first + place, each, table) for place, each in enumerate(decision.batches)]
         asked = [
-            Asked(batch, each.proposal.candidate, each.round)
+            Asked(batch, each.proposal.candidate, each.round, each.reason.limits)
             for batch, each in zip(batches, decision.batches, strict=True)
         ]
         self._state.absorb_all(asked, decision.mind)
@@ -91,8 +92,8 @@ class Core:
     def _hear(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
         known, state = self.known, self.state
         size, mind = len(state.facts), state.mind
-        limits = {number: known.limits(number) for number in feedback} if self.problem.settings.robust else {}
-        told = Told(batch, feedback, limits)
+        lease = state.ledger.lease_of(batch)
+        told = Told(batch, feedback, None if lease is None else lease.limits)
         entries = state.entries(told)
         self._known = self._answers = None
         try:
@@ -114,21 +115,28 @@ class Core:
     # For storage
 
     def recall(
-        self, facts: Sequence[BatchFacts], mind: Mind | None, gaps: Sequence[int] = (), retired: Sequence[int] = ()
+        self,
+        facts: Sequence[BatchFacts],
+        mind: Mind | None,
+        gaps: Sequence[int] = (),
+        retired: Sequence[int] = (),
+        told: Sequence[Told] = (),
+        limits: Mapping[int, Limits] = {},
     ) -> None:
         """Become the optimiser that was told these facts; before anything else was asked or told.
 
         Batches come as aggregates, so that ten million measurements are taken in as quickly as a few hundred.
         gaps: the numbers of measurements that were taken back, in order. retired: indices of candidates.
+        told, limits: with robust=True, all that was told, and what was expected of each batch.
         """
         state, number_of = self.state, self.problem.table.number_of
-        if state.facts or self.problem.settings.robust:
-            raise InvalidSetting("Facts are recalled by a new optimiser, and by one without robust=True.")
+        if state.facts:
+            raise InvalidSetting("Facts are recalled by a new optimiser.")
         state.gaps = gaps
         ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
-        recalled = [Recalled(f, self._batch(f), number_of(f.index)) for f in ordered]
-        gone = Retired(frozenset(map(number_of, retired)))
-        self.rewrite([*recalled, gone] if retired else recalled, mind or state.mind)
+        made: list[Fact] = [Recalled(f, self._batch(f), number_of(f.index), limits.get(f.id)) for f in ordered]
+        made += [Retired(frozenset(map(number_of, retired)))] if retired else []
+        self.rewrite([*made, Remembered(list(told))] if told else made, mind or state.mind)
         self._warnings.know_of(state.mind.looked)
 
     def resume(self, mind: Mind) -> None:
@@ -140,9 +148,10 @@ class Core:
         else:
             known.looked = mind.looked
 
-    def follow(self, fact: BatchFacts) -> None:
+    def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""
-        self._state.absorb(Asked(self._batch(fact), self.problem.table.number_of(fact.index), fact.round))
+        number = self.problem.table.number_of(fact.index)
+        self._state.absorb(Asked(self._batch(fact), number, fact.round, limits))
 
     def waits_for(self, batch: int) -> bool:
         """Whether a batch, by its number, is still in flight."""

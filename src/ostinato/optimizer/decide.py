@@ -254,6 +254,7 @@ class Thinking:
             cause=proposal.cause,
             policy=repr(policy),
             seeks=proposal.seeks or policy.seeks.format(width=width),
+            limits=self.known.limits(candidate),
         )
 
     def _leading(self) -> tuple[int, float] | None:

@@ -12,8 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.learning import FitState
-from ostinato.measurements.feedback import Feedback, Limits
+from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Measured, Points
+from ostinato.measurements.robust import Limits
 from ostinato.measurements.tally import Statistics
 from ostinato.policies import Proposal
 from ostinato.posterior import Drawn
@@ -121,22 +122,20 @@ class Mind(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A batch was decided, in so manieth a round."""
+    """A batch was decided, in so manieth a round. limits: what was expected of its values, with robust=True."""
 
     batch: Batch
     candidate: int
     round: int
+    limits: Limits | None = None
 
 
 class Told(msgspec.Struct, frozen=True):
-    """Feedback for a batch, or (a number below 0) for what nobody asked for, by candidate.
-
-    limits: beyond which single values count as just so far, where that was asked for.
-    """
+    """Feedback for a batch, or (a number below 0) for what nobody asked for, by candidate. limits: of its batch."""
 
     batch: int
     feedback: dict[int, Feedback]
-    limits: dict[int, Limits | None] = {}
+    limits: Limits | None = None
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -163,6 +162,13 @@ class Recalled(msgspec.Struct, frozen=True):
     facts: BatchFacts
     batch: Batch
     candidate: int
+    limits: Limits | None = None
 
 
-Fact = Asked | Told | Closed | Retired | Restored | Recalled
+class Remembered(msgspec.Struct, frozen=True):
+    """Single values of what was recalled, in the order told: with robust=True they are looked at again."""
+
+    told: list[Told]
+
+
+Fact = Asked | Told | Closed | Retired | Restored | Recalled | Remembered

@@ -18,8 +18,8 @@ from ostinato.confidence import SURE
 from ostinato.errors import NothingMeasured
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Prior
-from ostinato.measurements.feedback import Early
 from ostinato.measurements.history import Entry, clock
+from ostinato.measurements.robust import Limits, RobustTally
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.optimizer.facts import Looked, Told
 from ostinato.optimizer.outliers import (
@@ -41,7 +41,6 @@ from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 INITIAL = 5  # random candidates with which a run begins where scales are learned
-EARLY = 10  # measurements that are looked at again and again, where outliers are to count less
 
 
 class Knowledge:
@@ -54,7 +53,8 @@ class Knowledge:
         fit_state = state.mind.fit_state
         known = self.learner is not None and fit_state is not None
         self.prior = self.learner.recall(fit_state) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
-        self.tally = self._robust() if problem.settings.robust else self._tally(self.looked.aside)
+        self._robust = RobustTally(problem.sign, by_setup=problem.by_setup) if problem.settings.robust else None
+        self.tally = self._tally(self.looked.aside) if self._robust is None else self._told_robustly(self._robust)
         self.misfits: list[Misfit] = []  # found when values were judged last
         self.model: Model = problem.model(self.prior)
         self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
@@ -84,50 +84,29 @@ class Knowledge:
 
     def take_in(self, told: Told, entries: Sequence[Entry]) -> None:
         """Feedback that the state is about to absorb. If anything stops it, this is to be made anew."""
-        if self.problem.settings.robust and self._is_early:
-            early = Early(self.problem.sign)
-            for each in [*self._told, told]:
-                early.add(each.feedback, each.batch)
-            self._take(early.tally(by_setup=self.problem.by_setup))
+        if self._robust is not None:
+            more = self._robust.add(told.feedback, told.batch, told.limits)
+            self._take(self._robust.tally()) if more is None else self._add(more, told.batch)
         elif self.problem.settings.half_life is not None and (self._ticks(told) or self.state.history.has(entries)):
             self._take(self._tally(self.looked.aside, entries, _answered(told)))
         else:
-            more = {entry.candidate: entry.measured.statistics for entry in entries}
-            tally = self.tally.plus(more, told.batch)
-            self._condition(more, tally, told.batch)
-            self.tally = tally
-            self._forget()
+            self._add({entry.candidate: entry.measured.statistics for entry in entries}, told.batch)
         self._fail({number: each.failed for number, each in told.feedback.items()})
 
-    @property
-    def _told(self) -> list[Told]:
-        return [fact for fact in self.state.facts if isinstance(fact, Told)]
+    def _add(self, more: Mapping[int, Statistics], setup: int) -> None:
+        tally = self.tally.plus(more, setup)
+        self._condition(more, tally, setup)
+        self.tally = tally
+        self._forget()
 
-    @property
-    def _is_early(self) -> bool:
-        """Whether single values are looked at again and again."""
-        return not (len(self.state.history.counts) >= INITIAL and self.state.steps >= EARLY)
+    def _told_robustly(self, robust: RobustTally) -> Tally:
+        for told in self.state.readings:
+            robust.add(told.feedback, told.batch, told.limits)
+        return robust.tally()
 
-    def _robust(self) -> Tally:
-        """The tally of values that count less where they are far off: the first by each other, later ones as told."""
-        early, late, steps, seen = Early(self.problem.sign), list[Told](), 0, set[int]()
-        for told in self._told:
-            if len(seen) >= INITIAL and steps >= EARLY:
-                late.append(told)
-                continue
-            early.add(told.feedback, told.batch)
-            steps += sum(each.n for each in told.feedback.values())
-            seen |= {number for number, each in told.feedback.items() if each.n}
-        tally = early.tally(by_setup=self.problem.by_setup)
-        for told in late:
-            for number, each in told.feedback.items():
-                if each.n:
-                    tally.add(number, each.turned(self.problem.sign, told.limits.get(number)), told.batch)
-        return tally
-
-    def limits(self, candidate: int) -> tuple[float, float, float] | None:
-        """Where single values are limited: what is expected here, its standard deviation, and that of noise alone."""
-        if not self.problem.settings.robust or self._is_early:
+    def limits(self, candidate: int) -> Limits | None:
+        """What is expected of a value here, its standard deviation, and that of noise alone; for `RobustTally`."""
+        if self._robust is None or self._robust.early:
             return None
         mean, variance = self.posterior.at(candidate)
         prior = self.learned

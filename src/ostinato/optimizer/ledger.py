@@ -11,7 +11,8 @@ import msgspec
 
 from ostinato.checks import shown
 from ostinato.errors import UnknownBatch
-from ostinato.optimizer.facts import BatchFacts
+from ostinato.measurements.robust import Limits
+from ostinato.optimizer.facts import Asked, Recalled
 from ostinato.records import Batch
 
 
@@ -22,6 +23,7 @@ class Lease(msgspec.Struct, frozen=True, eq=False):
     candidate: int
     told: int = 0  # answered, with a value or by failing
     values: int = 0
+    limits: Limits | None = None
 
     @property
     def pending(self) -> int:
@@ -42,10 +44,11 @@ class Ledger:
         self._last: int | None = None
         self.position: int | None = None  # the candidate asked for last
 
-    def lease(self, batch: Batch, candidate: int, round: int) -> None:
-        """A batch was asked for, in so manieth a round."""
-        self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, round), candidate
-        self._leases[batch.id] = Lease(batch, candidate)
+    def lease(self, asked: Asked) -> None:
+        """A batch was asked for."""
+        batch = asked.batch
+        self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, asked.round), asked.candidate
+        self._leases[batch.id] = Lease(batch, asked.candidate, limits=asked.limits)
 
     def find(self, batch: Any) -> Lease:
         """The open lease of a batch."""
@@ -87,8 +90,9 @@ class Ledger:
         del self._leases[lease.batch.id]
         self._over(lease.batch, lease.values)
 
-    def recall(self, facts: BatchFacts, batch: Batch, candidate: int, cost: Callable[[int, int], float]) -> None:
+    def recall(self, recalled: Recalled, cost: Callable[[int, int], float]) -> None:
         """A batch and what became of it. They come in the order of their first feedback."""
+        facts, batch, candidate = recalled.facts, recalled.batch, recalled.candidate
         if facts.id >= self.asked:
             self.asked, self.position = facts.id + 1, candidate
         self.rounds = max(self.rounds, facts.round)
@@ -96,7 +100,7 @@ class Ledger:
         if facts.first:
             self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
         if facts.pending > 0 and not facts.closed:
-            self._leases[facts.id] = Lease(batch, candidate, facts.repeats - facts.pending, values)
+            self._leases[facts.id] = Lease(batch, candidate, facts.repeats - facts.pending, values, recalled.limits)
         else:
             self._over(batch, values)
 

@@ -6,13 +6,13 @@ the model.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ostinato.measurements.history import Entry, History
-from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Restored, Retired, Told
+from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Remembered, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
 
@@ -56,6 +56,15 @@ class State:
     def told(self) -> int:
         """Measurements told, those that failed included."""
         return self.history.steps + self.failures.total()
+
+    @property
+    def readings(self) -> Iterator[Told]:
+        """All that was told, value by value where that is known."""
+        for fact in self.facts:
+            if isinstance(fact, Remembered):
+                yield from fact.told
+            elif isinstance(fact, Told):
+                yield fact
 
     def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
         """A fact happened; with a decision comes what the next one rests on."""
@@ -104,7 +113,7 @@ class State:
         if self._numbered is None or self._numbered[0] is not told:
             steps, failed = self.history.steps, self.failures.total()
             entries = [
-                Entry(number, told.batch, each.measured(self._sign, steps, failed, told.limits.get(number)))
+                Entry(number, told.batch, each.measured(self._sign, steps, failed))
                 for number, each in told.feedback.items()
                 if each.n
             ]
@@ -113,7 +122,7 @@ class State:
 
     def _take(self, fact: Fact) -> None:
         if isinstance(fact, Asked):
-            self.ledger.lease(fact.batch, fact.candidate, fact.round)
+            self.ledger.lease(fact)
         elif isinstance(fact, Told):
             self._tell(fact)
         elif isinstance(fact, Closed):
@@ -122,7 +131,7 @@ class State:
             self.retired |= fact.candidates
         elif isinstance(fact, Restored):
             self.retired -= fact.candidates
-        else:
+        elif isinstance(fact, Recalled):
             self._recall(fact)
 
     def _tell(self, fact: Told) -> None:
@@ -143,7 +152,7 @@ class State:
         if fact.facts.id < 0:
             self.observed = max(self.observed, -fact.facts.id)
         else:
-            self.ledger.recall(fact.facts, fact.batch, fact.candidate, self._cost)
+            self.ledger.recall(fact, self._cost)
 
     def _add(self, entries: list[Entry], failed: dict[int, int]) -> None:
         self.history.add(entries)

@@ -34,7 +34,7 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         check_names(own, Optimizer)
         watched(settings.get("stop"))
         most = None if budget is None else read_budget(budget)
-        _check_settings(Optimizer(read_candidates(candidates), budget=most, **own), own)
+        Optimizer(read_candidates(candidates), budget=most, **own)  # its settings are checked
         record = StudyRecord(0, name, time(), as_text(settings), digest, most, b"")
         if storage.patiently(lambda: storage.create(record, compress(data))):
             return 0
@@ -78,14 +78,6 @@ def table_of(stored: bytes) -> Candidates:
 def _stored(storage: Storage, name: str) -> tuple[str, bytes]:
     with storage.read(name) as reader:
         return reader.record.digest, reader.table()
-
-
-def _check_settings(optimizer: Optimizer, settings: dict[str, Any]) -> None:
-    """Not everything can be made again from aggregates."""
-    if settings.get("robust"):
-        raise InvalidSetting(
-            "robust=True looks at single values again and again, and a study keeps aggregates: leave it out."
-        )
 
 
 def _difference(name: str, kept: Candidates, given: Candidates) -> str:

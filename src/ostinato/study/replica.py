@@ -1,15 +1,18 @@
 """The optimiser of a study in this process: made from stored facts, and kept in step with what others ask and tell."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from ostinato.candidates import Candidates
 from ostinato.errors import Damaged
+from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.facts import BatchFacts, Mind
-from ostinato.storage import Reader, StudyRecord
-from ostinato.study.revise import gaps_of
+from ostinato.optimizer.facts import BatchFacts, Mind, Told
+from ostinato.records import Reason
+from ostinato.storage import BatchRecord, Reader, StudyRecord
+from ostinato.study.revise import changes_of, gaps_of
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
 REMADE = ("closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
@@ -20,12 +23,16 @@ class Replica:
     """An optimiser that knows what a moment of the study knew."""
 
     def __init__(self, reader: Reader, table: Candidates, settings: dict[str, Any]) -> None:
-        record = reader.record
-        facts = [batch.facts for batch in reader.batches()]
+        record, batches = reader.record, reader.batches()
+        facts = [batch.facts for batch in batches]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
-        self.optimizer.core.recall(facts, mind_of(record), gaps_of(reader), retired_of(record))
         self._rows = {fact.id: fact.index for fact in facts}
+        self._robust = bool(settings.get("robust"))
+        limits = {batch.facts.id: each for batch in batches if (each := self._limits(batch)) is not None}
+        told = list(self._told(reader, limits)) if self._robust else []
+        what = (facts, mind_of(record), gaps_of(reader), retired_of(record))
+        self.optimizer.core.recall(*what, told=told, limits=limits)
         self._at = record
 
     def follows(self, reader: Reader) -> bool:
@@ -43,7 +50,7 @@ class Replica:
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
             self._rows[batch.facts.id] = batch.facts.index
             if batch.facts.id >= then.asked:
-                self.optimizer.core.follow(batch.facts)
+                self.optimizer.core.follow(batch.facts, self._limits(batch))
         for entry in reader.log(after=then.told, most=FAR):
             if entry.batch >= 0 and not self.optimizer.core.waits_for(entry.batch):
                 return False  # a late answer, for a batch that was closed
@@ -53,6 +60,22 @@ class Replica:
         self.optimizer.budget = record.budget
         self._at = record
         return True
+
+    def _limits(self, batch: BatchRecord) -> Limits | None:
+        """What was expected of a batch's values when it was decided; for robust=True."""
+        asked = self._robust and batch.facts.id >= 0 and batch.reason
+        return msgspec.json.decode(batch.reason, type=Reason).limits if asked else None
+
+    def _told(self, reader: Reader, limits: Mapping[int, Limits]) -> Iterator[Told]:
+        """All that was told and counts, in the order it came."""
+        changes, number_of, after = changes_of(reader.revisions()), self.optimizer.core.problem.table.number_of, 0
+        while entries := reader.log(after=after):
+            for entry in entries:
+                feedback = entry.told.feedback(changes.get(entry.number, {}))
+                if feedback.answered:
+                    number = number_of(self._rows[entry.batch])
+                    yield Told(entry.batch, {number: feedback}, limits.get(entry.batch))
+            after = entries[-1].number
 
     def stands_at(self, record: StudyRecord) -> bool:
         """Whether nothing was asked, told or changed since."""
