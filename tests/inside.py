@@ -8,3 +8,8 @@ def shown(opt):
     thinking = Thinking(opt._problem, opt._state, opt.core.known.fork())
     thinking.known.model = thinking.known.model.refreshed(thinking._rng)
     return thinking.belief()
+
+
+def pending(opt):
+    """Repeats that are still to come, by candidate."""
+    return opt._facts.ledger.pending
