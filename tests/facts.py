@@ -253,13 +253,13 @@ def fresh(life, random, **settings):
     for event in life.events:
         values = [value.now for value in event.values if value.counts]
         if event.kind == "ask":
-            optimizer.follow(event.what)
+            optimizer.core.follow(event.what)
         elif event.kind == "add":
             optimizer.add(X[slice(*event.what)])
         elif event.kind == "summary":
             optimizer.observe(event.what[0], **event.what[1])
         elif event.kind == "close":
-            if optimizer.waits_for(event.what):
+            if optimizer.core.waits_for(event.what):
                 optimizer.close(_batch(optimizer, event.what))
         elif values and event.kind == "tell":
             optimizer.tell(_batch(optimizer, event.what), values)
@@ -267,8 +267,7 @@ def fresh(life, random, **settings):
             optimizer.observe(event.what, values)
     for row in life.retired:
         optimizer.retire(row)
-    optimizer._state.mind = Mind(random, began=life.began)
-    optimizer._cache = optimizer._asked = None
+    optimizer.core.rewrite(optimizer.core.state.facts, Mind(random, began=life.began))
     return optimizer
 
 

@@ -12,4 +12,4 @@ def shown(opt):
 
 def pending(opt):
     """Repeats that are still to come, by candidate."""
-    return opt._facts.ledger.pending
+    return opt._state.ledger.pending

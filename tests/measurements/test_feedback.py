@@ -166,7 +166,7 @@ def test_the_set_ups_error_is_learned_from_returns(setup, noise):
     assert np.median(learned, axis=0) == pytest.approx((setup, noise), rel=0.4)
 
 
-# Outliers
+# Standard errors again
 
 
 def test_a_precise_value_is_not_overturned_by_a_vague_one():
