@@ -169,10 +169,11 @@ def run_shell(command: str) -> str:
     return done.stdout
 
 
-def rewritten(page: str, found: list[Shown]) -> str:
-    """The page with the real output, where it is not as shown."""
+def rewritten(page: str, found: list[Shown], *, numbers: bool = False) -> str:
+    """The page with the real output, where it is not as shown; or with all numbers as they are now."""
     for each in sorted(found, key=lambda one: -one.start):
-        if not each.right and each.kind != "typed":
+        stale = numbers and ANY not in each.shown and not PROGRESS.search(each.printed) and each.kind != "sample"
+        if (stale or not each.right) and each.kind != "typed":
             text = "".join(f"{line.rstrip()}\n" for line in each.printed.strip("\n").split("\n") if line.strip())
             page = page[: each.start] + text + page[each.end :]
     return page
@@ -180,7 +181,7 @@ def rewritten(page: str, found: list[Shown]) -> str:
 
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "110"
-    for name in sys.argv[1:]:
+    for name in (each for each in sys.argv[1:] if each != "--numbers"):
         path = Path(name).resolve()
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             text = path.read_text(encoding="utf-8")
@@ -188,4 +189,4 @@ if __name__ == "__main__":
             for each in found:
                 if not each.right:
                     print(f"--- {each.what}\n{each.shown}+++\n{each.printed}")
-            path.write_text(rewritten(text, found), encoding="utf-8")
+            path.write_text(rewritten(text, found, numbers="--numbers" in sys.argv), encoding="utf-8")

@@ -23,7 +23,7 @@ def whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def number(value: Any) -> float:
-    """`value` as a float; NaN where it is no number (text and booleans are none)."""
+    """`value` as a float; NaN where it is not a number (text and booleans are none)."""
     if isinstance(value, (str, bytes, bool, np.bool_, complex, np.complexfloating)) or np.ndim(value) != 0:
         return nan
     try:
@@ -93,7 +93,7 @@ def short(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """`value` for a message, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -204,7 +204,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         promise = "" if self.C is None else f" ({'within' if self.within else 'above'} the C = {self.C:g} of one batch)"
         lines = [
             f"{counted(self.repeats, 'measurement')} in {counted(len(self), 'batch', 'batches')}, decided in one go: "
-            f"what is unknown shrinks by up to {self.ratio:.3g} before anything is learned{promise}"
+            f"standard deviations shrink by a factor of up to {self.ratio:.3g} before anything is learned{promise}"
         ]
         return "\n".join(lines + [f"  {batch.repeats:>4} × {batch.candidate}" for batch in self.batches])
 

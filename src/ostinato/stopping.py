@@ -123,7 +123,7 @@ def rule_of(text: str) -> Any:
         return kinds[name](number)
     except (KeyError, ValueError):
         raise InvalidSetting(
-            f"{text!r} is no rule to stop by: write width=0.5, within=0.1, no-improvement=500 or spent=2000."
+            f"{text!r} is not a rule to stop by: write width=0.5, within=0.1, no-improvement=500 or spent=2000."
         ) from None
 
 
@@ -134,7 +134,8 @@ def watched(stop: Any) -> list[tuple[str, Rule]]:
     for rule in given:
         if isinstance(rule, type) or not (hasattr(rule, "watch") or callable(rule)):
             raise InvalidSetting(
-                f"stop={rule!r} is no rule: give Width(…), Within(…), NoImprovement(…), Spent(…), or a function of an "
+                f"stop={rule!r} is not a rule: give Width(…), Within(…), NoImprovement(…), Spent(…), or a function "
+                "of an "
                 "Optimizer that returns whether to stop."
             )
     return [(_name(rule), _made_ready(rule)) for rule in given]

@@ -41,7 +41,7 @@ def test_only_values_of_the_kind_are_taken(outcome, right, wrong):
     opt.observe(3, right)
     assert opt.steps == len(right) - 1
     for value in wrong:
-        with pytest.raises(InvalidFeedback, match=f"{value:g} is no measurement of outcome='{outcome}'"):
+        with pytest.raises(InvalidFeedback, match=f"{value:g} is not a measurement of outcome='{outcome}'"):
             opt.observe(3, [0, value])
     assert opt.steps == len(right) - 1
 
@@ -192,7 +192,7 @@ def test_a_function_may_answer_true_or_false():
         lambda x: bool(rng.random() < 0.9 * x[0]), ITEMS, budget=60, outcome="binary", seed=0, progress=False
     )
     assert 0 <= result.best.interval[0] <= result.best.mean <= result.best.interval[1] <= 1
-    with pytest.raises(InvalidFeedback, match=r"0\.5 is no measurement"):
+    with pytest.raises(InvalidFeedback, match=r"0\.5 is not a measurement"):
         optimize(lambda x: 0.5, ITEMS, budget=10, outcome="binary", progress=False)
     many = optimize(
         lambda x, n: rng.random(n) < x[0], ITEMS, budget=60, outcome="binary", vectorized=True, progress=False

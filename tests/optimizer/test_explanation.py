@@ -45,7 +45,7 @@ def test_numbers_are_those_the_choice_was_made_by():
     ("settings", "limit", "words"),
     [
         ({"policy": MiniUCB(C=3.0)}, None, "more would leave the model behind by over 3"),
-        ({"policy": MiniUCB(C=1.05)}, None, "even one teaches much"),
+        ({"policy": MiniUCB(C=1.05)}, None, "so that one tells most"),
         ({"policy": MiniUCB(C=9.0, cap_per_batch=2)}, None, "because of the cap per batch"),
         ({"policy": MiniUCB(C=9.0)}, 2, "as many as there is room for"),
         ({"policy": MiniUCB(C=1.05), "switch_cost": 100}, None, "costs as much as 100 measurements"),

@@ -153,7 +153,7 @@ def test_a_plate_in_one_oven_has_one_temperature(policy):
 
 def test_plans_that_make_no_sense_are_refused():
     opt = Optimizer(PLATE, seed=0)
-    with pytest.raises(InvalidSetting, match="'heat' is no column"):
+    with pytest.raises(InvalidSetting, match="'heat' is not a column"):
         opt.ask(slots=3, shared=["heat"])
     with pytest.raises(InvalidSetting, match="give slots= or workers="):
         opt.ask(distinct=True)

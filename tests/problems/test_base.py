@@ -115,7 +115,7 @@ def test_standardised_values_have_mean_0_and_std_1():
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ({"noise": 0.5}, r"noise=0.5 is no noise law"),
+        ({"noise": 0.5}, r"noise=0.5 is not a noise law"),
         ({"kernel": RBF(1.0)}, "length-scale already"),
         ({"truth": lambda x: x}, "truth is a function"),
     ],

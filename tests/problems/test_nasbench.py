@@ -116,7 +116,7 @@ def test_without_the_file_there_are_no_rewards(monkeypatch, tmp_path):
     monkeypatch.delenv("OSTINATO_NASBENCH101", raising=False)
     with pytest.raises(MissingSetting, match=r"nasbench_only108\.tfrecord"):
         load("nas101")
-    with pytest.raises(MissingSetting, match="is no file"):
+    with pytest.raises(MissingSetting, match="is not a file"):
         load("nas101", path=tmp_path / "nowhere")
 
 

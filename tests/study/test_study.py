@@ -336,7 +336,7 @@ def test_yes_and_no_in_a_study(address):
     assert task is not None
     assert study.tell(task, successes=0, trials=task.repeats) == task.repeats
     assert study.tell(task, successes=0, trials=task.repeats) == 0  # the same again
-    with pytest.raises(InvalidFeedback, match=r"0\.5 is no measurement"):
+    with pytest.raises(InvalidFeedback, match=r"0\.5 is not a measurement"):
         study.observe(3, [0.5])
     study.observe(3, successes=5, trials=20)
     study.observe_all([(4, {"successes": 1, "trials": 10}), (5, {"value": 1})])
@@ -409,7 +409,7 @@ def test_a_worker_with_a_name_keeps_its_task(address):
     task = study.ask(worker="robot-3")
     other = Study("lab", address).ask(limit=1)
     assert (other.batch, other.start) != (task.batch, task.start)
-    with pytest.raises(InvalidSetting, match="is no name"):
+    with pytest.raises(InvalidSetting, match="is not a name"):
         study.ask(worker="a|b")
 
 

@@ -42,7 +42,8 @@ class Numbers:
                 array = array.astype(np.float64)
         if array.dtype.kind not in "iufb" or np.ma.is_masked(values):
             raise InvalidCandidates(
-                f"Column {self.name!r} holds {array.dtype.name} ({array.flat[0]!r}, …), which is no plain number: give "
+                f"Column {self.name!r} holds {array.dtype.name} ({array.flat[0]!r}, …), which is not a plain number: "
+                "give "
                 "numbers, or a data frame, whose text columns are read as categories."
             )
         array = array.astype(np.float64) + 0.0  # −0.0 and 0.0 are one value

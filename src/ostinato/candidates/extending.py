@@ -10,7 +10,7 @@ from ostinato.candidates.columns import Codec, Levels
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.rows import ArrayRows, ListedRows, Rows, columns_of
 from ostinato.candidates.table import Candidates
-from ostinato.checks import shown
+from ostinato.checks import brief
 from ostinato.errors import InvalidCandidates
 
 
@@ -82,7 +82,7 @@ def _check_columns(table: Candidates, added: Candidates) -> None:
     names, others = ([codec.column.name for codec in each.codecs] for each in (table, added))
     if table.named != added.named or names != others:
         raise InvalidCandidates(
-            f"The new rows have the columns {shown(others)}, and the candidates {shown(names)}: columns do not change. "
+            f"The new rows have the columns {brief(others)}, and the candidates {brief(names)}: columns do not change. "
             "Give the same ones."
         )
     for old, new in zip(table.codecs, added.codecs, strict=True):
@@ -100,6 +100,6 @@ def _extended(old: Codec, new: Codec) -> Codec:
     unseen = tuple(level for level in new.levels if level not in old.levels)
     if unseen and old.ordered:
         raise InvalidCandidates(
-            f"Column {old.name!r} is ordered and has no level {unseen[0]!r}: its levels are {shown(list(old.levels))}."
+            f"Column {old.name!r} is ordered and has no level {unseen[0]!r}: its levels are {brief(list(old.levels))}."
         )
     return replace(old, levels=old.levels + unseen)

@@ -169,7 +169,7 @@ class Space:
         for name, parameter in parameters.items():
             if not hasattr(parameter, "codec"):
                 raise InvalidSetting(
-                    f"{name}={parameter!r} is no parameter: give a Float, Integer, Ordered or Category."
+                    f"{name}={parameter!r} is not a parameter: give a Float, Integer, Ordered or Category."
                 )
         self.parameters = parameters
         self._constraints: tuple[Callable[[dict[str, Any]], bool], ...] = ()
@@ -178,7 +178,7 @@ class Space:
         """The same space with one more constraint: a predicate on a candidate, given as a dict."""
         if not callable(allowed):
             raise InvalidSetting(
-                f"where({allowed!r}) is no predicate: give a function, as in lambda c: c['temp'] < 50."
+                f"where({allowed!r}) is not a predicate: give a function, as in lambda c: c['temp'] < 50."
             )
         narrowed = Space(self.parameters)
         narrowed._constraints = (*self._constraints, allowed)

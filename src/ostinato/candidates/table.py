@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.columns import Codec, Numbers, on_log_scale
 from ostinato.candidates.rows import Rows
-from ostinato.checks import is_whole, shown
+from ostinato.checks import brief, is_whole
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
 from ostinato.kernels import Column
 
@@ -170,7 +170,7 @@ class Candidates:
         index = self.index_of(self._nearest(row)[0])
         raise UnknownCandidate(
             f"That row is not among the {len(self):,} candidates: only they can be measured. The nearest "
-            f"is index {index}, {shown(self[index])}; predict answers for other points."
+            f"is index {index}, {brief(self[index])}; predict answers for other points."
         )
 
     def encode(self, points: Any) -> Matrix:
@@ -180,7 +180,7 @@ class Candidates:
             return self._encode_named(named)
         if self._named:
             raise UnknownCandidate(
-                f"{shown(points)} has no column names, and the candidates have: give a dict, a list of dicts or a "
+                f"{brief(points)} has no column names, and the candidates have: give a dict, a list of dicts or a "
                 f"data frame with the columns {', '.join(str(codec.column.name) for codec in self._codecs)}."
             )
         array = np.asarray(points)
@@ -188,7 +188,7 @@ class Candidates:
         array = array[:, None] if array.ndim == 1 and len(self._codecs) == 1 else array
         if array.ndim != 2 or array.shape[1] != len(self._codecs):
             raise UnknownCandidate(
-                f"{shown(points)} has shape {np.shape(points)}: a row has {len(self._codecs)} numbers, "
+                f"{brief(points)} has shape {np.shape(points)}: a row has {len(self._codecs)} numbers, "
                 "like the candidates."
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)

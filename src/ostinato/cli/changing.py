@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ostinato.candidates import read_file
+from ostinato.candidates import read_candidates, read_file
 from ostinato.checks import counted
 from ostinato.cli.measurements import show_candidates
 from ostinato.cli.opening import Name, Where, opened
@@ -102,9 +102,11 @@ def candidates(
     elif action == Action.ADD:
         if not what or len(what) != 1:
             raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
-        new = study.add(read_file(Path(what[0])))
-        where_to = f": {new[0]} to {new[-1]}" if new else ", the others are there already"
-        console.print(f"added {counted(len(new), 'row')}{where_to}", highlight=False)
+        table = read_candidates(read_file(Path(what[0])))
+        new = study.add(table)
+        rows = f", {new[0]} to {new[-1]}" if new else ""
+        there = f"; {table.rows - len(new):,} of the file are there already" if len(new) < table.rows else ""
+        console.print(f"added {counted(len(new), 'row')}{rows}{there}", highlight=False)
     else:
         rows = _rows(what or [])
         changed = study.retire(rows) if action == Action.RETIRE else study.restore(rows)
@@ -117,7 +119,7 @@ def _rows(words: list[str]) -> list[int]:
     for word in words:
         first, dash, last = word.partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
-            raise InvalidSetting(f"{word!r} is no row, nor a range of rows: give numbers, such as 3 17-20.")
+            raise InvalidSetting(f"{word!r} is not a row, nor a range of rows: give numbers, such as 3 17-20.")
         rows += range(int(first), int(last or first) + 1)
     if not rows:
         raise InvalidSetting("Say which rows: give numbers, such as 3 17-20.")

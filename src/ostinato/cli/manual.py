@@ -22,6 +22,9 @@ HELP = """\
   q              stop; the same command goes on"""
 
 
+LEFT = "left"  # why a dialogue ended that somebody ended with q
+
+
 def by_hand(study: Study, console: Console) -> str:
     """Ask, wait for a person's values, tell. Returns why it ended."""
     trials = "3/20 for 3 yes of 20; " if study.outcome.binary else ""
@@ -37,9 +40,10 @@ def by_hand(study: Study, console: Console) -> str:
             return "budget"
         times = "once" if task.repeats == 1 else f"{task.repeats:,} times"
         console.print(f"\nmeasure [bold]{escape(in_words(task.candidate))}[/bold] {times}", highlight=False)
-        if not typed.all_of(task):
+        stopped = typed.all_of(task)
+        if stopped is not None:
             study.release(task)
-            return "interrupted"
+            return stopped
     return ended
 
 
@@ -57,13 +61,13 @@ class Typed:
         self._study, self._console = study, console
         self._numbers: list[int] = []  # of the measurements that were typed or skipped here, the last one last
 
-    def all_of(self, task: Task) -> bool:
-        """All values of a task; False where the person stops."""
+    def all_of(self, task: Task) -> str | None:
+        """All values of a task; returns why it ended before that, if it did."""
         done, back = 0, 0  # repeats that are settled; and how many measurements ago the one to be put right was
         while done < task.repeats:
             words = self._line(self._mistake(back) if back else f"  {done + 1:,} of {task.repeats:,}: ")
             if words is None or words == ["q"]:
-                return False
+                return "interrupted" if words is None else LEFT
             if words == ["help"]:
                 self._say(HELP.format(trials="3/20           3 yes of 20\n  " if self._study.outcome.binary else ""))
             elif words == ["undo"]:
@@ -72,12 +76,12 @@ class Typed:
                 self._study.close(task)
                 if words == ["retire"]:
                     self._study.retire(task.index)
-                return True
+                return None
             elif back:
                 back = 0 if self._put_right(words, self._numbers[-back]) else back
             else:
                 done += self._take(words, task, done)
-        return True
+        return None
 
     def _take(self, words: list[str], task: Task, done: int) -> int:
         """Values, or one that is skipped; returns how many repeats of the task that settles."""
@@ -141,7 +145,7 @@ class Typed:
 
 def _read(words: list[str], most: int) -> list[float]:
     if not words:
-        raise ValueError("That is no value.")
+        raise ValueError("That is not a value.")
     if len(words) > most:
         raise ValueError(f"These are {len(words)} values, and {counted(most, 'measurement')} is to come here.")
     return [_number(word) for word in words]
@@ -164,7 +168,7 @@ def _number(word: str) -> float:
         value = float(word)
     except ValueError:
         hint = " Write decimals with a point, and spaces between values." if "," in word else " Type help to see more."
-        raise ValueError(f"{word!r} is no number.{hint}") from None
+        raise ValueError(f"{word!r} is not a number.{hint}") from None
     if isinf(value):
         raise ValueError(f"{word} is not finite: type nan for a measurement that failed.")
     return value

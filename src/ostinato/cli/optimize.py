@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from ostinato.candidates import read_file
 from ostinato.checks import counted
-from ostinato.cli.manual import by_hand
+from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
 from ostinato.cli.options import (
@@ -142,7 +142,9 @@ def optimize(
         _remark_program(study, command or f"the function {python}", console)
     ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
     print_status(study, json)
-    if ended not in ("budget", "interrupted", "failed", "exhausted"):
+    if ended == LEFT:
+        console.print("stopped: what was typed is kept, and the same command goes on", highlight=False)
+    elif ended not in ("budget", "interrupted", "failed", "exhausted"):
         console.print(f"stopped by {ended}: give another --stop to go on", highlight=False)
     if ended == "interrupted":
         console.print("interrupted: what was measured is kept, and the same command goes on", highlight=False)

@@ -36,7 +36,7 @@ class Store:
                 yield msgspec.json.decode(line, type=Run)
             except msgspec.DecodeError as error:
                 raise InvalidInput(
-                    f"Line {number} of {self._path} is no finished run ({error}): delete that line to make its run "
+                    f"Line {number} of {self._path} is not a finished run ({error}): delete that line to make its run "
                     "again, or the file to start afresh."
                 ) from None
         if rest:  # cut short: what was written of it goes, so that the next line starts where it should

@@ -35,7 +35,7 @@ class Column:
     @property
     def unit(self) -> str:
         """What a distance in this column is counted in, where that is not the column's own unit."""
-        return " (of 1 between any two)" if self.kind == "category" else " decades" if self.log else ""
+        return "" if self.kind == "category" else " decades" if self.log else ""
 
 
 class Kernel(ABC):

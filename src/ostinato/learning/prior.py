@@ -37,7 +37,7 @@ class Prior:
         return worth
 
     def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
-        """What new feedback adds to the evidence; None where that is no mere addition, and all is to be built anew."""
+        """What new feedback adds to the evidence; None where it is not mere addition, and all is to be built anew."""
         known = candidate in tally
         if known and min(self._merged(tally, candidate).mean, feedback.mean) < self.floor:
             return None

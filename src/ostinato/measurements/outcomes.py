@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ostinato.arrays import Vector
-from ostinato.checks import from_truth, is_whole, shown
+from ostinato.checks import brief, from_truth, is_whole
 from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.measurements.tally import Statistics, as_values
 
@@ -99,7 +99,7 @@ class Outcome:
         return self.summary(int(trials), successes / trials, None)
 
     def _refused(self, what: str) -> InvalidFeedback:
-        return InvalidFeedback(f"{what} is no measurement of outcome={self.name!r}: give {self.words}.")
+        return InvalidFeedback(f"{what} is not a measurement of outcome={self.name!r}: give {self.words}.")
 
     # What is answered
 
@@ -165,7 +165,7 @@ OUTCOMES: dict[str, Outcome] = {
 def outcome_of(name: Any) -> Outcome:
     if not isinstance(name, str) or name not in OUTCOMES:
         raise InvalidSetting(
-            f"outcome={shown(name)} is unknown: give 'real' (any number), 'binary' (0 or 1), 'count' (0, 1, 2, …) or "
+            f"outcome={brief(name)} is unknown: give 'real' (any number), 'binary' (0 or 1), 'count' (0, 1, 2, …) or "
             "'positive' (0 or more, noise in proportion)."
         )
     return OUTCOMES[name]

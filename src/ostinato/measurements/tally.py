@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.checks import is_whole, number, shown
+from ostinato.checks import brief, is_whole, number
 from ostinato.errors import InvalidFeedback
 
 LARGEST = 1e100  # of a measurement, so that squares and sums of them are finite
@@ -78,7 +78,7 @@ class Statistics(msgspec.Struct, frozen=True):
             given = np.zeros(1)
         if not np.all(np.isfinite(given) & (given > 1 / LARGEST) & (given < LARGEST)):
             raise InvalidFeedback(
-                f"stderr={shown(errors)} does not fit {y.size} measurements: give one standard error "
+                f"stderr={brief(errors)} does not fit {y.size} measurements: give one standard error "
                 "above 0 for all, or "
                 "one for each."
             )
@@ -211,7 +211,7 @@ def as_values(values: Any) -> NDArray[np.float64]:
             raise TypeError(f"they hold {KINDS.get(y.dtype.kind, y.dtype.name)}")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidFeedback(
-            f"The measurements {shown(values)} are not numbers ({error}): give one number a measurement. (For "
+            f"The measurements {brief(values)} are not numbers ({error}): give one number a measurement. (For "
             "true and false there is outcome='binary'.)"
         ) from None
     if y.ndim > 1:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import not_negative, number, shown
+from ostinato.checks import brief, not_negative, number
 from ostinato.errors import InvalidSetting
 
 Indices = NDArray[np.int64]
@@ -73,7 +73,7 @@ class ByFunction:
         cost = number(self._function(*pair))
         if not (np.isfinite(cost) and cost >= 0):
             raise InvalidSetting(
-                f"switch_cost({shown(pair[0])}, {shown(pair[1])}) is {cost!r}: it must be a finite number, 0 or more."
+                f"switch_cost({brief(pair[0])}, {brief(pair[1])}) is {cost!r}: it must be a finite number, 0 or more."
             )
         return cost
 

@@ -149,7 +149,7 @@ class Thinking:
         names = [column.name for column in self.problem.table.columns]
         for name in wish.shared:
             if name not in names:
-                raise InvalidSetting(f"shared={name!r} is no column: they are {', '.join(map(repr, names))}.")
+                raise InvalidSetting(f"shared={name!r} is not a column: they are {', '.join(map(repr, names))}.")
         return [names.index(name) for name in wish.shared]
 
     def _set_apart(self, candidate: int, columns: list[int], *, distinct: bool) -> None:

@@ -61,7 +61,7 @@ def _repeats(batch: Batch, reason: Reason) -> str:
     if batch.repeats == 1:
         if reason.setup_std and reason.setup_std**2 * reason.C**2 > reason.noise_std**2:
             return text + f": {noise}, which more repeats of the same set-up would not make smaller."
-        return text + f": {noise}, and next to the ± {reason.std:.2g} that are unknown even one teaches much."
+        return text + f": {noise}, little next to the uncertainty of ± {reason.std:.2g}, so that one tells most."
     text += f": {noise}, so that fewer would teach little next to the ± {reason.std:.2g} that are unknown"
     if reason.switch_cost and reason.staleness > reason.C:
         return text + f", and going there costs as much as {reason.switch_cost:.3g} measurements."

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ostinato.checks import shown
+from ostinato.checks import brief
 from ostinato.errors import UnknownBatch
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.facts import Asked, Recalled
@@ -53,7 +53,7 @@ class Ledger:
     def find(self, batch: Any) -> Lease:
         """The open lease of a batch."""
         if not isinstance(batch, Batch):
-            raise UnknownBatch(f"{shown(batch)} is no batch: give what ask() returned.")
+            raise UnknownBatch(f"{brief(batch)} is not a batch: give what ask() returned.")
         lease = self._leases.get(batch.id)
         if lease is None or (lease.batch.index, lease.batch.repeats) != (batch.index, batch.repeats):
             over = lease is None and batch.id < self.asked

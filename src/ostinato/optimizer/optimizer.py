@@ -12,7 +12,7 @@ import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
 from ostinato.candidates import extended, read_candidates
-from ostinato.checks import counted, shown, whole
+from ostinato.checks import brief, counted, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Given, read_many
@@ -348,7 +348,7 @@ class Optimizer:
     def _number(self, candidate: Any) -> int:
         named = self._problem.table.named_by(candidate)
         if not isinstance(named, int) and len(named) != 1:
-            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: give one.")
+            raise InvalidFeedback(f"{brief(candidate)} is more than one candidate: give one.")
         return named if isinstance(named, int) else int(named[0])
 
     def _value(self, given: Any) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import finite, is_whole, not_negative, positive, shown
+from ostinato.checks import brief, finite, is_whole, not_negative, positive
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
@@ -36,7 +36,9 @@ def generator(seed: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
-        raise InvalidSetting(f"seed={seed!r} is no seed ({error}): give a whole number, 0 or more, or None.") from None
+        raise InvalidSetting(
+            f"seed={seed!r} is not a seed ({error}): give a whole number, 0 or more, or None."
+        ) from None
 
 
 def generator_in(state: dict[str, Any]) -> np.random.Generator:
@@ -50,7 +52,8 @@ def checked_policy(policy: Any) -> BasePolicy:
     """An object that can propose, such as MiniUCB()."""
     if isinstance(policy, type) or not hasattr(policy, "propose"):
         raise InvalidSetting(
-            f"policy={policy!r} is no policy: give an object such as MiniUCB(), MiniEI() or MiniTS(), or one of your "
+            f"policy={policy!r} is not a policy: give an object such as MiniUCB(), MiniEI() or MiniTS(), or one of "
+            "your "
             "own that has the methods of ostinato.policies.Policy."
         )
     return policy if isinstance(policy, BasePolicy) else Custom(policy)
@@ -61,7 +64,7 @@ def checked_round(policy: Policy, proposals: Any, candidates: int) -> list[Propo
     listed: list[Any] = list(cast("list[Any]", proposals)) if isinstance(proposals, (list, tuple)) else []
     if not listed or not all(_is_sound(each, candidates) for each in listed):
         raise InvalidSetting(
-            f"The policy {policy!r} proposed {shown(proposals)}: it must propose a list of at least one "
+            f"The policy {policy!r} proposed {brief(proposals)}: it must propose a list of at least one "
             f"Proposal(candidate, repeats), with a candidate from 0 to {candidates - 1} and 1 repeat or more."
         )
     return listed
@@ -92,7 +95,7 @@ def what_to_learn(
     """What the user gave, checked; what is missing is to be learned."""
     if noise_std is not None and not outcome.real:
         raise InvalidSetting(
-            f"noise_std={shown(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: "
+            f"noise_std={brief(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: "
             "leave out one of them."
         )
     setup = None if setup_std == "learn" else _setup(setup_std)

@@ -21,7 +21,7 @@ from ostinato.posterior.exact import Posterior
 DRAWS = 4_096
 RIVALS = 1_024  # candidates, at most, that are drawn jointly
 NEGLECTED = 1e-2  # chance that any of the candidates left out is better, at most
-UNLIKELY = 1e-5  # chance of being better below which a candidate is no rival, where those are few
+UNLIKELY = 1e-5  # chance of being better below which a candidate is not a rival, where those are few
 NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts as none
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
 

@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Space
-from ostinato.checks import positive, shown, whole
+from ostinato.checks import brief, positive, whole
 from ostinato.errors import InvalidCandidates, InvalidSetting, UnknownCandidate
 from ostinato.kernels import RBF, Kernel
 from ostinato.problems.noise import Noise
@@ -105,7 +105,7 @@ class Problem:
 def _check_parts(noise: Any, kernel: Any, truth: Any) -> None:
     """Mistakes that are easily made."""
     if not (hasattr(noise, "std") and hasattr(noise, "sample")):
-        raise InvalidSetting(f"noise={noise!r} is no noise law: give for instance Gaussian(0.5).")
+        raise InvalidSetting(f"noise={noise!r} is not a noise law: give for instance Gaussian(0.5).")
     if isinstance(kernel, Kernel):
         raise InvalidSetting(
             f"kernel={kernel!r} has its length-scale already: give a function of the length-scale, such as RBF or "
@@ -130,7 +130,7 @@ def _rewards(values: Any) -> Vector:
         raise InvalidSetting(f"truth has shape {array.shape}: give a flat list, one noise-free reward a candidate.")
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:
-        raise InvalidSetting(f"truth[{bad[0]}]={array[bad[0]]} is no reward: give finite numbers.")
+        raise InvalidSetting(f"truth[{bad[0]}]={array[bad[0]]} is not a reward: give finite numbers.")
     array.setflags(write=False)
     return array
 
@@ -149,7 +149,7 @@ def _shape(candidates: Any) -> tuple[int, int]:
     shape = cast("tuple[int, ...]", tuple(candidates.shape) if hasattr(candidates, "shape") else np.shape(candidates))
     if len(shape) not in (1, 2):
         raise InvalidCandidates(
-            f"The candidates {shown(candidates)} have shape {shape}: give a 2-D array (a row a candidate), a Space or "
+            f"The candidates {brief(candidates)} have shape {shape}: give a 2-D array (a row a candidate), a Space or "
             "a data frame."
         )
     return shape[0], shape[1] if len(shape) == 2 else 1
@@ -158,6 +158,6 @@ def _shape(candidates: Any) -> tuple[int, int]:
 def _check_spread(stds: Vector, size: int) -> None:
     if stds.shape != (size,) or not np.all(np.isfinite(stds) & (stds >= 0)):
         raise InvalidSetting(
-            f"The noise law gives standard deviations of shape {stds.shape} for {size:,} candidates, {shown(stds)}: it "
+            f"The noise law gives standard deviations of shape {stds.shape} for {size:,} candidates, {brief(stds)}: it "
             "must give one for every candidate, finite and not below 0."
         )

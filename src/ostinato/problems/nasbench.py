@@ -70,7 +70,7 @@ def nas101(path: str | PathLike[str] | None = None, partial: bool = False) -> Pr
 def read_nasbench(path: str | PathLike[str]) -> Trainings:
     """The small cells' trainings in an official file; all checksums are verified. Read once a process."""
     if not Path(path).is_file():
-        raise MissingSetting(f"path={str(path)!r} is no file. {WHERE}")
+        raise MissingSetting(f"path={str(path)!r} is not a file. {WHERE}")
     return _read(str(Path(path).resolve()))
 
 
@@ -78,7 +78,7 @@ def read_nasbench(path: str | PathLike[str]) -> Trainings:
 def _read(path: str) -> Trainings:
     found: list[tuple[str, str, float]] = list(_small_cells(path))
     if not found:
-        raise InvalidCandidates(f"{path} holds no training of a small cell: it is no file of NAS-Bench-101. {WHERE}")
+        raise InvalidCandidates(f"{path} holds no training of a small cell: it is not a file of NAS-Bench-101. {WHERE}")
     codes = canonical(*_graphs(found))
     known, accuracies = number(cells()), defaultdict[int, list[float]](list)
     for code, (*_, accuracy) in zip(codes.tolist(), found, strict=True):
@@ -98,7 +98,7 @@ def _small_cells(path: str) -> Iterator[tuple[str, str, float]]:
                 yield adjacency, operations, _final_accuracy(base64.b64decode(metrics, validate=True))
         except (ValueError, TypeError, struct.error, IndexError) as error:
             raise InvalidCandidates(
-                f"{path} holds {record[:40]!r}…, which is no record of NAS-Bench-101 ({error}). {WHERE}"
+                f"{path} holds {record[:40]!r}…, which is not a record of NAS-Bench-101 ({error}). {WHERE}"
             ) from None
 
 

@@ -159,7 +159,9 @@ def _levels(level: Any) -> float | Vector:
         return not_negative("level", level)
     array = np.array(level, dtype=np.float64)
     if array.ndim != 1 or not np.all(np.isfinite(array) & (array >= 0)):
-        raise InvalidSetting("level is no list of standard deviations: give one a candidate, finite and not below 0.")
+        raise InvalidSetting(
+            "level is not a list of standard deviations: give one a candidate, finite and not below 0."
+        )
     array.setflags(write=False)
     return array
 

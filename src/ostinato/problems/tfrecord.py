@@ -83,7 +83,7 @@ def _masked_crc_of_length(head: bytes) -> int:
 
 
 def _damaged(path: str | Path, start: int) -> InvalidCandidates:
-    what = "is no TFRecord file" if start == 0 else f"is damaged, or cut, after byte {start:,}"
+    what = "is not a TFRecord file" if start == 0 else f"is damaged, or cut, after byte {start:,}"
     return InvalidCandidates(f"{path} {what}. {REMEDY}")
 
 

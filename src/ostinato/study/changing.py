@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.candidates import extended, packed, read_candidates
-from ostinato.checks import counted, shown
+from ostinato.checks import brief, counted
 from ostinato.errors import StudyDiffers
 from ostinato.optimizer import Optimizer
 from ostinato.storage import Writer
@@ -45,7 +45,7 @@ def take_missing(stored: Stored, candidates: Any, missing: int, *, extend: bool)
     given = read_candidates(candidates)
     rows = [given[row] for row in range(given.rows - missing, given.rows)]
     if not extend:
-        new = f"{counted(missing, 'row')} more, the first of them {shown(rows[0])}"
+        new = f"{counted(missing, 'row')} more, the first of them {brief(rows[0])}"
         raise StudyDiffers(
             f"The study {stored.name!r} has {counted(stored.table.rows, 'row')}, and the candidates that were given "
             f"{new}: give extend=True (on the command line --add) to add them, or begin a study of another name."

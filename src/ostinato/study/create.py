@@ -8,7 +8,7 @@ from zlib import compress, decompress
 import numpy as np
 
 from ostinato.candidates import Candidates, packed, read_candidates, unpacked
-from ostinato.checks import shown, whole
+from ostinato.checks import brief, whole
 from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
@@ -91,4 +91,4 @@ def _difference(name: str, kept: Candidates, given: Candidates) -> str:
     row = next((i for i in shared if repr(kept[i]) != repr(given[i])), None)
     if row is None:
         return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
-    return start + f"row {row} is {shown(kept[row])}, and {shown(given[row])} was given." + end
+    return start + f"row {row} is {brief(kept[row])}, and {brief(given[row])} was given." + end

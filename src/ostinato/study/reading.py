@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.checks import counted, shown
+from ostinato.checks import brief, counted
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.storage.values import Told, told_summary, told_values
@@ -19,7 +19,7 @@ def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
         errors = np.broadcast_to(np.asarray(stderr, dtype=np.float64), y.shape)
     except (TypeError, ValueError):
         raise InvalidFeedback(
-            f"stderr={shown(stderr)} does not fit {counted(len(y), 'measurement')}: give one number for all, or one "
+            f"stderr={brief(stderr)} does not fit {counted(len(y), 'measurement')}: give one number for all, or one "
             "for each."
         ) from None
     return told_values(y, errors)
@@ -60,5 +60,5 @@ def read_one(
 
 def _whole(name: str, value: float | None) -> int:
     if value is None or not isfinite(value) or value != int(value):
-        raise InvalidFeedback(f"{name}={value} is no count of measurements: give a whole number.")
+        raise InvalidFeedback(f"{name}={value} is not a count of measurements: give a whole number.")
     return int(value)

@@ -39,7 +39,10 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a study stands. `in_flight` are assigned to workers; `waiting` were asked for, and are for whoever comes.
+    """Where a study stands.
+
+    `candidates` leaves out those that were retired; `in_flight` are assigned to workers; `waiting` were asked for, and
+    are for whoever comes.
 
     `outliers` are single values that do not fit, which do not count while noise is learned.
     """
@@ -57,6 +60,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     switches: int
     best: Best | None
     outliers: tuple[Outlier, ...] = ()
+    retired: int = 0
 
     @property
     def finished(self) -> bool:
@@ -64,8 +68,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         failed = f", {self.failures:,} of them failed" if self.failures else ""
+        retired = f", {self.retired:,} more retired" if self.retired else ""
         lines = [
-            f"study       {self.name}: {counted(self.candidates, 'candidate')} to choose from",
+            f"study       {self.name}: {counted(self.candidates, 'candidate')} to choose from{retired}",
             f"so far      {self._so_far}{failed}; {counted(self.unique, 'candidate')}, "
             f"{counted(self.switches, 'switch', 'switches')}",
         ]

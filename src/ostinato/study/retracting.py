@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
-from ostinato.checks import shown, whole
+from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
 from ostinato.records import Batch
 from ostinato.running.task import Task
@@ -38,7 +38,7 @@ def last_of(stored: Stored, candidate: Any, value: float) -> int:
             found, last = each.number if same else found, [*last[-4:], each.value]
     if found is None:
         words = f"Its last values are {', '.join(f'{each:g}' for each in last)}" if last else "It has none"
-        raise InvalidFeedback(f"No measurement of {shown(candidate)} gave {value!r}. {words}.")
+        raise InvalidFeedback(f"No measurement of {brief(candidate)} gave {value!r}. {words}.")
     return found
 
 

@@ -6,14 +6,16 @@ has to be given again when the study is opened.
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from inspect import signature
 from typing import Any, cast
 
 import msgspec
 import numpy as np
 
 from ostinato import confidence, kernels, policies, stopping
-from ostinato.checks import shown
+from ostinato.checks import brief
 from ostinato.errors import MissingSetting, StudyDiffers
+from ostinato.optimizer import Optimizer
 
 ROOMS = {"kernels": kernels, "policies": policies, "confidence": confidence, "stopping": stopping}
 CODE = "python"  # the mark of what cannot be kept
@@ -30,10 +32,12 @@ def restored(text: str, given: Mapping[str, Any], name: str) -> dict[str, Any]:
     kept: dict[str, Any] = msgspec.json.decode(text)
     kept.pop(PROGRAM, None)
     for key, value in given.items():
+        if key not in kept and _is_default(key, value):
+            continue
         if msgspec.json.encode(_encoded(value)) != msgspec.json.encode(kept.get(key)):
-            was = shown(_decoded(kept[key])) if key in kept and not _has_code(kept[key]) else kept.get(key, "not given")
+            was = brief(_decoded(kept[key])) if key in kept and not _has_code(kept[key]) else kept.get(key, "not given")
             raise StudyDiffers(
-                f"The study {name!r} was made with {key}={was}, and now {key}={shown(value)} was given: settings of a "
+                f"The study {name!r} was made with {key}={was}, and now {key}={brief(value)} was given: settings of a "
                 "study do not change. Leave it out, or begin a study of another name."
             )
     missing = [key for key, value in kept.items() if _has_code(value) and key not in given]
@@ -43,6 +47,14 @@ def restored(text: str, given: Mapping[str, Any], name: str) -> dict[str, Any]:
             "which is not stored: give it again."
         )
     return {key: given[key] if key in given else _decoded(value) for key, value in kept.items()}
+
+
+def _is_default(key: str, value: Any) -> bool:
+    """Whether that is what a setting is where it is left out."""
+    parameter = signature(Optimizer).parameters.get(key)
+    return parameter is not None and msgspec.json.encode(_encoded(value)) == msgspec.json.encode(
+        _encoded(parameter.default)
+    )
 
 
 def program_of(text: str) -> str | None:

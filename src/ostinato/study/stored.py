@@ -6,7 +6,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from ostinato.candidates import Candidates
-from ostinato.checks import shown
+from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.running.task import Task
@@ -90,7 +90,7 @@ class Stored:
             named = self.table.named_by(candidate)
         numbers = [named] if isinstance(named, int) else named
         if len(numbers) != 1:
-            raise InvalidFeedback(f"{shown(candidate)} is more than one candidate: observe them one by one.")
+            raise InvalidFeedback(f"{brief(candidate)} is more than one candidate: observe them one by one.")
         return self.table.index_of(int(numbers[0]))
 
     def candidate(self, index: int) -> Any:
@@ -115,4 +115,4 @@ class Stored:
     def check_task(self, task: Any) -> None:
         """Whether it is a task of this study."""
         if not isinstance(task, Task) or task.study != self.name:
-            raise UnknownBatch(f"{shown(task)} is no task of the study {self.name!r}: give what ask() returned.")
+            raise UnknownBatch(f"{brief(task)} is not a task of the study {self.name!r}: give what ask() returned.")

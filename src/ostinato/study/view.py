@@ -167,7 +167,8 @@ def _status(stored: Stored, optimizer: Optimizer) -> Status:
     return Status(
         name=stored.name,
         created=record.created,
-        candidates=optimizer.candidates,
+        candidates=optimizer.candidates - len(optimizer.retired),
+        retired=len(optimizer.retired),
         budget=record.budget,
         measurements=record.answered - record.failed,
         failures=record.failed,

@@ -1,5 +1,5 @@
 """Leases carry a checksum, and hold only repeats without a value. Those of before are dropped: a study that finds
-repeats in nobody's hands hands them out again.
+repeats not assigned to a worker hands them out again.
 """
 
 import sqlalchemy as sa
