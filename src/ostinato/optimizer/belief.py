@@ -1,6 +1,7 @@
 """What the policy is shown: the model, with what is in flight counted as if it had come."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from math import log, sqrt
 
@@ -14,13 +15,37 @@ from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import BlockedVector, Ghost, PendingVariances
+from ostinato.posterior import BlockedVector, Ghost, Model, PendingVariances
+
+
+class Foresight:
+    """Variances with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
+
+    A plan grows batch by batch: only what is new is imagined, as long as the model is the same.
+    """
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._made: dict[Hashable, float] = {}  # how many measurements each lot counts for
+
+    def variances(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> PendingVariances:
+        """Those of a model; the last ones that were given out are brought up to date."""
+        worths = {key: known.worth(lot) for key, lot in lots.items()}
+        if model is not self._model or any(worths.get(key, 0.0) < worth for key, worth in self._made.items()):
+            self._model, self._made = model, {}
+            self._variances = PendingVariances(model.variances, model.ghost())
+        for key, worth in worths.items():
+            if worth > self._made.get(key, 0.0):
+                self._variances.add(lots[key].candidate, worth - self._made.get(key, 0.0))
+        self._made = worths
+        return self._variances
 
 
 class Present(Belief):
     """The belief of one moment. What costs something is computed when a policy looks at it.
 
     planned: proposals of the same plan, which count as in flight. barred: candidates that must not be asked for.
+    foresights: of the policy's model and of the honest one, as they were for the last proposal of the plan.
     """
 
     def __init__(
@@ -31,9 +56,11 @@ class Present(Belief):
         rng: np.random.Generator,
         planned: Sequence[Proposal],
         barred: frozenset[int],
+        foresights: tuple[Foresight, Foresight] | None = None,
     ) -> None:
         self._problem, self._state, self._known, self._planned = problem, state, known, planned
         self.rng, self.barred = rng, barred
+        self._own, self._of_honest = foresights or (Foresight(), Foresight())
         self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
         self.means, self.noise, self.centre, self.kappa = model.means, model.noise, model.prior_mean, sqrt(model.kappa2)
@@ -45,13 +72,13 @@ class Present(Belief):
         self.travels = self._costs is not None
 
     @cached_property
-    def _lots(self) -> list[Lot]:
+    def _lots(self) -> dict[Hashable, Lot]:
         return lots_with(self._state, self._planned)
 
     @cached_property
     def _with_pending(self) -> PendingVariances | None:
         """The model's variances with what is in flight; None where nothing is."""
-        return self._known.pending_variances(self._lots) if self.pending else None
+        return self._own.variances(self._known, self._model, self._lots) if self.pending else None
 
     @cached_property
     def _ghost(self) -> Ghost:
@@ -63,7 +90,7 @@ class Present(Belief):
         honest = self._known.honest
         if honest is self._model:
             return self._ghost
-        return self._known.pending_variances(self._lots, honest).ghost if self.pending else honest.ghost()
+        return self._of_honest.variances(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
 
     @cached_property
     def _variances(self) -> BlockedVector:
@@ -112,10 +139,10 @@ class Present(Belief):
         return {candidate: statistics.mean for candidate, statistics in self._known.tally}
 
     def draw(self) -> BlockedVector:
-        return self._known.draw_with_pending(self._ghost, self._lots, self.rng)
+        return self._known.draw_with_pending(self._ghost, self._lots.values(), self.rng)
 
     def pending_variances(self) -> PendingVariances:
-        return self._known.pending_variances(self._lots)
+        return self._known.pending_variances(self._lots.values())
 
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         return np.zeros(len(candidates)) if self._costs is None else self._costs(candidates)
@@ -129,7 +156,13 @@ def pending_with(state: State, planned: Sequence[Proposal]) -> dict[int, int]:
     return pending
 
 
-def lots_with(state: State, planned: Sequence[Proposal]) -> list[Lot]:
-    """The same, set-up by set-up: each batch is one."""
-    leases = [(lease.candidate, lease.values, lease.pending) for lease in state.ledger.in_flight]
-    return leases + [(proposal.candidate, 0, proposal.repeats) for proposal in planned]
+def lots_with(state: State, planned: Sequence[Proposal]) -> dict[Hashable, Lot]:
+    """The same, set-up by set-up: each batch is one, and each proposal, by its candidate and its place among those."""
+    lots: dict[Hashable, Lot] = {
+        lease.batch.id: Lot(lease.candidate, lease.values, lease.pending) for lease in state.ledger.in_flight
+    }
+    seen: Counter[int] = Counter()
+    for proposal in planned:
+        seen[proposal.candidate] += 1
+        lots[proposal.candidate, seen[proposal.candidate]] = Lot(proposal.candidate, 0, proposal.repeats)
+    return lots

@@ -16,7 +16,7 @@ from ostinato.arrays import Vector
 from ostinato.checks import flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
-from ostinato.optimizer.belief import Present, lots_with, pending_with
+from ostinato.optimizer.belief import Foresight, Present, lots_with, pending_with
 from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Mind
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
@@ -98,6 +98,7 @@ class Thinking:
         self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
         self._rng = state.generator()
+        self._foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
 
     @property
     def mind(self) -> Mind:
@@ -181,7 +182,9 @@ class Thinking:
 
     def _variances(self, extra: Sequence[Proposal]) -> Vector:
         """Of all candidates, with what is in flight, and more, counted as if it had come."""
-        return self.known.pending_variances(lots_with(self.state, extra), self.known.honest).everywhere().copy()
+        honest, lots = self.known.honest, lots_with(self.state, extra)
+        foresight = self._foresights[0 if honest is self.known.model else 1]
+        return foresight.variances(self.known, honest, lots).everywhere().copy()
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Decided:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
@@ -268,7 +271,7 @@ class Thinking:
 
     def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
         """What the policy is shown."""
-        return Present(self.problem, self.state, self.known, self._rng, extra, self._barred)
+        return Present(self.problem, self.state, self.known, self._rng, extra, self._barred, self._foresights)
 
     @property
     def _barred(self) -> frozenset[int]:

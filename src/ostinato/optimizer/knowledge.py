@@ -8,7 +8,7 @@ nothing behind.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from math import sqrt
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,16 @@ from ostinato.optimizer.state import State
 from ostinato.posterior import BlockedVector, ExactGhost, Ghost, Model, PendingVariances, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 
-Lot: TypeAlias = tuple[int, int, int]  # a candidate, repeats told of a set-up, and repeats of it in flight
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 INITIAL = 5  # random candidates with which a run begins where scales are learned
+
+
+class Lot(NamedTuple):
+    """Repeats made with one set-up: how many were told, and how many are in flight."""
+
+    candidate: int
+    told: int
+    pending: int
 
 
 class Knowledge:
@@ -343,11 +350,16 @@ class Knowledge:
     def pending_variances(self, lots: Iterable[Lot], model: Model | None = None) -> PendingVariances:
         """The variances, with what is in flight counted as if it had come: each lot of one set-up, some of it told."""
         model = model or self.model
-        pending_variances = PendingVariances(model.variances, model.ghost())
-        for candidate, told, pending in lots:
-            before, after = (self.prior.worth(candidate, Statistics(n)) if n else 0.0 for n in (told, told + pending))
-            pending_variances.add(candidate, after - before)
-        return pending_variances
+        variances = PendingVariances(model.variances, model.ghost())
+        for lot in lots:
+            variances.add(lot.candidate, self.worth(lot))
+        return variances
+
+    def worth(self, lot: Lot) -> float:
+        """How many measurements the pending ones of a lot count for."""
+        told, all_ = (Statistics(n) for n in (lot.told, lot.told + lot.pending))
+        before, after = (self.prior.worth(lot.candidate, each) if each.n else 0.0 for each in (told, all_))
+        return after - before
 
     def draw(self, rng: np.random.Generator) -> BlockedVector:
         """A function from the posterior of all answers, at all candidates."""
