@@ -104,3 +104,18 @@ def test_candidates_that_always_fail_are_no_rivals():
     assert opt.best().chance < 0.9  # the third may be better
     opt.observe(2, [None, None])
     assert opt.best().chance > 0.99
+
+
+def test_few_candidates_are_within_what_is_said_about_as_often():
+    """A smooth hill on a small grid: neighbours of the best are hard to tell apart, and that is said of all rows."""
+    temperature, acid = np.meshgrid(np.arange(20, 81, 2.5), np.arange(4, 9.1, 0.25), indexing="ij")
+    grid = np.stack([temperature.ravel(), acid.ravel()], axis=1)
+    hill = 70 - (grid[:, 0] - 55) ** 2 / 20 - 4 * (grid[:, 1] - 6.5) ** 2
+    held = []
+    for seed in range(12):
+        opt, rng = Optimizer(grid, budget=200, seed=seed), np.random.default_rng(seed)
+        while opt.steps < 200:
+            batch = opt.ask(limit=200 - opt.steps)
+            opt.tell(batch, hill[batch.index] + 5 * rng.standard_normal(batch.repeats))
+        held.append([70 - hill[each.index] <= each.within + 1e-9 for each in opt.top(3)])
+    assert (np.mean(held, axis=0) >= 0.7).all()
