@@ -158,19 +158,27 @@ def test_a_study_is_deleted_when_that_is_meant(lab):
     assert ostinato("status", "catalogue.db", cwd=lab).returncode == 2
 
 
+def lines(path):
+    return len(path.read_text().split()) if path.exists() else 0
+
+
 def test_quick_values_survive_two_ctrl_c_and_a_kill(lab):
     """A program that is quick, so that many of its values are stored together."""
     (lab / "quick").write_text(f'#!{sys.executable}\nprint(7, file=open("log", "a"))\nprint(7)\n')
     (lab / "quick").chmod(0o755)
     command = [*OSTINATO, "optimize", "catalogue.csv", "--command", "./quick", "--budget", "5000", "--workers", "2"]
     for signals in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)):
+        before = lines(lab / "log")
         process = subprocess.Popen(command, cwd=lab, env=environment(), stderr=subprocess.DEVNULL)
-        time.sleep(5)
+        deadline = time.monotonic() + 60
+        while lines(lab / "log") < before + 20:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         for each in signals:
             process.send_signal(each)
             time.sleep(0.02)
         assert process.wait(30) == (130 if len(signals) == 2 else 128 + signals[0])
-        made = len((lab / "log").read_text().split())
+        made = lines(lab / "log")
         stored = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["measurements"]
         assert made - 6 <= stored <= made  # what was going on in two workers, three times
 

@@ -1,0 +1,290 @@
+"""One moment of a study in an SQL database, to be read or changed within a transaction."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+from msgspec import DecodeError
+from msgspec.structs import replace
+from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, update
+from sqlalchemy.exc import DBAPIError
+
+from ostinato.errors import Damaged, UnknownStudy
+from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, StudyRecord, Writer
+from ostinato.storage.rows import batch_of, batch_row, seal_of, study_row
+from ostinato.storage.schema import batches, leases, log, revisions, studies, tables
+from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
+
+
+class Backend(Protocol):
+    """What differs between databases."""
+
+    name: str  # for messages: a file, or a host and a database, never a password
+
+    def engine(self) -> Engine: ...
+
+    def begin(self, connection: Connection, *, write: bool) -> None:
+        """Begin a transaction; for writing, so that no two of them can come to stand against each other."""
+
+    def now(self, connection: Connection) -> float: ...
+
+    def damaged(self, error: DBAPIError) -> bool:
+        """Whether an error means that the file is damaged."""
+        ...
+
+    def passing(self, error: DBAPIError) -> bool:
+        """Whether an error may go away by itself."""
+        ...
+
+    def check(self, connection: Connection) -> list[str]:
+        """What is wrong with the database itself."""
+        ...
+
+
+class SQLReader(Reader):
+    """One moment of a study, in a transaction."""
+
+    locked = False
+
+    def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
+        self._connection, self._backend = connection, backend
+        query = select(studies).where(studies.c.name == name)
+        row = connection.execute(query.with_for_update() if self.locked else query).first()
+        if row is None:
+            known = connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars().all()
+            if name in known:
+                raise Damaged(damage_in(backend.name, f"the index of studies does not find {name!r}"))
+            listed = f"it holds {', '.join(map(repr, known))}" if known else "it holds none"
+            raise UnknownStudy(f"There is no study {name!r} in {backend.name}: {listed}.")
+        self._record = self._study(row)
+
+    @property
+    def record(self) -> StudyRecord:
+        return self._record
+
+    def table(self) -> bytes:
+        row = self._connection.execute(select(tables).where(tables.c.study == self._record.id)).first()
+        with self._whole("its candidates"):
+            fits = row is not None and row.check == checksum(self._record.id, row.data)
+        if row is None or not fits:
+            raise self._damage("its candidates")
+        return row.data
+
+    def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
+        query = select(batches).where(batches.c.study == self._record.id).order_by(batches.c.id)
+        if told_after is not None:
+            query = query.where((batches.c.last > told_after) | (batches.c.id >= asked_from))
+        return [self._batch(row) for row in self._connection.execute(query)]
+
+    def batch(self, number: int) -> BatchRecord | None:
+        query = select(batches).where(batches.c.study == self._record.id, batches.c.id == number)
+        row = self._connection.execute(query).first()
+        return None if row is None else self._batch(row)
+
+    def unfinished(self) -> list[BatchRecord]:
+        query = select(batches).where(
+            batches.c.study == self._record.id,
+            batches.c.id >= 0,
+            batches.c.closed.is_(False),
+            batches.c.n + batches.c.failed + batches.c.withdrawn < batches.c.repeats + batches.c.replaced,
+        )
+        return [self._batch(row) for row in self._connection.execute(query.order_by(batches.c.id))]
+
+    def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
+        query = select(log).where(log.c.study == self._record.id, log.c.number > after).order_by(log.c.number)
+        if batch is not None:
+            query = query.where(log.c.batch == batch)
+        return [self._entry(row) for row in self._connection.execute(query.limit(most))]
+
+    def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
+        if not rows:
+            return {}
+        query = select(log.c.number, log.c.repeats).where(log.c.study == self._record.id, log.c.number <= max(rows))
+        wanted, before, found = set(rows), 0, dict[int, int]()
+        for row in self._connection.execute(query.order_by(log.c.number)):
+            if row.number in wanted:
+                found[row.number] = before + 1
+            before += row.repeats
+        return found
+
+    def row_of(self, measurement: int) -> tuple[Entry, int] | None:
+        upto = func.sum(log.c.repeats).over(order_by=log.c.number).label("upto")
+        counted = select(log.c.number, log.c.repeats, upto).where(log.c.study == self._record.id).subquery()
+        query = select(counted).where(counted.c.upto >= measurement).order_by(counted.c.number).limit(1)
+        row = self._connection.execute(query).first()
+        if row is None or measurement < 1:
+            return None
+        (entry,) = self.log(after=row.number - 1, most=1)
+        return entry, int(measurement - (row.upto - row.repeats) - 1)
+
+    def revisions(self, batch: int | None = None) -> list[Revision]:
+        query = select(revisions).where(revisions.c.study == self._record.id).order_by(revisions.c.number)
+        if batch is not None:
+            query = query.where(revisions.c.batch == batch)
+        return [self._revision(row) for row in self._connection.execute(query)]
+
+    def _revision(self, row: Row[Any]) -> Revision:
+        values: dict[str, Any] = dict(row._mapping)
+        with self._whole(f"revision {row.number}"):
+            if values.pop("check") != checksum(*values.values()):
+                raise self._damage(f"revision {row.number}")
+        value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
+        return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
+
+    def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
+        mine = select(log).where(log.c.study == self._record.id, log.c.batch == batch)
+        before = mine.where(log.c.start <= start).order_by(log.c.start.desc()).limit(1)
+        within = mine.where(log.c.start > start, log.c.start < start + count).order_by(log.c.start)
+        rows = [row for row in self._connection.execute(before) if row.start + row.repeats > start]
+        return [self._entry(row) for row in [*rows, *self._connection.execute(within)]]
+
+    def told_of(self, batch: int) -> int:
+        query = select(func.sum(log.c.repeats)).where(log.c.study == self._record.id, log.c.batch == batch)
+        return int(self._connection.execute(query).scalar() or 0)
+
+    def leases(self, batch: int | None = None) -> list[Lease]:
+        query = select(leases).where(leases.c.study == self._record.id).order_by(leases.c.batch, leases.c.start)
+        if batch is not None:
+            query = query.where(leases.c.batch == batch)
+        found = [
+            (Lease(row.batch, row.start, row.repeats, row.worker, row.until), row.check)
+            for row in self._connection.execute(query)
+        ]
+        return [lease for lease, check in found if self._fits(lease, check)]
+
+    def _fits(self, lease: Lease, check: Any) -> bool:
+        try:
+            return check == self._seal(lease)
+        except (TypeError, ValueError):
+            return False
+
+    def now(self) -> float:
+        return self._backend.now(self._connection)
+
+    def _seal(self, lease: Lease) -> int:
+        return checksum(self._record.id, lease.batch, lease.start, lease.count, lease.worker, lease.until)
+
+    def _batch(self, row: Row[Any]) -> BatchRecord:
+        with self._whole(f"batch {row.id}"):
+            record = batch_of(row)
+            if row.check != seal_of(batch_row(self._record.id, record)):
+                raise self._damage(f"batch {row.id}")
+            return record
+
+    def _entry(self, row: Row[Any]) -> Entry:
+        with self._whole(f"row {row.number} of the log"):
+            return self._entry_of(row)
+
+    def _entry_of(self, row: Row[Any]) -> Entry:
+        if row.kind not in list(Kind):
+            raise self._damage(f"row {row.number} of the log (batch {row.batch})")
+        told = Told(row.repeats, Kind(row.kind), row.data)
+        if row.check != checksum_of_log(row.study, row.number, row.batch, row.start, told):
+            raise self._damage(f"row {row.number} of the log (batch {row.batch})")
+        return Entry(row.number, row.batch, row.start, told, row.at)
+
+    def _study(self, row: Row[Any]) -> StudyRecord:
+        values: dict[str, Any] = dict(row._mapping)
+        seal = values.pop("check")
+        record = StudyRecord(**values)
+        with self._whole(f"study {record.name!r}"):
+            if seal != seal_of(study_row(record)):
+                raise self._damage(f"study {record.name!r}")
+        return record
+
+    @contextmanager
+    def _whole(self, what: str) -> Generator[None, None, None]:
+        """A damaged row may hold anything: also what no code expects there."""
+        try:
+            yield
+        except (TypeError, ValueError, OverflowError, AttributeError, DecodeError):
+            raise self._damage(what) from None
+
+    def _damage(self, what: str) -> Damaged:
+        return Damaged(
+            f"{self._backend.name} is damaged: {what} does not fit its checksum. Nothing was changed; `ostinato export "
+            "--damaged` rescues the rest, or restore a copy."
+        )
+
+
+class SQLWriter(SQLReader, Writer):
+    """The same, with the study's row locked."""
+
+    locked = True
+
+    def add_batch(self, batch: BatchRecord) -> None:
+        self._connection.execute(insert(batches).values(**self._row(batch)))
+
+    def change_batch(self, batch: BatchRecord) -> None:
+        where = (batches.c.study == self._record.id, batches.c.id == batch.facts.id)
+        self._connection.execute(update(batches).where(*where).values(**self._row(batch)))
+
+    def change_table(self, data: bytes) -> None:
+        seal = checksum(self._record.id, data)
+        self._connection.execute(update(tables).where(tables.c.study == self._record.id).values(data=data, check=seal))
+
+    def append(self, batch: int, start: int, told: Told) -> Entry:
+        number, study, at = self._record.told + 1, self._record.id, self.now()
+        self._connection.execute(
+            insert(log).values(
+                study=study,
+                number=number,
+                batch=batch,
+                start=start,
+                repeats=told.count,
+                kind=int(told.kind),
+                data=told.data,
+                at=at,
+                check=checksum_of_log(study, number, batch, start, told),
+            )
+        )
+        self._record = replace(self._record, told=number)
+        return Entry(number, batch, start, told, at)
+
+    def revise(self, revision: Revision) -> Revision:
+        kept = replace(revision, at=self.now())
+        data = b"" if kept.value is None else np.array([kept.value], dtype="<f8").tobytes()
+        row = {
+            "study": self._record.id, "number": self._record.revised + 1, "measurement": kept.measurement,
+            "row": kept.row, "place": kept.place, "batch": kept.batch, "data": data, "at": kept.at, "why": kept.why,
+        }  # fmt: skip
+        self._connection.execute(insert(revisions).values(**row, check=checksum(*row.values())))
+        self._record = replace(self._record, revised=self._record.revised + 1)
+        return kept
+
+    def lease(self, lease: Lease) -> None:
+        self.release(lease)
+        self._connection.execute(
+            insert(leases).values(
+                study=self._record.id,
+                batch=lease.batch,
+                start=lease.start,
+                repeats=lease.count,
+                worker=lease.worker,
+                until=lease.until,
+                check=self._seal(lease),
+            )
+        )
+
+    def release(self, lease: Lease) -> None:
+        where = (leases.c.study == self._record.id, leases.c.batch == lease.batch, leases.c.start == lease.start)
+        self._connection.execute(delete(leases).where(*where))
+
+    def change(self, record: StudyRecord) -> None:
+        row = study_row(record)
+        seal = seal_of(row)
+        self._connection.execute(update(studies).where(studies.c.id == record.id).values(**row, check=seal))
+        self._record = record
+
+    def _row(self, batch: BatchRecord) -> dict[str, Any]:
+        row = batch_row(self._record.id, batch)
+        return {**row, "check": seal_of(row)}
+
+
+def damage_in(name: str, cause: str) -> str:
+    """The words for a storage that cannot be read."""
+    return (
+        f"{name} is damaged, or no storage of studies ({cause}): nothing was changed. `ostinato verify` says what is "
+        "wrong, and `ostinato export --damaged` rescues what can be read; or restore a copy."
+    )
