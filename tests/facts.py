@@ -50,8 +50,7 @@ class InMemory:
     def ask(self, limit):
         batch = self.optimizer.ask(limit=limit)
         self._batches[batch.id] = batch
-        how = (batch.repeats, batch.wanted, batch.capped, batch.truncated, self.optimizer.rounds)
-        return [BatchFacts(batch.id, batch.index, *how)]
+        return [BatchFacts(batch)]
 
     def room(self, life):
         """Batches that wait for values, and for how many."""

@@ -45,7 +45,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 class Batch(msgspec.Struct, frozen=True, eq=False):
     """Measure `candidate` (row `index` of the table) `repeats` times.
 
-    `wanted` is what the rule asked for; `repeats` is lower where a cap or the limit of `ask` cut it.
+    `wanted` is what the rule asked for; `repeats` is lower where a cap or the limit of `ask` cut it. `round`: the
+    decision that it came from, counted from 1.
     """
 
     id: int
@@ -56,6 +57,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
     capped: bool = False
     truncated: bool = False
     reason: "Reason | None" = None
+    round: int = 0
 
     def __repr__(self) -> str:
         return f"Batch({self.id}, index={self.index}, candidate={self.candidate}, repeats={self.repeats})"

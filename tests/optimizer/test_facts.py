@@ -41,9 +41,7 @@ class Recorded:
     def ask(self):
         batch = self.opt.ask(limit=20)
         self.open[batch.id] = batch
-        self.facts[batch.id] = BatchFacts(
-            batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, self.opt.rounds
-        )
+        self.facts[batch.id] = BatchFacts(msgspec.structs.replace(batch, candidate=None, reason=None))
 
     def tell(self):
         batch = self.open[self.rng.choice(sorted(self.open))]
@@ -66,7 +64,7 @@ class Recorded:
         row, key = int(self.rng.integers(len(X))), -1 - sum(key < 0 for key in self.facts)
         values = TRUTH[row] + 0.5 * self.rng.standard_normal(2)
         self.opt.observe(row, values)
-        self.facts[key] = BatchFacts(key, row, 2)
+        self.facts[key] = BatchFacts.observed(key, row, 2)
         self._took(key, values)
 
     def _took(self, key, values):
@@ -76,7 +74,7 @@ class Recorded:
         self.facts[key] = msgspec.structs.replace(
             fact,
             failed=fact.failed + len(values) - len(fine),
-            statistics=fact.statistics + more,
+            told=msgspec.structs.replace(fact.told, statistics=fact.statistics + more),
             first=fact.first or self.came,
         )
 
@@ -109,7 +107,7 @@ def test_it_goes_on_as_before(settings, seed):
             a, b = other.ask(limit=20), run.opt.ask(limit=20)
             assert (a.id, a.index, a.repeats, a.wanted) == (b.id, b.index, b.repeats, b.wanted)
             run.open[b.id] = b
-            run.facts[b.id] = BatchFacts(b.id, b.index, b.repeats, b.wanted, b.capped, b.truncated, run.opt.rounds)
+            run.facts[b.id] = BatchFacts(msgspec.structs.replace(b, candidate=None, reason=None))
 
 
 def test_facts_are_for_new_optimisers():

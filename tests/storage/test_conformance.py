@@ -27,7 +27,7 @@ def make(storage, name="study"):
 
 
 def batch(number, index=3, repeats=10):
-    return BatchRecord(BatchFacts(number, index, repeats, repeats), time(), "why")
+    return BatchRecord(BatchFacts.observed(number, index, repeats), time(), "why")
 
 
 def test_studies_have_names(storage):

@@ -159,7 +159,7 @@ def pending_with(state: State, planned: Sequence[Proposal]) -> dict[int, int]:
 def lots_with(state: State, planned: Sequence[Proposal]) -> dict[Hashable, Lot]:
     """The same, set-up by set-up: each batch is one, and each proposal, by its candidate and its place among those."""
     lots: dict[Hashable, Lot] = {
-        lease.batch.id: Lot(lease.candidate, lease.values, lease.pending) for lease in state.ledger.in_flight
+        open_.batch.id: Lot(open_.candidate, open_.values, open_.pending) for open_ in state.ledger.in_flight
     }
     seen: Counter[int] = Counter()
     for proposal in planned:

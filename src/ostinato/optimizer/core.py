@@ -6,13 +6,14 @@
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from ostinato.candidates import Candidates
+from msgspec.structs import replace
+
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Entry
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.decide import Decided, Decision, Wish, decide
+from ostinato.optimizer.decide import Decision, Wish, decide
 from ostinato.optimizer.facts import Asked, BatchFacts, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
@@ -63,15 +64,9 @@ class Core:
     def take_up(self, decision: Decision) -> list[Batch]:
         """Ask for what was decided, in the state that it was decided in."""
         self._warnings.of_outliers(self.problem, decision.known)
-        first, table = self.state.ledger.asked, self.problem.table
-        batches = [_batch(first + place, each, table) for place, each in enumerate(decision.batches)]
-        asked = [
-            Asked(batch, each.proposal.candidate, each.round, each.reason.limits)
-            for batch, each in zip(batches, decision.batches, strict=True)
-        ]
-        self._state.absorb_all(asked, decision.mind)
+        self._state.absorb_all(decision.asked, decision.mind)
         self._known, self._answers = decision.known, None
-        return batches
+        return [asked.batch for asked in decision.asked]
 
     # Taking in
 
@@ -92,8 +87,8 @@ class Core:
     def _hear(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
         known, state = self.known, self.state
         size, mind = len(state.facts), state.mind
-        lease = state.ledger.lease_of(batch)
-        told = Told(batch, feedback, None if lease is None else lease.limits)
+        open_ = state.ledger.open_batch(batch)
+        told = Told(batch, feedback, None if open_ is None else open_.limits)
         entries = state.entries(told)
         self._known = self._answers = None
         try:
@@ -134,7 +129,7 @@ class Core:
             raise InvalidSetting("Facts are recalled by a new optimiser.")
         state.gaps = gaps
         ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
-        made: list[Fact] = [Recalled(f, self._batch(f), number_of(f.index), limits.get(f.id)) for f in ordered]
+        made: list[Fact] = [Recalled(self._with_row(f), number_of(f.index), limits.get(f.id)) for f in ordered]
         made += [Retired(frozenset(map(number_of, retired)))] if retired else []
         self.rewrite([*made, Remembered(list(told))] if told else made, mind or state.mind)
         self._warnings.know_of(state.mind.looked)
@@ -150,24 +145,16 @@ class Core:
 
     def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""
-        number = self.problem.table.number_of(fact.index)
-        self._state.absorb(Asked(self._batch(fact), number, fact.round, limits))
+        self._state.absorb(Asked(self._with_row(fact).batch, self.problem.table.number_of(fact.index), limits))
 
     def waits_for(self, batch: int) -> bool:
         """Whether a batch, by its number, is still in flight."""
-        return self.state.ledger.lease_of(batch) is not None
+        return self.state.ledger.open_batch(batch) is not None
 
     def take(self, batch: int, index: int, feedback: Feedback) -> None:
         """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
         self._hear(batch, {self.problem.table.number_of(index): feedback})
 
-    def _batch(self, fact: BatchFacts) -> Batch:
-        candidate = self.problem.table[fact.index]
-        return Batch(fact.id, fact.index, candidate, fact.repeats, fact.wanted, fact.capped, fact.truncated)
-
-
-def _batch(number: int, decided: Decided, table: Candidates) -> Batch:
-    proposal, index = decided.proposal, table.index_of(decided.proposal.candidate)
-    wanted = proposal.wanted or proposal.repeats
-    how = (proposal.repeats, wanted, proposal.capped, proposal.truncated)
-    return Batch(number, index, table[index], *how, decided.reason)
+    def _with_row(self, fact: BatchFacts) -> BatchFacts:
+        """With the candidate's row, which a storage does not keep."""
+        return replace(fact, batch=replace(fact.batch, candidate=self.problem.table[fact.index]))

@@ -13,30 +13,38 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.arrays import Vector
+from ostinato.candidates import Candidates
 from ostinato.checks import flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
 from ostinato.optimizer.belief import Foresight, Present, lots_with, pending_with
 from ostinato.optimizer.costs import shortest_way
-from ostinato.optimizer.facts import Mind
+from ostinato.optimizer.facts import Asked, Mind
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
 from ostinato.posterior import Model
-from ostinato.records import Reason
+from ostinato.records import Batch, Reason
 
 HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
 DOUBTED = "gave a value that does not fit, and is measured again to see whether that was a mistake"
 
 
-class Decided(msgspec.Struct, frozen=True):
-    """A batch to be asked for: of which round it is, and why."""
+class Planned(msgspec.Struct, frozen=True):
+    """A proposal that will be asked for: of which round it is, and why."""
 
     proposal: Proposal
     reason: Reason
     round: int
+
+    def asked(self, number: int, table: Candidates) -> Asked:
+        """As a batch of this number."""
+        proposal, index = self.proposal, table.index_of(self.proposal.candidate)
+        how = (proposal.repeats, proposal.wanted or proposal.repeats, proposal.capped, proposal.truncated)
+        batch = Batch(number, index, table[index], *how, self.reason, self.round)
+        return Asked(batch, proposal.candidate, self.reason.limits)
 
 
 class Decision(msgspec.Struct, frozen=True, eq=False):
@@ -45,7 +53,7 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
     ratio: by how much, within the batches, some standard deviation shrinks.
     """
 
-    batches: list[Decided]
+    asked: list[Asked]
     mind: Mind
     known: Knowledge
     ratio: float = 1.0
@@ -84,7 +92,9 @@ def decide(problem: Problem, state: State, known: Knowledge, most: int | None, w
     """The next batch, of at most so many repeats; or a plan of several, of at most so many measurements in all."""
     thinking = Thinking(problem, state, known.fork())
     decided, ratio = ([thinking.next(most)], 1.0) if wish is None else thinking.plan(wish, most)
-    return Decision(decided, thinking.mind, thinking.known, ratio)
+    first = state.ledger.asked
+    asked = [each.asked(first + place, problem.table) for place, each in enumerate(decided)]
+    return Decision(asked, thinking.mind, thinking.known, ratio)
 
 
 class Thinking:
@@ -117,12 +127,12 @@ class Thinking:
     def _in_flight(self) -> set[int]:
         return set(self.state.ledger.pending)
 
-    def plan(self, wish: Wish, most: int | None) -> tuple[list[Decided], float]:
+    def plan(self, wish: Wish, most: int | None) -> tuple[list[Planned], float]:
         """Batches until there are enough measurements; each counts those before it as if they had come.
 
         With the factor by which, within the plan, some standard deviation shrinks.
         """
-        planned: list[Decided] = []
+        planned: list[Planned] = []
         wanted, columns = wish.least(sum(self.state.ledger.pending.values())), self._columns(wish)
         least = min(wanted, most or wanted)
         most = least if wish.slots is not None else most
@@ -162,7 +172,7 @@ class Thinking:
             self._apart |= frozenset(np.flatnonzero((features != features[candidate]).any(axis=1)).tolist())
         self.round = [each for each in self.round if each.candidate not in self._apart]
 
-    def _with_one_more(self, planned: list[Decided], new: Decided) -> list[Decided]:
+    def _with_one_more(self, planned: list[Planned], new: Planned) -> list[Planned]:
         """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
 
         What was planned last comes last.
@@ -186,7 +196,7 @@ class Thinking:
         foresight = self._foresights[0 if honest is self.known.model else 1]
         return foresight.variances(self.known, honest, lots).everywhere().copy()
 
-    def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Decided:
+    def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
         first = False
         if not self.round:
@@ -209,7 +219,7 @@ class Thinking:
         if most is not None and proposal.repeats > most:
             proposal = replace(proposal, repeats=most, truncated=True)
         self._asked.append(proposal)
-        return Decided(proposal, self._reason(proposal, belief, first=first), self._rounds)
+        return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
 
     def _learn(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """The first candidates; or where there were enough of them, what the next decision rests on is learned."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ostinato.learning import FitState
 from ostinato.measurements.feedback import Feedback
-from ostinato.measurements.history import Measured, Points
+from ostinato.measurements.history import Measured
 from ostinato.measurements.robust import Limits
 from ostinato.measurements.tally import Statistics
 from ostinato.policies import Proposal
@@ -48,27 +48,40 @@ class Looked(msgspec.Struct, frozen=True):
 class BatchFacts(msgspec.Struct, frozen=True):
     """A batch, and what was told of it. Observations, which nobody asked for, have numbers below 0.
 
-    `index` is the row of the user's table. `first` is the place of its first feedback among all feedback, 0 for none;
-    epochs are counted in that order. `points`, `rest` and `at` are those of its `Measured`. `withdrawn` repeats were
-    taken back after they were told; of these `replaced` are waited for again, under numbers of their own.
+    `told` is what was measured; `first` the place of its first feedback among all feedback, 0 for none; epochs are
+    counted in that order. `withdrawn` repeats were taken back after they were told; of these `replaced` are waited for
+    again, under numbers of their own.
     """
 
-    id: int
-    index: int
-    repeats: int
-    wanted: int = 0
-    capped: bool = False
-    truncated: bool = False
-    round: int = 0
+    batch: Batch
+    told: Measured = Measured()
     failed: int = 0
-    statistics: Statistics = Statistics()
     first: int = 0
     closed: bool = False
-    points: Points = ()
-    rest: Statistics = Statistics()
-    at: int = 0
     withdrawn: int = 0
     replaced: int = 0
+
+    @classmethod
+    def observed(cls, number: int, index: int, count: int) -> "BatchFacts":
+        """What nobody asked for."""
+        return cls(Batch(number, index, None, count, count))
+
+    @property
+    def id(self) -> int:
+        return self.batch.id
+
+    @property
+    def index(self) -> int:
+        """The row of the user's table."""
+        return self.batch.index
+
+    @property
+    def repeats(self) -> int:
+        return self.batch.repeats
+
+    @property
+    def statistics(self) -> Statistics:
+        return self.told.statistics
 
     @property
     def answered(self) -> int:
@@ -88,20 +101,14 @@ class BatchFacts(msgspec.Struct, frozen=True):
     @property
     def measured(self) -> Measured:
         """What was measured, the lowest and highest values by themselves."""
-        return (
-            Measured(self.statistics, self.points, self.rest, self.at) if self.at else Measured.unknown(self.statistics)
-        )
-
-    @property
-    def full(self) -> bool:
-        return not (self.capped or self.truncated)
+        return self.told if self.told.at else Measured.unknown(self.told.statistics)
 
     def among(self, gaps: Sequence[int]) -> "BatchFacts":
         """The same, with the places that measurements have among those that count in place of their numbers."""
         if not gaps:
             return self
-        points = tuple((place_among(number, gaps), value) for number, value in self.points)
-        return replace(self, points=points, at=place_among(self.at, gaps))
+        points = tuple((place_among(number, gaps), value) for number, value in self.told.points)
+        return replace(self, told=replace(self.told, points=points, at=place_among(self.told.at, gaps)))
 
 
 class Mind(msgspec.Struct, frozen=True):
@@ -122,11 +129,10 @@ class Mind(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A batch was decided, in so manieth a round. limits: what was expected of its values, with robust=True."""
+    """A batch was decided. limits: what was expected of its values, with robust=True."""
 
     batch: Batch
     candidate: int
-    round: int
     limits: Limits | None = None
 
 
@@ -160,7 +166,6 @@ class Recalled(msgspec.Struct, frozen=True):
     """A batch, or an observation, and all that became of it: from a storage."""
 
     facts: BatchFacts
-    batch: Batch
     candidate: int
     limits: Limits | None = None
 

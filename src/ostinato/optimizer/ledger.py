@@ -16,7 +16,7 @@ from ostinato.optimizer.facts import Asked, Recalled
 from ostinato.records import Batch
 
 
-class Lease(msgspec.Struct, frozen=True, eq=False):
+class OpenBatch(msgspec.Struct, frozen=True, eq=False):
     """A batch in flight, and how many of its repeats were told."""
 
     batch: Batch
@@ -40,67 +40,67 @@ class Ledger:
         self.switches = 0
         self.switch_cost = 0.0
         self.full = self.capped = self.truncated = self.cut_short = 0
-        self._leases: dict[int, Lease] = {}
+        self._open: dict[int, OpenBatch] = {}
         self._last: int | None = None
         self.position: int | None = None  # the candidate asked for last
 
-    def lease(self, asked: Asked) -> None:
+    def ask(self, asked: Asked) -> None:
         """A batch was asked for."""
         batch = asked.batch
-        self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, asked.round), asked.candidate
-        self._leases[batch.id] = Lease(batch, asked.candidate, limits=asked.limits)
+        self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, batch.round), asked.candidate
+        self._open[batch.id] = OpenBatch(batch, asked.candidate, limits=asked.limits)
 
-    def find(self, batch: Any) -> Lease:
-        """The open lease of a batch."""
+    def find(self, batch: Any) -> OpenBatch:
+        """The batch, which must be in flight."""
         if not isinstance(batch, Batch):
             raise UnknownBatch(f"{brief(batch)} is not a batch: give what ask() returned.")
-        lease = self._leases.get(batch.id)
-        if lease is None or (lease.batch.index, lease.batch.repeats) != (batch.index, batch.repeats):
-            over = lease is None and batch.id < self.asked
+        open_ = self._open.get(batch.id)
+        if open_ is None or (open_.batch.index, open_.batch.repeats) != (batch.index, batch.repeats):
+            over = open_ is None and batch.id < self.asked
             cause = "is over: all its repeats were told, or it was closed" if over else "was not asked here"
             raise UnknownBatch(
                 f"Batch {batch.id} {cause}. Use observe(candidate, values) for measurements beyond those asked for."
             )
-        return lease
+        return open_
 
-    def way(self, lease: Lease) -> tuple[int, int] | None:
-        """From which candidate to which the first feedback of a lease is a switch, if it is one."""
-        switched = lease.told == 0 and self._last is not None and self._last != lease.candidate
-        return (self._last, lease.candidate) if switched and self._last is not None else None
+    def way(self, open_: OpenBatch) -> tuple[int, int] | None:
+        """From which candidate to which the first feedback of a batch is a switch, if it is one."""
+        switched = open_.told == 0 and self._last is not None and self._last != open_.candidate
+        return (self._last, open_.candidate) if switched and self._last is not None else None
 
-    def lease_of(self, batch: int) -> Lease | None:
-        """The open lease of a batch, by its number."""
-        return self._leases.get(batch)
+    def open_batch(self, batch: int) -> OpenBatch | None:
+        """A batch in flight, by its number."""
+        return self._open.get(batch)
 
-    def open(self, batch: int) -> Lease:
-        return self._leases[batch]
+    def must_be_open(self, batch: int) -> OpenBatch:
+        return self._open[batch]
 
-    def told(self, lease: Lease, values: int, failed: int, cost: float) -> None:
-        """More repeats of the lease were told: so many values, and so many that failed; `cost` is that of the way."""
-        if lease.told == 0:
-            self._arrive(lease.candidate, cost)
-        lease = msgspec.structs.replace(lease, told=lease.told + values + failed, values=lease.values + values)
-        self._leases[lease.batch.id] = lease
-        if lease.pending == 0:
-            del self._leases[lease.batch.id]
-            self._over(lease.batch, lease.values)
+    def told(self, open_: OpenBatch, values: int, failed: int, cost: float) -> None:
+        """More repeats of a batch were told: so many values, and so many that failed; `cost` is that of the way."""
+        if open_.told == 0:
+            self._arrive(open_.candidate, cost)
+        open_ = msgspec.structs.replace(open_, told=open_.told + values + failed, values=open_.values + values)
+        self._open[open_.batch.id] = open_
+        if open_.pending == 0:
+            del self._open[open_.batch.id]
+            self._over(open_.batch, open_.values)
 
-    def close(self, lease: Lease) -> None:
-        """The lease's remaining repeats will not come."""
-        del self._leases[lease.batch.id]
-        self._over(lease.batch, lease.values)
+    def close(self, open_: OpenBatch) -> None:
+        """The remaining repeats of a batch will not come."""
+        del self._open[open_.batch.id]
+        self._over(open_.batch, open_.values)
 
     def recall(self, recalled: Recalled, cost: Callable[[int, int], float]) -> None:
         """A batch and what became of it. They come in the order of their first feedback."""
-        facts, batch, candidate = recalled.facts, recalled.batch, recalled.candidate
+        facts, batch, candidate = recalled.facts, recalled.facts.batch, recalled.candidate
         if facts.id >= self.asked:
             self.asked, self.position = facts.id + 1, candidate
-        self.rounds = max(self.rounds, facts.round)
+        self.rounds = max(self.rounds, batch.round)
         values = int(facts.statistics.n)
         if facts.first:
             self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
         if facts.pending > 0 and not facts.closed:
-            self._leases[facts.id] = Lease(batch, candidate, facts.repeats - facts.pending, values, recalled.limits)
+            self._open[facts.id] = OpenBatch(batch, candidate, facts.repeats - facts.pending, values, recalled.limits)
         else:
             self._over(batch, values)
 
@@ -123,17 +123,17 @@ class Ledger:
     @property
     def partial(self) -> int:
         """Batches answered in part, closed or still open."""
-        return self.cut_short + sum(lease.values > 0 for lease in self._leases.values())
+        return self.cut_short + sum(open_.values > 0 for open_ in self._open.values())
 
     @property
-    def in_flight(self) -> list[Lease]:
+    def in_flight(self) -> list[OpenBatch]:
         """In the order asked."""
-        return [self._leases[number] for number in sorted(self._leases)]
+        return [self._open[number] for number in sorted(self._open)]
 
     @property
     def pending(self) -> dict[int, int]:
         """Repeats in flight by candidate."""
         counts: Counter[int] = Counter()
-        for lease in self.in_flight:
-            counts[lease.candidate] += lease.pending
+        for open_ in self.in_flight:
+            counts[open_.candidate] += open_.pending
         return dict(counts)

@@ -215,7 +215,7 @@ class Optimizer:
     @property
     def in_flight(self) -> list[Batch]:
         """Batches asked and not yet answered in full."""
-        return [lease.batch for lease in self._state.ledger.in_flight]
+        return [open_.batch for open_ in self._state.ledger.in_flight]
 
     @property
     def log_det(self) -> float:
@@ -286,19 +286,19 @@ class Optimizer:
         that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
-        lease = self._state.ledger.find(batch)
+        open_ = self._state.ledger.find(batch)
         feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._problem.outcome)
-        if feedback.answered > lease.pending:
+        if feedback.answered > open_.pending:
             raise InvalidFeedback(
-                f"Batch {batch.id} waits for {lease.pending} of its {batch.repeats} repeats and was told "
+                f"Batch {batch.id} waits for {open_.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        self.core.hear(lease.batch.id, {lease.candidate: feedback})
+        self.core.hear(open_.batch.id, {open_.candidate: feedback})
 
     def cost_of(self, repeats: Mapping[int, int]) -> float:
         """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""
         ledger = self._state.ledger
-        ways = [ledger.way(lease) for lease in map(ledger.lease_of, repeats) if lease is not None]
+        ways = [ledger.way(open_) for open_ in map(ledger.open_batch, repeats) if open_ is not None]
         switches = sum(self._problem.cost(*way) for way in ways if way is not None)
         return switches + sum(repeats.values()) * self.measurement_cost
 

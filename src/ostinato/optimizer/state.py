@@ -122,11 +122,11 @@ class State:
 
     def _take(self, fact: Fact) -> None:
         if isinstance(fact, Asked):
-            self.ledger.lease(fact)
+            self.ledger.ask(fact)
         elif isinstance(fact, Told):
             self._tell(fact)
         elif isinstance(fact, Closed):
-            self.ledger.close(self.ledger.open(fact.batch))
+            self.ledger.close(self.ledger.must_be_open(fact.batch))
         elif isinstance(fact, Retired):
             self.retired |= fact.candidates
         elif isinstance(fact, Restored):
@@ -137,11 +137,11 @@ class State:
     def _tell(self, fact: Told) -> None:
         entries = self.entries(fact)
         self._numbered = None
-        lease = self.ledger.lease_of(fact.batch)
-        if lease is not None:
-            way = self.ledger.way(lease)
+        open_ = self.ledger.open_batch(fact.batch)
+        if open_ is not None:
+            way = self.ledger.way(open_)
             each = next(iter(fact.feedback.values()))
-            self.ledger.told(lease, each.n, each.failed, 0.0 if way is None else self._cost(*way))
+            self.ledger.told(open_, each.n, each.failed, 0.0 if way is None else self._cost(*way))
         self._add(entries, {number: each.failed for number, each in fact.feedback.items()})
         self.observed = max(self.observed, -fact.batch)
 

@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row
 
-from ostinato.measurements.history import Points
+from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import BatchFacts
+from ostinato.records import Batch
 from ostinato.storage.base import BatchRecord, StudyRecord
 from ostinato.storage.values import checksum
 
@@ -19,21 +20,22 @@ def study_row(record: StudyRecord) -> dict[str, Any]:
 
 
 def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
-    facts, statistics = record.facts, record.facts.statistics
+    facts, batch, statistics = record.facts, record.facts.batch, record.facts.statistics
     return {
-        "study": study, "id": facts.id, "candidate": facts.index, "repeats": facts.repeats, "wanted": facts.wanted,
-        "capped": facts.capped, "truncated": facts.truncated, "round": facts.round, "made": record.made,
+        "study": study, "id": facts.id, "candidate": facts.index, "repeats": facts.repeats, "wanted": batch.wanted,
+        "capped": batch.capped, "truncated": batch.truncated, "round": batch.round, "made": record.made,
         "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(statistics.n),
         "mean": float(statistics.mean), "squares": float(statistics.squares), "known": float(statistics.known),
         "first": facts.first, "last": record.last, "closed": facts.closed,
-        "extremes": _as_text(facts) if facts.at else "", "withdrawn": facts.withdrawn, "replaced": facts.replaced,
+        "extremes": _as_text(facts.told) if facts.told.at else "",
+        "withdrawn": facts.withdrawn, "replaced": facts.replaced,
     }  # fmt: skip
 
 
-def _as_text(facts: BatchFacts) -> str:
-    rest = facts.rest
+def _as_text(told: Measured) -> str:
+    rest = told.rest
     numbers = [float(each) for each in (rest.n, rest.mean, rest.squares, rest.known)]
-    return msgspec.json.encode((facts.points, numbers, facts.at)).decode()
+    return msgspec.json.encode((told.points, numbers, told.at)).decode()
 
 
 def seal_of(row: dict[str, Any]) -> int:
@@ -43,22 +45,13 @@ def seal_of(row: dict[str, Any]) -> int:
 
 def batch_of(row: Row[Any]) -> BatchRecord:
     """The batch that a row says; errors of any kind where it is damaged."""
-    points, rest, at = _extremes(row.extremes)
+    how = (row.repeats, row.wanted, bool(row.capped), bool(row.truncated))
     facts = BatchFacts(
-        id=row.id,
-        index=row.candidate,
-        repeats=row.repeats,
-        wanted=row.wanted,
-        capped=bool(row.capped),
-        truncated=bool(row.truncated),
-        round=row.round,
+        Batch(row.id, row.candidate, None, *how, round=row.round),
+        Measured(Statistics(row.n, row.mean, row.squares, row.known), *_extremes(row.extremes)),
         failed=row.failed,
-        statistics=Statistics(row.n, row.mean, row.squares, row.known),
         first=row.first,
         closed=bool(row.closed),
-        points=points,
-        rest=rest,
-        at=at,
         withdrawn=row.withdrawn,
         replaced=row.replaced,
     )

@@ -94,9 +94,8 @@ def _keep(stored: Stored, writer: Writer, decision: Decision) -> list[int]:
     batches, record = replica.optimizer.core.take_up(decision), writer.record
     if batches[0].id != record.asked:
         raise Damaged(f"The study {stored.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
-    for batch, each in zip(batches, decision.batches, strict=True):
-        what = (batch.id, batch.index, batch.repeats, batch.wanted, batch.capped, batch.truncated, each.round)
-        writer.add_batch(BatchRecord(BatchFacts(*what), writer.now(), _as_text(batch.reason)))
+    for batch in batches:
+        writer.add_batch(BatchRecord(BatchFacts(batch), writer.now(), _as_text(batch.reason)))
     state, asked = msgspec.json.encode(replica.optimizer.core.state.mind), record.asked + len(batches)
     writer.change(replace(record, asked=asked, state=state, decided=record.decided + 1))
     replica.decided(writer.record, {batch.id: batch.index for batch in batches})

@@ -6,6 +6,7 @@ Whoever answers first is believed: the same answer again counts once, and anothe
 from msgspec.structs import replace
 
 from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
+from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import BatchFacts
 from ostinato.storage import BatchRecord, Entry, Reader, Writer
@@ -50,7 +51,7 @@ def was_observed(reader: Reader, key: str) -> bool:
 def observe(writer: Writer, index: int, told: Told, key: str) -> int:
     """Measurements that nobody asked for, as a batch with a number below 0."""
     number = -1 - writer.record.observed
-    batch = BatchRecord(BatchFacts(number, index, told.count, told.count), writer.now(), key, leased=told.count)
+    batch = BatchRecord(BatchFacts.observed(number, index, told.count), writer.now(), key, leased=told.count)
     writer.add_batch(batch)
     writer.change(replace(writer.record, observed=writer.record.observed + 1))
     _appended(writer, batch, 0, told)
@@ -77,10 +78,7 @@ def _appended(writer: Writer, batch: BatchRecord, start: int, told: Told) -> Bat
     together = facts.measured + measured
     facts = replace(
         facts,
-        statistics=facts.statistics + feedback.statistics,
-        points=together.points,
-        rest=together.rest if together.at else Statistics(),
-        at=together.at,
+        told=kept(replace(together, statistics=facts.statistics + feedback.statistics)),
         failed=facts.failed + feedback.failed,
         first=facts.first or entry.number,
     )
@@ -117,3 +115,8 @@ def _check_same(entry: Entry, start: int, told: Told) -> None:
         f"Repeat {low + place} of batch {entry.batch} has the value {one[0]!r}, and {two[0]!r} was told: the first is "
         "kept. (Tell measurements beyond those asked for with observe.)"
     )
+
+
+def kept(measured: Measured) -> Measured:
+    """As a batch keeps it: without single values nothing is said of the rest."""
+    return measured if measured.at else replace(measured, rest=Statistics())

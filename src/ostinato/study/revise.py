@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from ostinato.errors import Damaged, InvalidFeedback
 from ostinato.measurements.history import Measured
 from ostinato.measurements.outcomes import Outcome
-from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import Looked, Mind, number_at, place_among
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
-from ostinato.study.log import take
+from ostinato.study.log import kept, take
 
 Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
 
@@ -154,10 +153,7 @@ def _with(batch: BatchRecord, found: Sum, *, again: bool) -> BatchRecord:
         batch,
         facts=replace(
             facts,
-            statistics=measured.statistics,
-            points=measured.points,
-            rest=measured.rest if measured.at else Statistics(),
-            at=measured.at,
+            told=kept(measured),
             failed=found.failed,
             first=found.first,
             withdrawn=found.withdrawn,

@@ -46,7 +46,7 @@ def _checked(reader: Reader) -> Iterator[str]:
         measured = found.measured
         if (measured.statistics, found.failed, found.withdrawn) != (facts.statistics, facts.failed, facts.withdrawn):
             yield f"batch {number} says {batch.facts.statistics}, and its log {measured.statistics}"
-        if batch.facts.at and measured != batch.facts.measured:
+        if batch.facts.told.at and measured != batch.facts.measured:
             yield f"batch {number} says that its values lie between others than its log does"
         if any(
             stop > start for (_, stop), (start, _) in zip(sorted(held[number]), sorted(held[number])[1:], strict=False)

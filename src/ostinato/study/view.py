@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
-from ostinato.records import Batch, Best, Outlier, Reason
+from ostinato.records import Best, Outlier, Reason
 from ostinato.stopping import met, watched
 from ostinato.storage import BatchRecord, Storage
 from ostinato.study.leases import in_hand
@@ -123,9 +124,8 @@ class StudyView:
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
         record = self._stored.read(lambda reader: self._stored.batch(reader, int(batch)))
-        facts, reason = record.facts, msgspec.json.decode(record.reason, type=Reason)
-        how = (facts.repeats, facts.wanted, facts.capped, facts.truncated, reason)
-        return explanation(Batch(facts.id, facts.index, self._stored.table[facts.index], *how))
+        asked, reason = record.facts.batch, msgspec.json.decode(record.reason, type=Reason)
+        return explanation(replace(asked, candidate=self._stored.table[asked.index], reason=reason))
 
     # Candidates
 
