@@ -27,7 +27,7 @@ def said(done):
 
 def test_a_decimal_comma_is_not_two_values(lab):
     done = ostinato("optimize", "catalogue.csv", "--manual", "--seed", "0", cwd=lab, typed="3,5\n4.5\nq\n")
-    assert "'3,5' is no number. Write decimals with a point" in said(done)
+    assert "'3,5' is not a number. Write decimals with a point" in said(done)
     status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
     assert status["measurements"] == 1
 
@@ -80,7 +80,7 @@ def test_columns_of_any_name(lab):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("temp,ph,value\n20,5,abc\n", "line 2: value is 'abc', which is no number"),
+        ("temp,ph,value\n20,5,abc\n", "line 2: value is 'abc', which is not a number"),
         ("temp,ph,value\n20,5,1.5\n20,5,\n", "line 3: there is no value"),
         ("temp,ph,value\n20,5,1.5\n21,5,1\n", "line 3: temp 21, ph 5.0 is none of the study's candidates"),
         ("row,value\n3.5,1\n", "row 3.5 is none of the rows 0 to 34"),

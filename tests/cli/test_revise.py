@@ -89,7 +89,7 @@ def test_undo_undoes_a_skip_and_understands_what_the_prompt_does(lab):
     assert "skipped of temp" in done.stdout
     assert "13 of temp" in done.stdout
     assert "skip           leave this measurement out" in done.stderr
-    assert "'much' is no number" in done.stderr
+    assert "'much' is not a number" in done.stderr
     assert "Nothing more was typed here" in done.stderr
     assert [(row["number"], row["value"]) for row in numbered(lab, "--values")] == [(1, 12.5), (2, 13), (3, 14)]
     listed = json.loads(ostinato("candidates", "catalogue.db", "--json", cwd=lab).stdout)

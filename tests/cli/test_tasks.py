@@ -77,7 +77,7 @@ done
 def test_what_cannot_be_told_is_refused_and_nothing_is_taken_in(study):
     (task,) = asked(study)
     for typed, words in (
-        ("not json\n", "Line 1 is no answer"),
+        ("not json\n", "Line 1 is not an answer"),
         ('{"batch": 77, "values": [1]}\n', "Batch 77 is none that was asked for"),
         (json.dumps({"batch": task["batch"], "values": [1] * 99}) + "\n", "were told"),
         (json.dumps({"batch": task["batch"]}) + "\n", "came without values"),

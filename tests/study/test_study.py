@@ -228,7 +228,7 @@ def test_bad_values_change_nothing(address, values, error):
 def test_other_bad_input(address):
     study = Study("lab", address, X, seed=0)
     task = study.ask()
-    with pytest.raises(UnknownBatch, match="no task"):
+    with pytest.raises(UnknownBatch, match="not a task"):
         study.tell("batch 0", [1.0])
     with pytest.raises(UnknownBatch):
         study.tell(Task("lab", 99, 0, X[0], 0, 1, 0.0), [1.0])
@@ -410,7 +410,7 @@ def test_a_worker_with_a_name_keeps_its_task(address):
     task = study.ask(worker="robot-3")
     other = Study("lab", address).ask(limit=1)
     assert (other.batch, other.start) != (task.batch, task.start)
-    with pytest.raises(InvalidSetting, match="is no name"):
+    with pytest.raises(InvalidSetting, match="is not a name"):
         study.ask(worker="a|b")
 
 

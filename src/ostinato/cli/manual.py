@@ -141,7 +141,7 @@ class Typed:
 
 def _read(words: list[str], most: int) -> list[float]:
     if not words:
-        raise ValueError("That is no value.")
+        raise ValueError("That is not a value.")
     if len(words) > most:
         raise ValueError(f"These are {len(words)} values, and {counted(most, 'measurement')} is to come here.")
     return [_number(word) for word in words]
@@ -164,7 +164,7 @@ def _number(word: str) -> float:
         value = float(word)
     except ValueError:
         hint = " Write decimals with a point, and spaces between values." if "," in word else " Type help to see more."
-        raise ValueError(f"{word!r} is no number.{hint}") from None
+        raise ValueError(f"{word!r} is not a number.{hint}") from None
     if isinf(value):
         raise ValueError(f"{word} is not finite: type nan for a measurement that failed.")
     return value

@@ -206,7 +206,7 @@ def _number(row: dict[str, Any], name: str) -> float:
     try:
         return float(row[name])
     except ValueError:
-        raise InvalidFeedback(f"{name} is {row[name]!r}, which is no number.") from None
+        raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a number.") from None
 
 
 def _cell(text: str, like: Any) -> Any:

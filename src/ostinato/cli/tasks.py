@@ -138,7 +138,7 @@ def _answer(line: str | bytes, place: int) -> Answer:
     try:
         return msgspec.json.decode(line, type=Answer)
     except msgspec.DecodeError as error:
-        raise InvalidFeedback(f"Line {place} is no answer ({error}): nothing was taken in.") from None
+        raise InvalidFeedback(f"Line {place} is not an answer ({error}): nothing was taken in.") from None
 
 
 def _told(study: Study, answer: Answer) -> int:
@@ -156,7 +156,9 @@ def _told(study: Study, answer: Answer) -> int:
 
 def _whole(word: str) -> int:
     if not word.isdigit():
-        raise InvalidFeedback(f"{word!r} is no number of a batch.")
+        raise InvalidFeedback(
+            f"{word!r} is not the number of a batch: give a whole number, as `ostinato ask` prints it."
+        )
     return int(word)
 
 
@@ -164,5 +166,7 @@ def _number(word: str) -> float | None:
     try:
         value = float(word)
     except ValueError:
-        raise InvalidFeedback(f"{word!r} is no number: give values, and nan for a measurement that failed.") from None
+        raise InvalidFeedback(
+            f"{word!r} is not a number: give values, and nan for a measurement that failed."
+        ) from None
     return None if value != value else value

@@ -208,12 +208,12 @@ def value_of(printed: str, *, truths: bool = False) -> float:
         try:
             read = float(read.replace("_", "?"))
         except ValueError:
-            raise Failed(f"its last line is {line!r}, which is no number") from None
+            raise Failed(f"its last line is {line!r}, which is not a number") from None
     if isinstance(read, bool):
-        raise Failed(f"its last line is {line!r}, which is no number")
+        raise Failed(f"its last line is {line!r}, which is not a number")
     value = number(read)
     if not isfinite(value) or abs(value) > LARGEST:
-        raise Failed(f"its last line is {line!r}, which is no finite number below {LARGEST:g}")
+        raise Failed(f"its last line is {line!r}, which is not a finite number below {LARGEST:g}")
     return value
 
 

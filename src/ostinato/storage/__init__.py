@@ -24,7 +24,9 @@ def open_storage(where: Any, *, create: bool = True, patience: float = PATIENCE)
     try:
         url = make_url(str(where))
     except ArgumentError as error:
-        raise InvalidSetting(f"storage={where!r} is no address ({error}): give a file, or sqlite:///lab.db.") from None
+        raise InvalidSetting(
+            f"storage={where!r} is not an address ({error}): give a file, or sqlite:///lab.db."
+        ) from None
     if url.get_backend_name() == "sqlite":
         if not url.database or url.database == ":memory:":
             raise InvalidSetting(f"storage={where!r} names no file: studies are kept in one, as in sqlite:///lab.db.")

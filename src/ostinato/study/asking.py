@@ -44,7 +44,7 @@ def key_of(worker: str | None) -> str:
     if worker is not None and (
         not isinstance(cast("object", worker), str) or not worker.isprintable() or "|" in worker
     ):
-        raise InvalidSetting(f"worker={worker!r} is no name: give a text that can be printed, without |.")
+        raise InvalidSetting(f"worker={worker!r} is not a name: give a text that can be printed, without |.")
     return f"{worker or this_worker()}|{uuid4().hex}"
 
 

@@ -60,5 +60,5 @@ def read_one(
 
 def _whole(name: str, value: float | None) -> int:
     if value is None or not isfinite(value) or value != int(value):
-        raise InvalidFeedback(f"{name}={value} is no count of measurements: give a whole number.")
+        raise InvalidFeedback(f"{name}={value} is not a count of measurements: give a whole number.")
     return int(value)

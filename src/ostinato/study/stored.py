@@ -115,4 +115,4 @@ class Stored:
     def check_task(self, task: Any) -> None:
         """Whether it is a task of this study."""
         if not isinstance(task, Task) or task.study != self.name:
-            raise UnknownBatch(f"{shown(task)} is no task of the study {self.name!r}: give what ask() returned.")
+            raise UnknownBatch(f"{shown(task)} is not a task of the study {self.name!r}: give what ask() returned.")
