@@ -40,8 +40,8 @@ def test_what_makes_no_sense_is_refused(lab):
         (("add",), "Give one table of new rows"),
         (("add", "wrong.csv"), "columns do not change"),
         (("retire",), "Say which rows"),
-        (("retire", "x"), "'x' is not a row, nor a range of rows"),
-        (("retire", "20-17"), "'20-17' is not a row, nor a range of rows"),
+        (("retire", "x"), "'x' is neither a row nor a range of rows"),
+        (("retire", "20-17"), "'20-17' is neither a row nor a range of rows"),
         (("retire", "99"), "99 is not in the table"),
     ):
         done = ostinato("candidates", "catalogue.db", *what, cwd=lab)

@@ -229,7 +229,7 @@ def test_bad_values_change_nothing(address, values, error):
 def test_other_bad_input(address):
     study = Study("lab", address, X, seed=0)
     task = study.ask()
-    with pytest.raises(UnknownBatch, match="no task"):
+    with pytest.raises(UnknownBatch, match="not a task"):
         study.tell("batch 0", [1.0])
     with pytest.raises(UnknownBatch):
         study.tell(Task("lab", 99, 0, X[0], 0, 1, 0.0), [1.0])

@@ -119,7 +119,7 @@ def _rows(words: list[str]) -> list[int]:
     for word in words:
         first, dash, last = word.partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
-            raise InvalidSetting(f"{word!r} is not a row, nor a range of rows: give numbers, such as 3 17-20.")
+            raise InvalidSetting(f"{word!r} is neither a row nor a range of rows: give numbers, such as 3 17-20.")
         rows += range(int(first), int(last or first) + 1)
     if not rows:
         raise InvalidSetting("Say which rows: give numbers, such as 3 17-20.")

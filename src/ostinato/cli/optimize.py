@@ -42,7 +42,7 @@ from ostinato.study import LEASE, Study
 
 INTERRUPTED = 130
 GRACE = 5.0  # seconds for ending, once that is asked for
-DAY = 86_400.0  # seconds for which repeats are in a person's hands
+DAY = 86_400.0  # seconds for which repeats are assigned to a person
 
 
 def optimize(

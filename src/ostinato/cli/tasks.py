@@ -156,7 +156,9 @@ def _told(study: Study, answer: Answer) -> int:
 
 def _whole(word: str) -> int:
     if not word.isdigit():
-        raise InvalidFeedback(f"{word!r} is not the number of a batch.")
+        raise InvalidFeedback(
+            f"{word!r} is not the number of a batch: give a whole number, as `ostinato ask` prints it."
+        )
     return int(word)
 
 

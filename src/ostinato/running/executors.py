@@ -151,8 +151,8 @@ class Pool:
         if self._given == "processes":
             return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
         raise InvalidSetting(
-            f"executor={self._given!r} is none: give 'threads', 'processes', an Executor of concurrent.futures, or a "
-            "client of Dask."
+            f"executor={self._given!r} is not known: give 'threads', 'processes', an Executor of concurrent.futures, "
+            "or a client of Dask."
         )
 
 

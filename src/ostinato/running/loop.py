@@ -158,7 +158,7 @@ class Run:
         return 1 if self._seconds is None else int(max(1, self._workers.short / max(self._seconds, 1e-9)))
 
     def _affordable(self) -> list[int]:
-        """For how many more repeats each limit still pays, when those in anybody's hands are measured."""
+        """For how many more repeats each limit still pays, when those that are assigned to anybody are measured."""
         if not self._limits:
             return []
         in_hand, mine = Counter(self._tasks.in_hand()), Counter[int]()
@@ -183,7 +183,7 @@ class Run:
 
     def _advance(self, interrupts: Interrupts) -> None:
         """Wait for values, for a while, and take them in."""
-        if not self._running:  # the rest is in other hands
+        if not self._running:  # the rest is assigned to others
             with interrupts.released():
                 sleep(TICK)
             return

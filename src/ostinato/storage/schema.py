@@ -5,7 +5,7 @@ A damaged row of `leases` counts as none: what it held is handed out again. Any 
 studies     one row a study: settings, counters, and the state that the next decision rests on
 tables      the candidates of a study, compressed
 batches     what was asked (or observed: numbers below 0) and why, with the aggregates of what was told
-leases      which repeats of a batch are in whose hands, and until when; none that has a value
+leases      which repeats of a batch are assigned to whom, and until when; none that has a value
 log         the values themselves: one row a tell, in the order they came; never changed
 revisions   which of them were taken back or corrected since, when and why
 """

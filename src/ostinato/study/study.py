@@ -60,7 +60,7 @@ class Study(StudyView):
         **settings: Any,
     ) -> None:
         if not isinstance(cast("Any", name), str) or not name or not name.isprintable():
-            raise InvalidSetting(f"name={name!r} is not a name of a study: give a text that can be printed.")
+            raise InvalidSetting(f"name={name!r} is not a name for a study: give a text that can be printed.")
         self.lease = positive("lease", lease)
         store = open_storage(storage, create=candidates is not None, patience=positive("patience", patience))
         if settings.get("seed", 0) is None:
