@@ -59,7 +59,7 @@ def test_the_first_rule_that_holds():
 
 @pytest.mark.parametrize("rule", [Width, "narrow", 3, [Width(1.0), None]])
 def test_what_is_no_rule_is_refused(rule):
-    with pytest.raises(InvalidSetting, match="no rule"):
+    with pytest.raises(InvalidSetting, match="not a rule"):
         run(rule)
 
 

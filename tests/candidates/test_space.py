@@ -73,7 +73,7 @@ def test_spaces_that_cannot_be_enumerated_are_refused():
     for parameter in (Float(0, 1, step=1e-10), Integer(0, 10**12)):  # at once, before any value is made
         with pytest.raises(InvalidCandidates, match="can be enumerated"):
             Space(x=parameter).enumerate()
-    with pytest.raises(InvalidSetting, match="no predicate"):
+    with pytest.raises(InvalidSetting, match="not a predicate"):
         Space(x=Integer(1, 3)).where("x > 2")
     with pytest.raises(InvalidCandidates, match="no parameter"):
         Space()

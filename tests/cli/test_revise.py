@@ -76,7 +76,7 @@ def test_negative_values_and_the_same_taken_back_twice(lab):
     status = ostinato("status", "catalogue.db", cwd=lab)  # nothing to recommend, and all the same a status
     assert (status.returncode, "best" in status.stdout) == (0, False)
     again = ostinato("candidates", "catalogue.db", "add", "catalogue.csv", cwd=lab)
-    assert "added 0 rows, the others are there already" in again.stderr
+    assert "added 0 rows; 35 of the file are there already" in again.stderr
     other = ostinato("tell", "catalogue.db", cwd=lab, typed='{"study": "other", "batch": 0, "values": [1]}\n')
     assert "is of the study 'other'" in other.stderr
 

@@ -77,7 +77,7 @@ def test_interrupted_and_killed_runs_lose_nothing(lab, how):
 
 def test_by_hand(lab):
     first = ostinato("optimize", "catalogue.csv", "--manual", "--seed", "0", cwd=lab, typed="1.5\nmuch\n2.5\nnan\nq\n")
-    assert first.returncode == 130
+    assert first.returncode == 0
     assert "measure temp" in first.stderr
     assert "type it again" in first.stderr
     status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
@@ -223,4 +223,4 @@ def test_what_the_command_line_sets_the_study_keeps(lab):
     assert json.loads(ostinato("status", "set.db", "--json", cwd=lab).stdout)["measurements"] > made
     other = ostinato(*run, "--direction", "maximize", cwd=lab)
     assert "direction='minimize', and now direction='maximize'" in other.stderr.replace("\n", " ")
-    assert "no rule to stop by" in ostinato(*run, "--stop", "soon", cwd=lab).stderr
+    assert "not a rule to stop by" in ostinato(*run, "--stop", "soon", cwd=lab).stderr

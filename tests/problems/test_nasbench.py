@@ -131,13 +131,13 @@ def test_the_environment_names_the_file(monkeypatch, small_file):
         (lambda data: data[:-3], "cut, after byte"),
         (lambda data: data[: len(data) // 2], "cut, after byte"),
         (lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:], "checksum"),
-        (lambda data: bytes([data[0] ^ 1]) + data[1:], "no TFRecord file"),
-        (lambda data: b"<html>not found</html>", "no TFRecord file"),
-        (lambda data: b"short", "no TFRecord file"),
+        (lambda data: bytes([data[0] ^ 1]) + data[1:], "not a TFRecord file"),
+        (lambda data: b"<html>not found</html>", "not a TFRecord file"),
+        (lambda data: b"short", "not a TFRecord file"),
         (lambda data: b"", "no training of a small cell"),
-        (lambda data: framed(b"hello world"), "no record of NAS-Bench-101"),
-        (lambda data: framed(b"[1, 2, 3]"), "no record of NAS-Bench-101"),
-        (lambda data: framed(b"{}{}"), "no record of NAS-Bench-101"),
+        (lambda data: framed(b"hello world"), "not a record of NAS-Bench-101"),
+        (lambda data: framed(b"[1, 2, 3]"), "not a record of NAS-Bench-101"),
+        (lambda data: framed(b"{}{}"), "not a record of NAS-Bench-101"),
     ],
 )
 def test_damaged_and_wrong_files_are_told(small_file, tmp_path, damage, message):
@@ -153,7 +153,7 @@ def test_damaged_metrics_are_told(tmp_path, raw):
     bits, names = "".join(map(str, adjacency.ravel())), ",".join(["input", *operations, "output"])
     path = tmp_path / "metrics.tfrecord"
     path.write_bytes(framed(json.dumps(["hash", 108, bits, names, base64.b64encode(raw).decode()]).encode()))
-    with pytest.raises(InvalidCandidates, match="no record of NAS-Bench-101"):
+    with pytest.raises(InvalidCandidates, match="not a record of NAS-Bench-101"):
         read_nasbench(path)
 
 
