@@ -89,7 +89,7 @@ BENCHMARKS = {
         sets=("australian", "blood_transfusion", "car", "credit_g", "kc1", "phoneme", "segment", "vehicle"),
         repeats="5 trainings",
         about="validation accuracy of a perceptron",
-        lengthscales=(0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8),
+        lengthscales=(0.35, 0.7, 1.0, 1.4, 2.0),
     ),
     "nas201": Benchmark(
         kind="NASBench201",
