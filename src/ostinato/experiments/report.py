@@ -349,7 +349,7 @@ RESULTS_TEXT = (
 RATIOS_TEXT = (
     "Each algorithm over one other, on the seeds both have and after as many measurements as both made: 0.5 is half as "
     "much, 2 is twice. In brackets the 95% interval (Student’s t on the logarithms of the ratios, seed by seed). "
-    "Simple regret is often 0, so it is compared by difference, in percentage points of a random candidate’s regret "
+    "Simple regret can be 0, so it is compared by difference, in percentage points of a random candidate’s regret "
     "(± 95%). Bold: the whole interval is on the better side of 1, or of 0. ratios.csv has all pairs."
 )
 CHOSEN_TEXT = (

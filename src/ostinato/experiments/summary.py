@@ -86,7 +86,7 @@ class Ratio:
     """One algorithm over another on one problem, after `t` measurements each, on the `seeds` seeds that both have.
 
     `simple` is no ratio but the difference in simple regret (`algorithm` less `against`, as shares of a random
-    candidate's), since simple regret is often 0. It is NaN unless both made `t` measurements.
+    candidate's), since simple regret can be 0. It is NaN unless both made `t` measurements.
     """
 
     problem: str
