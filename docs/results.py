@@ -32,32 +32,37 @@ def page() -> str:
 
 
 def table(group: str) -> str:
-    """Regret as a share of uniform's, candidates, batches and seconds, a row an algorithm, for each problem."""
+    """Regret, simple regret, candidates, switches, rounds and seconds, a row an algorithm, for each problem."""
     parts: list[str] = []
     rows = _read(group, "summary.csv")
     for problem in dict.fromkeys(row["problem"] for row in rows):
         lines = [
-            f"| {problem} | regret, % of uniform's | candidates | switches | rounds h | seconds | seeds × length |",
-            "|---|---|---|---|---|---|---|",
+            f"| {problem} | regret, % of uniform's | simple regret, % of random | candidates | switches | rounds h "
+            "| seconds | seeds × length |",
+            "|---|---|---|---|---|---|---|---|",
         ]
-        for row in (row for row in rows if row["problem"] == problem):
-            half = (float(row["regret_high"]) - float(row["regret_low"])) / 2
-            lines.append(
-                f"| {row['algorithm']} | {100 * float(row['regret']):.1f} ± {100 * half:.1f} "
-                f"| {float(row['unique']):.0f} | {float(row['switches']):,.0f} | {float(row['rounds']):,.0f} "
-                f"| {float(row['seconds']):.2g} | {row['seeds']} × {int(row['t']):,} |"
-            )
+        lines += [
+            f"| {row['algorithm']} | {_percent(row, 'regret', 1)} | {_percent(row, 'simple', 2)} "
+            f"| {float(row['unique']):,.0f} | {float(row['switches']):,.0f} | {float(row['rounds']):,.0f} "
+            f"| {float(row['seconds']):.2g} | {row['seeds']} × {int(row['t']):,} |"
+            for row in rows
+            if row["problem"] == problem
+        ]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def ratios(group: str) -> str:
-    """The mini algorithms over BBKB: regret, different candidates, seconds."""
-    lines = ["| problem | algorithm | regret | different candidates | seconds | seeds |", "|---|---|---|---|---|---|"]
+    """The mini algorithms, and a few others, over BBKB; simple regret as a difference, in percentage points."""
+    lines = [
+        "| problem | algorithm | regret | simple regret, points | different candidates | switches | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in _read(group, "ratios.csv"):
-        if row["algorithm"].startswith(("mini", "GP-UCB", "ε")):
-            cells = (f"{_times(row, name)}" for name in ("regret", "unique", "seconds"))
-            lines.append(f"| {row['problem']} | {row['algorithm']} | {' | '.join(cells)} | {row['seeds']} |")
+        if row["against"] == "BBKB" and row["algorithm"].startswith(("mini", "GP-UCB", "RS", "ε")):
+            regret, *others = (f"{_times(row, name)}" for name in ("regret", "unique", "switches", "seconds"))
+            cells = (regret, _percent(row, "simple_difference", 2, "+"), *others)
+            lines.append(f"| {row['problem']} | {row['algorithm']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -112,6 +117,12 @@ def chances(which: str) -> str:
         ]
         lines.append(f"| {optimizer} | {', '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _percent(row: dict[str, str], name: str, digits: int, sign: str = "") -> str:
+    """A share in percent with its 95% interval."""
+    value, low, high = (100 * float(row[key]) for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{value:{sign}.{digits}f} ± {(high - low) / 2:.{digits}f}"
 
 
 def _times(row: dict[str, str], name: str) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 from ostinato import MiniUCB
 from ostinato.errors import InvalidSetting
 from ostinato.experiments import compare, reproduce
-from ostinato.experiments.summary import ratios
+from ostinato.experiments.summary import ratios_to
 from ostinato.policies import Proposal
 from ostinato.problems import Gaussian, Problem
 
@@ -38,10 +38,29 @@ def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path):
     text = out.file.getvalue()
     for word in ("stubborn", "mini", "uniform", "Processor", "numpy", "report.html"):
         assert word in text
-    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["algorithm"] for row in rows} == {"stubborn", "mini", "uniform"}
+    rows = {name: rows_of(tmp_path / f"{name}.csv") for name in ("results", "ratios", "settings", "summary")}
+    assert {row["algorithm"] for row in rows["results"]} == {"stubborn", "mini", "uniform"}
+    pairs = {(row["algorithm"], row["against"]) for row in rows["ratios"]}
+    assert pairs == {(a, b) for a in policies | {"uniform": 0} for b in policies | {"uniform": 0} if a != b}
+    used = [(row["algorithm"], row["settings"], row["stage"], row["used"]) for row in rows["settings"]]
+    given = ("lengthscale=1", "report", "True")
+    assert used == [("uniform", "", *given[1:]), ("stubborn", *given), ("mini", *given)]
+    simple = {row["algorithm"]: float(row["simple"]) for row in rows["summary"]}
+    assert simple["stubborn"] == pytest.approx(problem.regrets[0] / np.mean(problem.regrets))
+    assert simple["mini"] < 0.3
     assert all((tmp_path / name).exists() for name in ("regret.png", "unique.png", "rounds.png", "seconds.png"))
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_costly_algorithm_is_not_cut_short(tmp_path):
+    problem = Problem("mine", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(1.0,))
+    out = Console(file=StringIO(), width=100)
+    runs = compare(["BKB"], [problem], seeds=2, horizon=40, folder=tmp_path, workers=1, console=out).runs
+    assert {run.t[-1] for run in runs if run.algorithm == "BKB"} == {40}
 
 
 def test_known_algorithms_by_name(tmp_path):
@@ -59,8 +78,9 @@ def test_known_algorithms_by_name(tmp_path):
     )
     settings = {run.algorithm: run.settings for run in comparison.runs}
     assert settings["mini-GP-UCB"] == {"lengthscale": 0.7, "C": 1.1}
-    (ratio,) = [r for r in ratios(comparison.runs) if r.algorithm == "mini-GP-UCB"]
-    assert ratio.seeds == 4  # costly algorithms are not cut short here
+    ratio, _ = ratios_to(comparison.runs, "mine", "BBKB")
+    assert ratio.algorithm == "mini-GP-UCB"
+    assert (ratio.seeds, ratio.t) == (4, 60)
     assert ratio.regret.low < ratio.regret.value < ratio.regret.high
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ostinato import MiniUCB
+from ostinato.experiments import digest as digests
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.digest import digest, digest_of_problem
 from ostinato.kernels import RBF, Matern52
@@ -50,6 +51,13 @@ def test_every_part_of_a_policy_counts():
     ]
     assert len(set(digests)) == 6
     assert digest(problem, ALGORITHMS["BBKB"], dict(SETTINGS)) == digests[0]
+
+
+def test_what_runs_record_counts(monkeypatch):
+    problem = digest_of_problem(problem_of())
+    before = digest(problem, ALGORITHMS["BBKB"], SETTINGS)
+    monkeypatch.setattr(digests, "RECORDED", digests.RECORDED + 1)
+    assert digest(problem, ALGORITHMS["BBKB"], SETTINGS) != before
 
 
 @pytest.mark.parametrize("name", ["rastrigin", "rosenbrock-coco", "nas201-cifar10"])

@@ -1,7 +1,9 @@
 """The protocol: settings chosen on seeds of their own, fresh seeds reported, costly algorithms shorter, resumable."""
 
+from collections import Counter
 from io import StringIO
 
+import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
@@ -34,14 +36,36 @@ def test_choosing_and_reporting_never_share_a_seed():
     assert not {job.seed for job in protocol.reports({})} & set(CHOOSING_SEEDS)
 
 
-def test_costly_algorithms_get_fewer_seeds_and_shorter_runs_and_it_is_said():
+def test_every_algorithm_gets_all_seeds_and_the_costly_one_shorter_runs_which_is_said():
     protocol = Protocol(PROBLEMS, FEW, seeds=40, horizon=5000, choosing=1000)
     reports = [job for job in protocol.reports({}) if job.problem == "wave"]
     assert {(job.algorithm, job.horizon) for job in reports} == {
         ("mini-GP-UCB", 5000), ("BKB", 1000), ("ε-greedy", 5000), ("uniform", 5000)
     }  # fmt: skip
-    assert len([job for job in reports if job.algorithm == "BKB"]) == 10
-    assert any("BKB is costly: 10 seeds of 1,000 measurements" in note for note in protocol.notes())
+    every = Protocol(PROBLEMS[:1], list(ALGORITHMS.values()), seeds=40, horizon=5000).reports({})
+    assert Counter(job.algorithm for job in every) == dict.fromkeys(ALGORITHMS, 40)
+    assert [note for note in protocol.notes() if "costly" in note] == [
+        "BKB is costly: its runs have 1,000 measurements only."
+    ]
+
+
+def test_the_notes_say_what_is_measured():
+    notes = " ".join(Protocol(PROBLEMS, FEW, seeds=3, horizon=50).notes())
+    assert "Seconds are the processor time of the algorithm alone" in notes
+    assert "100% is the mean regret of all candidates" in notes
+
+
+def test_runs_of_an_older_version_are_made_again(tmp_path):
+    """They have no simple regret, and their seconds are those of a clock on the wall."""
+    protocol = Protocol(PROBLEMS[:1], FEW[-1:], seeds=2, horizon=30)
+    (first, _) = protocol.run(tmp_path, console(), workers=1)
+    old = msgspec.json.encode({**msgspec.to_builtins(first), "made": "before", "seconds": [9.0] * len(first.t)})
+    (tmp_path / "runs.jsonl").write_bytes(old.replace(b',"simple":' + str(first.simple).encode(), b"") + b"\n")
+    assert next(iter(Store(tmp_path / "runs.jsonl").runs.values())).simple is None
+    out = console()
+    runs = protocol.run(tmp_path, out, workers=1)
+    assert "kept" not in out.file.getvalue()
+    assert all(run.simple is not None and run.seconds[-1] < 9 for run in runs)
 
 
 def test_the_settings_that_did_best_are_reported(tmp_path):

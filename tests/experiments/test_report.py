@@ -7,6 +7,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from ostinato.experiments import report, summary
@@ -39,6 +40,7 @@ def run(stage, problem, algorithm, settings, seed, rate, rng, *, long=False):
     counts = np.ceil(t**0.4).astype(int).tolist()
     regret, seconds = t**rate * np.exp(0.1 * rng.standard_normal()), 1e-4 * t * rng.uniform(1, 2)
     lists = {"unique": counts, "rounds": counts, "switches": counts, "seconds": seconds.tolist()}
+    lists["simple"] = float(rng.uniform(0, 0.1))
     return Run(stage, problem, algorithm, settings, seed, int(t[-1]), t=t.tolist(), regret=regret.tolist(), **lists)
 
 
@@ -110,6 +112,8 @@ def test_the_page_tells_everything(written):
     ):
         assert word in text
     assert "the paper chose and reported on the same seeds" in text
+    assert "100% is the mean regret of all candidates" in text
+    assert text.count("On 3 seeds after 10,000 measurements; † on 3 seeds after 1,000 measurements.") == 2
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
 
@@ -117,7 +121,7 @@ def test_the_page_tells_everything(written):
 def test_the_best_regret_is_bold_and_short_runs_are_marked(written):
     _, page = written
     assert page.count("<td><b>mini-GP-UCB</b></td>") == 2  # on either problem; its regret falls fastest
-    assert page.count('<tr class="quiet">') == 2
+    assert page.count('<tr class="quiet">') == 4  # in either table
     assert page.count("†1,000") == 2
 
 
@@ -130,8 +134,16 @@ def test_tables_for_a_spreadsheet(written):
     rows = {name: table_in(folder / name) for name in FILES if name.endswith("csv")}
     assert len(rows["summary.csv"]) == 2 * len(summary.ORDER)
     assert {row["algorithm"] for row in rows["summary.csv"] if row["short"] == "True"} == {"GP-TS"}
-    assert len(rows["settings.csv"]) == 2 * 3 * (len(summary.ORDER) - 1)
-    assert sum(row["chosen"] == "True" for row in rows["settings.csv"]) == 2 * (len(summary.ORDER) - 1)
+    settings = rows["settings.csv"]
+    assert len(settings) == 2 * (3 * (len(summary.ORDER) - 1) + 1)  # three tried of each, and uniform's, which were not
+    assert sum(row["used"] == "True" for row in settings) == 2 * len(summary.ORDER)
+    assert {row["algorithm"] for row in settings if row["stage"] == "report"} == {"uniform"}
+    assert len(rows["ratios.csv"]) == 2 * len(summary.ORDER) * (len(summary.ORDER) - 1)
+    assert all(float(row["simple"]) < 0.1 for row in rows["summary.csv"])
+    assert {
+        row["simple_difference"] for row in rows["ratios.csv"] if "GP-TS" in (row["algorithm"], row["against"])
+    } == {"nan"}
+    assert sum(bool(row["simple"]) for row in rows["runs.csv"]) == 2 * 3 * len(summary.ORDER)
     assert len(rows["results.csv"]) == sum(len(run.t) for run in runs_of())
 
 
@@ -139,8 +151,30 @@ def test_without_uniform_and_BBKB(tmp_path):
     page = report.write(runs_of(("mini-GP-UCB", "GP-EI"), ("hill",)), tmp_path, title="Two").read_text(encoding="utf-8")
     text = Tags(page).text
     assert "not normalised" in text
-    assert "Ratios" not in text
-    assert "% of" not in text
+    assert "hill: ratios to mini-GP-UCB" in text
+    assert "% of uniform" not in " ".join(text.split())
+
+
+def test_settings_that_were_given(tmp_path):
+    runs = [run for run in runs_of(("mini-GP-UCB", "uniform"), ("hill",)) if run.stage == "report"]
+    text = Tags(report.write(runs, tmp_path, title="Given").read_text(encoding="utf-8")).text
+    assert "They were given" in text
+    assert "chose" not in text
+    assert "C=1.5given" in text
+    assert "mini-GP-UCB  C=1.5  given" in printed(report.text_tables(runs))
+
+
+def test_simple_regret_stands_in_every_table():
+    mini, other = (
+        [run("report", "hill", name, {}, seed, 0.5, np.random.default_rng(0)) for seed in range(2)]
+        for name in ("mini-GP-UCB", "BBKB")
+    )
+    runs = [structs.replace(run, simple=0.0125) for run in mini] + [structs.replace(run, simple=0.02) for run in other]
+    text = printed(report.text_tables(runs))
+    assert "1.25 ± 0.00" in text
+    assert "-0.75 ± 0.00" in text
+    old = [structs.replace(run, simple=None) for run in runs]
+    assert "1.25 ± 0.00" not in printed(report.text_tables(old))
 
 
 def test_settings_alone_make_a_page_without_figures(tmp_path):

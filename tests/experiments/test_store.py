@@ -33,6 +33,15 @@ def test_what_was_added_is_there_again(tmp_path):
     assert Store(path).runs == store.runs == {run_of(seed).key: run_of(seed) for seed in range(3)}
 
 
+def test_runs_without_simple_regret_are_read(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    Store(path).add(run_of(0))
+    line = path.read_bytes()
+    assert b',"simple":null' in line
+    path.write_bytes(line.replace(b',"simple":null', b""))
+    assert list(Store(path).runs.values()) == [run_of(0)]
+
+
 @pytest.mark.parametrize("cut", [1, 10, 80])
 def test_a_line_cut_short_is_dropped_and_the_rest_goes_on(tmp_path, cut):
     path = tmp_path / "runs.jsonl"

@@ -132,7 +132,7 @@ def test_ratios_are_paired_by_seed():
     """Seeds differ a hundredfold, the ratio seed by seed does not: 1/2 each, so the interval has no width."""
     theirs = [run("BBKB", seed, (1.0, 10.0**seed), unique=[1, 4]) for seed in (0, 1, 2)]
     mine = [run("mini-GP-UCB", seed, (1.0, 10.0**seed / 2), unique=[1, 2]) for seed in (2, 0, 1)]
-    (ratio,) = summary.ratios([*theirs, *mine])
+    (ratio,) = summary.ratios_to([*theirs, *mine], "hill", "BBKB")
     assert (ratio.algorithm, ratio.against, ratio.t, ratio.seeds) == ("mini-GP-UCB", "BBKB", 100, 3)
     assert [ratio.regret.value, ratio.regret.low, ratio.regret.high] == pytest.approx([0.5, 0.5, 0.5])
     assert ratio.unique.value == pytest.approx(0.5)
@@ -152,7 +152,7 @@ def test_a_ratios_interval_is_students_t_on_logarithms():
 def test_ratios_use_shared_seeds_and_the_last_t_of_both():
     theirs = [run("BBKB", seed, (4.0, 40.0)) for seed in (0, 1, 2)]
     mine = [run("GP-EI", seed, (2.0,), t=[10]) for seed in (1, 2, 7)]
-    (ratio,) = summary.ratios([*theirs, *mine])
+    (ratio,) = summary.ratios_to([*theirs, *mine], "hill", "BBKB")
     assert (ratio.t, ratio.seeds) == (10, 2)
     assert ratio.regret.value == pytest.approx(0.5)
 
@@ -160,10 +160,58 @@ def test_ratios_use_shared_seeds_and_the_last_t_of_both():
 def test_ratios_that_cannot_be_told():
     assert summary.ratios(MINI) == []
     assert summary.ratios([run("BBKB", 0), run("GP-EI", 1)]) == []
-    (alone,) = summary.ratios([run("BBKB", 0), run("GP-EI", 0)])
+    (alone,) = summary.ratios_to([run("BBKB", 0), run("GP-EI", 0)], "hill", "BBKB")
     assert alone.regret.value == pytest.approx(1.0)
     assert isnan(alone.regret.low)
     assert isnan(summary.paired_ratio(np.array([0.0, 1.0]), np.array([1.0, 1.0])).value)
+
+
+def test_all_pairs_are_compared_both_ways_round():
+    regrets = {"mini-GP-UCB": 1.0, "BBKB": 2.0, "mine": 8.0}
+    runs = [run(name, seed, (1.0, regret)) for name, regret in regrets.items() for seed in (0, 1)]
+    found = {(ratio.algorithm, ratio.against): ratio.regret.value for ratio in summary.ratios(runs)}
+    assert found == pytest.approx({(a, b): regrets[a] / regrets[b] for a in regrets for b in regrets if a != b})
+
+
+def test_the_reference_is_BBKB_where_it_ran_and_else_the_first():
+    own = [run("mine"), run("yours")]
+    assert summary.reference([*own, run("GP-EI"), run("BBKB")], "hill") == "BBKB"
+    assert summary.reference([*own, run("BBKB", problem="dale")], "hill") == "mine"
+
+
+def test_switches_are_compared_by_ratio_and_simple_regret_by_difference():
+    """Simple regrets 0 and 0.1 against 0.2 and 0.5: differences −0.2 and −0.4, and a ratio would be no number."""
+    mine = [run("GP-EI", seed, switches=[1, 4], simple=simple) for seed, simple in enumerate((0.0, 0.1))]
+    theirs = [run("BBKB", seed, switches=[1, 16], simple=simple) for seed, simple in enumerate((0.2, 0.5))]
+    (ratio,) = summary.ratios_to([*mine, *theirs], "hill", "BBKB")
+    assert ratio.switches.value == pytest.approx(0.25)
+    assert ratio.simple.value == pytest.approx(-0.3)
+    assert ratio.simple.high == pytest.approx(-0.3 + 12.706205 * 0.1)
+    longer = [run("GP-EI", seed, (1.0, 2.0, 3.0), t=[10, 100, 200], simple=0.1) for seed in (0, 1)]
+    (ratio,) = summary.ratios_to([*longer, *theirs], "hill", "BBKB")
+    assert isnan(ratio.simple.value)  # at its 100th measurement it is not known
+
+
+def test_the_table_tells_simple_regret_at_the_end():
+    runs = [run("GP-EI", seed, simple=simple) for seed, simple in enumerate((0.0, 0.1))]
+    (row,) = summary.table(runs)
+    assert row.simple.value == pytest.approx(0.05)
+    (old,) = summary.table([run("GP-EI"), run("GP-EI", 1, simple=0.1)])
+    assert isnan(old.simple.value)
+
+
+def test_settings_that_were_given_are_told_too():
+    given = [run("mine", seed, (1.0, 10.0), settings={"C": 1.3}) for seed in (0, 1)]
+    fresh = [run("mini-GP-UCB", seed, settings={"C": 1.5}) for seed in (0, 1)]
+    first, second, *rest = summary.settings([*given, *fresh, *tried(1.1, [9, 9]), *tried(1.5, [1, 1]), *UNIFORM])
+    assert [(trial.settings, trial.stage, trial.best) for trial in (first, second)] == [
+        ({"C": 1.1}, "choose", False),
+        ({"C": 1.5}, "choose", True),
+    ]
+    own = next(trial for trial in rest if trial.algorithm == "mine")
+    assert (own.settings, own.stage, own.best, own.seeds, own.t) == ({"C": 1.3}, "report", True, 2, 100)
+    assert own.regret == pytest.approx(0.1)
+    assert {trial.algorithm for trial in rest} == {"mine", "uniform"}
 
 
 def tried(C, regrets, algorithm="mini-GP-UCB", **more):
@@ -206,17 +254,18 @@ def test_every_setting_tried_is_told_with_its_share_of_uniforms_regret():
 
 
 def test_the_csv_has_a_row_a_checkpoint(tmp_path):
-    own = run("ε-greedy", 3, settings={"C": 1.1, "lengthscale": 2.0}, problem="hill, steep")
+    own = run("ε-greedy", 3, simple=0.25, settings={"C": 1.1, "lengthscale": 2.0}, problem="hill, steep")
     summary.write_csv([*UNIFORM, *MINI, own], tmp_path / "results.csv")
     with (tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 10
-    columns = "stage problem algorithm settings seed t regret normalised unique rounds switches seconds"
+    columns = "stage problem algorithm settings seed t regret normalised simple unique rounds switches seconds"
     assert list(rows[0]) == columns.split()
     assert float(rows[5]["normalised"]) == pytest.approx(0.1)
     last = rows[-1]
     assert (last["algorithm"], last["problem"], last["settings"]) == ("ε-greedy", "hill, steep", "C=1.1 lengthscale=2")
-    assert (last["t"], last["regret"], last["normalised"]) == ("100", "2.0", "")
+    assert (last["t"], last["regret"], last["normalised"], last["simple"]) == ("100", "2.0", "", "0.25")
+    assert {row["simple"] for row in rows[:-1]} == {""}
 
 
 def test_a_problem_without_any_regret_has_no_shares():

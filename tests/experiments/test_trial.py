@@ -1,13 +1,16 @@
 """One run: regret by hand, checkpoints, and noise that is shared."""
 
 from dataclasses import dataclass
+from time import process_time, sleep
 
 import numpy as np
 import pytest
 
+from ostinato.experiments import trial as trials
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.records import Job
 from ostinato.experiments.trial import Measurements, checkpoints, trial
+from ostinato.optimizer import Optimizer
 from ostinato.policies import Proposal
 from ostinato.problems import Gaussian, Problem
 
@@ -75,6 +78,41 @@ def test_algorithms_are_paired_from_their_first_candidate_on():
     """Under one seed the order that settles ties is the same, so all that see a flat prior begin alike."""
     runs = [run_of(ALGORITHMS[name], {"lengthscale": 1.0}, 3, 1) for name in ("GP-UCB", "GP-EI", "BKB")]
     assert len({run.regret[0] for run in runs}) == 1
+
+
+def test_seconds_are_processor_time(monkeypatch):
+    """A measurement that waits, and a policy that does: neither is at work."""
+
+    class Waiting(Script):
+        def propose(self, belief, limit):
+            sleep(0.02)
+            return super().propose(belief, limit)
+
+    start = process_time()
+    run = run_of(Algorithm("waiting", Waiting))
+    assert run.seconds[-1] <= process_time() - start
+    assert run.seconds[-1] < 4 * 0.02
+
+
+def test_simple_regret_is_that_of_the_recommended_candidate_as_a_share_of_a_random_ones():
+    """Regrets are 3, 2, 0 and 0.5, on average 1.375. Of 0 and 3, measured both, 3 is the better."""
+    run = run_of(Algorithm("script", lambda: Script(((0, 3), (3, 4)))), horizon=7)
+    assert run.simple == pytest.approx(0.5 / 1.375)
+    assert run_of(Algorithm("script", lambda: Script(((0, 1), (2, 1)))), horizon=2).simple == 0
+    flat = Problem("flat", PROBLEM.candidates, np.ones(4), Gaussian(0.1))
+    assert run_of(ALGORITHMS["uniform"], horizon=5, problem=flat).simple is None
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_recommended_candidate_is_the_best_of_the_optimiser(name, monkeypatch):
+    X = np.linspace(0, 6, 30)[:, None]
+    problem = Problem("p", X, np.sin(X[:, 0]), Gaussian(1.0), lengthscales=(0.7,))
+    made = []
+    monkeypatch.setattr(trials, "Optimizer", lambda *a, **k: made.append(Optimizer(*a, **k)) or made[-1])
+    for seed in range(5):
+        run = run_of(ALGORITHMS[name], ALGORITHMS[name].settings((0.7,))[0], seed, 40, problem)
+        regret = problem.regrets[made[-1].best().index]
+        assert run.simple == pytest.approx(regret / np.mean(problem.regrets))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -87,9 +87,9 @@ def reproduce(
     """Rerun the paper's experiments: every algorithm, its settings chosen on seeds of their own, then fresh seeds.
 
     Settings (length-scale, C, ε-greedy's a and b) are chosen by mean regret on three seeds of their own, at a fifth of
-    the horizon and 500 measurements at most. Then come the fresh seeds, which all algorithms share. Tables are
-    printed; tidy results, figures (PNG) and one self-contained report.html are written into results/GROUP. Ctrl-C
-    keeps the finished runs, and the same command goes on from there.
+    the horizon and 500 measurements at most. Then come the fresh seeds, which all algorithms share; BKB, which is
+    costly, gets a fifth of the horizon. Tables are printed; tidy results, figures (PNG) and one self-contained
+    report.html are written into results/GROUP. Ctrl-C keeps the finished runs, and the same command goes on from there.
 
     Example: [bold]ostinato reproduce synthetic --quick[/bold]
     """
@@ -133,7 +133,10 @@ def compare(
     """Compare chosen algorithms on chosen problems.
 
     Without --algorithm: mini-GP-UCB, mini-GP-EI, GP-UCB and BBKB. Uniform sampling always runs too, since regret is
-    shown as a share of its. Policies and problems of your own join from Python: ostinato.experiments.compare.
+    shown as a share of its. Simple regret is that of the candidate that would be recommended at the end, as a share
+    of the mean regret of all candidates. Ratios are to BBKB where it runs, else to the first algorithm; ratios.csv has
+    all pairs. Seconds are processor time. Policies and problems of your own join from Python:
+    ostinato.experiments.compare.
 
     Example: [bold]ostinato compare rosenbrock nas201-cifar10 -a mini-GP-UCB -a BBKB --seeds 5[/bold]
     """

@@ -39,15 +39,14 @@ class Algorithm:
     """A policy whose settings are still open.
 
     policy: called with settings by name, as in policy(C=1.1); a policy class will do. grid: the values to try for each.
-    modelled: whether the kernel matters, so that length-scales are tried too. share, shorter: the parts of the seeds
-    and of the horizon that it gets in `reproduce`, below 1 for costly ones.
+    modelled: whether the kernel matters, so that length-scales are tried too. shorter: the part of the horizon that it
+    gets in `reproduce`, below 1 for a costly one.
     """
 
     name: str
     policy: Callable[..., Policy]
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
     modelled: bool = True
-    share: float = 1.0
     shorter: float = 1.0
 
     def make(self, settings: Mapping[str, float]) -> Policy:
@@ -68,11 +67,11 @@ def _known() -> dict[str, Algorithm]:
         Algorithm("mini-GP-TS", MiniTS, {"C": C}),
         Algorithm("GP-UCB", partial(GPUCB, **ucb)),
         Algorithm("GP-EI", partial(GPEI, **ucb)),
-        Algorithm("GP-TS", GPTS, share=0.25),
+        Algorithm("GP-TS", GPTS),
         Algorithm("GP-BUCB", partial(GPBUCB, **ucb), {"C": C}),
-        Algorithm("GP-BTS", GPBTS, {"C": C}, share=0.25),
-        Algorithm("BKB", partial(BKB, **ucb), share=0.25, shorter=0.2),
-        Algorithm("BBKB", partial(BBKB, **ucb), {"C": C}, share=0.25),
+        Algorithm("GP-BTS", GPBTS, {"C": C}),
+        Algorithm("BKB", partial(BKB, **ucb), shorter=0.2),
+        Algorithm("BBKB", partial(BBKB, **ucb), {"C": C}),
         Algorithm("RS-OFUL", partial(RareUCB, **ucb), {"C": DETERMINANT}),
         Algorithm("ε-greedy", EpsilonGreedy, {"a": (0.1, 1.0, 10.0), "b": (1 / 3, 1 / 2, 1.0, 2.0)}, modelled=False),
         Algorithm("uniform", Uniform, modelled=False),

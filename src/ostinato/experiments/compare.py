@@ -69,7 +69,7 @@ def compare(
     choose: whether settings are chosen first, on seeds of their own.
     folder: called again with the same folder, finished runs are not made again, unless problem or policy have changed.
     """
-    whole = (replace(each, share=1.0, shorter=1.0) for each in _algorithms(policies, lengthscale))
+    whole = (replace(each, shorter=1.0) for each in _algorithms(policies, lengthscale))
     algorithms = with_uniform(list(whole))
     protocol = Protocol(_problems(problems), algorithms, seeds, horizon, _short(horizon) if choose else None)
     return _run(protocol, Path(folder), "A comparison", console, workers)
@@ -124,7 +124,7 @@ def _run(protocol: Protocol, folder: Path, title: str, console: Console | None, 
     about = [
         *facts(),
         ("Command", join([Path(sys.argv[0]).name, *sys.argv[1:]])),
-        ("Runs", f"{len(runs):,}; their algorithms took {span(sum(run.seconds[-1] for run in runs))} in all"),
+        ("Runs", f"{len(runs):,}; processor time of their algorithms: {span(sum(run.seconds[-1] for run in runs))}"),
         ("This call", span(perf_counter() - start)),
     ]
     notes = [*protocol.notes(), *remarks(runs)]

@@ -142,7 +142,7 @@ def rounds(runs: Sequence[Run]) -> Figure:
 
 
 def seconds(runs: Sequence[Run]) -> Figure:
-    """Average regret against the seconds that the algorithm took to get there; the marker is where it arrived."""
+    """Average regret against the processor time that the algorithm took; the marker is where the run ended."""
 
     def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
         share, time = summary.normalised(runs, problem, algorithm), summary.curve(runs, problem, algorithm, "seconds")

@@ -10,7 +10,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,6 @@ from ostinato.problems import Problem
 CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report
 OVERHEAD = 0.02  # seconds of a run beside its algorithm
 SMALL, MANY = 11_000, 65_000  # candidates of a problem, and of all problems, in a quick comparison
-FEWEST = 3  # seeds, of costly algorithms too
 PILOT = 300  # measurements of the trial runs that the estimate of time comes from
 
 
@@ -76,7 +74,7 @@ class Protocol:
                 problem,
                 algorithm,
                 chosen.get((problem.name, algorithm.name), _middle(problem, algorithm)),
-                range(_fewer(algorithm, self.seeds)),
+                range(self.seeds),
                 _shorter(algorithm, self.horizon),
             )
         ]
@@ -105,7 +103,12 @@ class Protocol:
             "Regret is exact, on the noise-free truth, and is shown as a share of that of uniform sampling, measured "
             "in the same experiment.",
             "Seeds are shared: under one seed the n-th measurement of a candidate is the same for all algorithms.",
-            "Seconds are those of the algorithm alone, one core a run; measuring is not counted.",
+            "Simple regret is that of the candidate that would be recommended at the end of the run: the measured one "
+            "with the highest lower bound (posterior mean less a standard deviation). 100% is the mean regret of all "
+            "candidates, that of recommending one at random. ε-greedy and uniform have no model: a Gaussian process "
+            "with the problem's middle length-scale recommends for them.",
+            "Seconds are the processor time of the algorithm alone, one core a run; measuring and recommending are not "
+            "counted.",
         ]
         if self.choosing is not None:
             notes.append(
@@ -114,9 +117,9 @@ class Protocol:
                 "seeds."
             )
         for algorithm in self.algorithms:
-            seeds, horizon = _fewer(algorithm, self.seeds), _shorter(algorithm, self.horizon)
-            if (seeds, horizon) != (self.seeds, self.horizon):
-                notes.append(f"{algorithm.name} is costly: {counted(seeds, 'seed')} of {horizon:,} measurements only.")
+            horizon = _shorter(algorithm, self.horizon)
+            if horizon != self.horizon:
+                notes.append(f"{algorithm.name} is costly: its runs have {horizon:,} measurements only.")
         return notes
 
     def run(self, folder: Path, console: Console, workers: int | None = None) -> list[Run]:
@@ -195,10 +198,6 @@ def growth(run: Run) -> float:
 def _middle(problem: Problem, algorithm: Algorithm) -> Settings:
     """Settings where none were chosen: the middle length-scale, and the first value of everything else."""
     return algorithm.settings((problem.lengthscale,))[0]
-
-
-def _fewer(algorithm: Algorithm, seeds: int) -> int:
-    return min(seeds, max(FEWEST, ceil(seeds * algorithm.share)))
 
 
 def _shorter(algorithm: Algorithm, horizon: int) -> int:

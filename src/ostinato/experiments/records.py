@@ -37,7 +37,9 @@ class Job(msgspec.Struct, frozen=True):
 class Run(Job, frozen=True, kw_only=True):
     """A finished run: where it stood, with one entry a checkpoint.
 
-    `regret` is cumulative and true (noise-free); `seconds` are the algorithm's alone, the problem's excluded.
+    `regret` is cumulative and true (noise-free); `seconds` are the algorithm's alone, in processor time, the problem's
+    excluded. `simple` is the regret, at the end, of the candidate that would be recommended, as a share of the mean
+    regret of all candidates. It is None where all candidates are equally good, and in files of older versions.
     """
 
     t: list[int] = []
@@ -46,3 +48,4 @@ class Run(Job, frozen=True, kw_only=True):
     rounds: list[int] = []
     switches: list[int] = []
     seconds: list[float] = []
+    simple: float | None = None

@@ -12,12 +12,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from ostinato.checks import counted
 from ostinato.experiments import figures, summary
 from ostinato.experiments.records import Run
 from ostinato.experiments.summary import Estimate, Ratio, Row, Trial
 
-AGAINST = "BBKB"
 SHORT = "†"
+GIVEN = "given"  # settings that were not chosen from several
 
 FIGURES: dict[str, tuple[Callable[[Sequence[Run]], Figure], str, str]] = {
     "regret": (
@@ -45,8 +46,8 @@ FIGURES: dict[str, tuple[Callable[[Sequence[Run]], Figure], str, str]] = {
     "seconds": (
         figures.seconds,
         "Time",
-        "The same regret against the seconds that the algorithm itself had taken, the time of the measurements left "
-        "out. The marker is where the run ended: down is better, left is faster.",
+        "The same regret against the processor time that the algorithm itself had taken, that of the measurements "
+        "left out. The marker is where the run ended: down is better, left is faster.",
     ),
 }
 SHARES = (
@@ -93,11 +94,12 @@ def _write_files(runs: Sequence[Run], folder: Path) -> None:
     summary.write_rows(summary.last_rows(runs), folder / "runs.csv")
     summary.write_rows(map(_flat_ratio, summary.ratios(runs)), folder / "ratios.csv")
     summary.write_rows(map(_flat_row, summary.table(runs)), folder / "summary.csv")
-    summary.write_rows(map(_flat_trial, summary.chosen(runs)), folder / "settings.csv")
+    summary.write_rows(map(_flat_trial, summary.settings(runs)), folder / "settings.csv")
 
 
 def _flat_row(row: Row) -> dict[str, object]:
-    numbers = {"regret": row.regret, "unique": row.unique, "switches": row.switches, "rounds": row.rounds}
+    counts = {"unique": row.unique, "switches": row.switches, "rounds": row.rounds}
+    numbers = {"regret": row.regret, "simple": row.simple} | counts
     flat: dict[str, object] = {"problem": row.problem, "algorithm": row.algorithm, "normalised": row.normalised}
     for name, estimate in (numbers | {"seconds": row.seconds}).items():
         flat |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
@@ -106,7 +108,8 @@ def _flat_row(row: Row) -> dict[str, object]:
 
 def _flat_ratio(ratio: Ratio) -> dict[str, object]:
     flat: dict[str, object] = {"problem": ratio.problem, "algorithm": ratio.algorithm, "against": ratio.against}
-    for name, estimate in {"regret": ratio.regret, "unique": ratio.unique, "seconds": ratio.seconds}.items():
+    names = ("regret", "simple_difference", "unique", "switches", "seconds")
+    for name, estimate in zip(names, _compared(ratio), strict=True):
         flat |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return flat | {"seeds": ratio.seeds, "t": ratio.t}
 
@@ -116,11 +119,12 @@ def _flat_trial(trial: Trial) -> dict[str, object]:
         "problem": trial.problem,
         "algorithm": trial.algorithm,
         "settings": summary.shown(trial.settings),
+        "stage": trial.stage,
         "regret": trial.regret,
         "normalised": trial.normalised,
         "seeds": trial.seeds,
         "t": trial.t,
-        "chosen": trial.best,
+        "used": trial.best,
     }
 
 
@@ -143,9 +147,10 @@ def _result(problem: str, rows: list[Row], best: dict[str, str]) -> Sheet:
     winner = frozenset((i, j) for i, row in enumerate(rows) if best.get(problem) == row.algorithm for j in (0, 1))
     short = frozenset(i for i, row in enumerate(rows) if row.short)
     measure = "regret, % of\nuniform’s" if rows[0].normalised else "average\nregret"
+    simple = "simple regret,\n% of random"
     return Sheet(
         title=problem,
-        columns=("algorithm", measure, "candidates", "switches", "rounds", "seconds", "seeds ×\nlength"),
+        columns=("algorithm", measure, simple, "candidates", "switches", "rounds", "seconds", "seeds ×\nlength"),
         rows=[_result_cells(row) for row in rows],
         strong=winner,
         quiet=short,
@@ -159,49 +164,66 @@ def _result_cells(row: Row) -> tuple[str, ...]:
     counts = (f"{estimate.value:,.0f}" for estimate in (row.unique, row.switches, row.rounds))
     regret = _plus_minus(row.regret, 100.0 if row.normalised else 1.0)
     mark = SHORT if row.short else ""
-    return (row.algorithm, regret, *counts, _number(row.seconds.value), f"{row.seeds} × {mark}{row.t:,}")
+    simple = _plus_minus(row.simple, 100.0)
+    return (row.algorithm, regret, simple, *counts, _number(row.seconds.value), f"{row.seeds} × {mark}{row.t:,}")
 
 
 def _ratios(runs: Sequence[Run]) -> list[Sheet]:
-    ratios = summary.ratios(runs, AGAINST)
-    return [_ratio(problem, list(mine)) for problem, mine in groupby(ratios, key=lambda ratio: ratio.problem)]
+    """Every algorithm against one on each problem; `ratios.csv` has all pairs."""
+    made = (summary.ratios_to(runs, problem, summary.reference(runs, problem)) for problem in summary.problems(runs))
+    return [_ratio(ratios) for ratios in made if ratios]
 
 
-def _ratio(problem: str, ratios: list[Ratio]) -> Sheet:
+def _ratio(ratios: list[Ratio]) -> Sheet:
     compared = [(i, j, x) for i, ratio in enumerate(ratios) for j, x in enumerate(_compared(ratio))]
+    lengths = [_length(ratio) for ratio in ratios]
+    usual = max(lengths, key=lengths.count)
+    others = "".join(f"; {SHORT} on {length}" for length in dict.fromkeys(lengths) if length != usual)
     return Sheet(
-        title=f"{problem}: ratios to {AGAINST}",
-        columns=("algorithm", "regret", "candidates", "seconds", "seeds ×\nlength"),
-        rows=[_ratio_cells(ratio) for ratio in ratios],
-        strong=frozenset((i, j + 1) for i, j, x in compared if x.high < 1),
+        title=f"{ratios[0].problem}: ratios to {ratios[0].against}",
+        columns=("algorithm", "regret", "simple regret,\n% points", "candidates", "switches", "seconds"),
+        rows=[_ratio_cells(ratio, usual) for ratio in ratios],
+        strong=frozenset((i, j + 1) for i, j, x in compared if x.high < (0 if j == SIMPLE else 1)),
+        quiet=frozenset(i for i, ratio in enumerate(ratios) if _length(ratio) != usual),
+        remarks=[f"On {usual}{others}."],
     )
 
 
-def _compared(ratio: Ratio) -> tuple[Estimate, Estimate, Estimate]:
-    return ratio.regret, ratio.unique, ratio.seconds
+SIMPLE = 1  # the place among those compared of the one that is a difference
 
 
-def _ratio_cells(ratio: Ratio) -> tuple[str, ...]:
-    return (ratio.algorithm, *map(_from_to, _compared(ratio)), f"{ratio.seeds} × {ratio.t:,}")
+def _compared(ratio: Ratio) -> tuple[Estimate, ...]:
+    return ratio.regret, ratio.simple, ratio.unique, ratio.switches, ratio.seconds
+
+
+def _ratio_cells(ratio: Ratio, usual: str) -> tuple[str, ...]:
+    cells = [_points(x) if j == SIMPLE else _from_to(x) for j, x in enumerate(_compared(ratio))]
+    return (ratio.algorithm + (SHORT if _length(ratio) != usual else ""), *cells)
+
+
+def _length(ratio: Ratio) -> str:
+    return f"{counted(ratio.seeds, 'seed')} after {ratio.t:,} measurements"
 
 
 def _settings(runs: Sequence[Run], *, details: bool = True) -> list[Sheet]:
-    """What was chosen and, with `details`, everything it was chosen from."""
+    """The settings used and, with `details`, everything they were chosen from."""
     tried = [
-        list(group) for _, group in groupby(summary.chosen(runs), key=lambda trial: (trial.problem, trial.algorithm))
+        list(group) for _, group in groupby(summary.settings(runs), key=lambda trial: (trial.problem, trial.algorithm))
     ]
     if not tried:
         return []
-    columns = ("problem", "algorithm", "chosen", "tried" if not details else "all that was tried: regret")
+    columns = ("problem", "algorithm", "used", "tried" if not details else "all that was tried: regret")
     rows = [_setting_cells(group, details) for group in tried]
     return [Sheet("Settings", columns, rows, words=4 if details else 3)]
 
 
 def _setting_cells(group: list[Trial], details: bool) -> tuple[str, ...]:
     best = next(trial for trial in group if trial.best)
+    used = summary.shown(best.settings) or "none"
+    if best.stage == "report":
+        return best.problem, best.algorithm, used, GIVEN
     every = " · ".join(f"{summary.shown(trial.settings) or 'none'}: {_trial_regret(trial)}" for trial in group)
-    chosen = summary.shown(best.settings) or "none"
-    return best.problem, best.algorithm, chosen, every if details else str(len(group))
+    return best.problem, best.algorithm, used, every if details else str(len(group))
 
 
 def _trial_regret(trial: Trial) -> str:
@@ -223,6 +245,14 @@ def _number(x: float, decimals: int | None = None) -> str:
 def _plus_minus(estimate: Estimate, unit: float) -> str:
     value, half = unit * estimate.value, unit * estimate.half
     return _number(value) if isnan(half) else f"{_number(value)} ± {_number(half, _decimals(value))}"
+
+
+def _points(difference: Estimate) -> str:
+    """A difference of shares, in percentage points."""
+    value, half = 100 * difference.value, 100 * difference.half
+    if isnan(value):
+        return "–"
+    return f"{value:+.2f}" + ("" if isnan(half) else f" ± {half:.2f}")
 
 
 def _from_to(estimate: Estimate) -> str:
@@ -312,17 +342,22 @@ td:first-child { white-space: nowrap; }
 
 RESULTS_TEXT = (
     "Means over seeds at the end of the runs; ± is half the width of the 95% interval (Student’s t over seeds). Bold: "
-    "the lowest mean regret of those that went the whole way. Candidates are different candidates measured, seconds "
-    "those of the algorithm."
+    "the lowest mean regret of those that went the whole way. Simple regret is that of the candidate that would be "
+    "recommended at the end; 100% is the mean regret of all candidates, that of recommending one at random. Candidates "
+    "are different candidates measured, seconds the processor time of the algorithm."
 )
 RATIOS_TEXT = (
-    f"Each algorithm over {AGAINST} on the seeds both have, after as many measurements as both made: 0.5 is half of "
-    f"{AGAINST}’s, 2 is twice. In brackets the 95% interval (Student’s t on the logarithms of the ratios, seed by "
-    "seed). Bold: the whole interval is below 1."
+    "Each algorithm over one other, on the seeds both have and after as many measurements as both made: 0.5 is half as "
+    "much, 2 is twice. In brackets the 95% interval (Student’s t on the logarithms of the ratios, seed by seed). "
+    "Simple regret can be 0, so it is compared by difference, in percentage points of a random candidate’s regret "
+    "(± 95%). Bold: the whole interval is on the better side of 1, or of 0. ratios.csv has all pairs."
 )
-SETTINGS_TEXT = (
+CHOSEN_TEXT = (
     "Settings chosen by mean regret on seeds of their own at a short horizon; the paper chose and reported on the same "
     "seeds. Percentages are shares of uniform’s regret."
+)
+GIVEN_TEXT = (
+    "The settings that the algorithms ran with. They were given, or stand in the middle of what could be tried."
 )
 
 
@@ -339,8 +374,8 @@ def _page(
         _notes(notes),
         *_figure_section(runs, drawn),
         *_section("Results", RESULTS_TEXT, _results(runs), named=True),
-        *_section(f"Ratios to {AGAINST}", RATIOS_TEXT, _ratios(runs), named=True),
-        *_section("Settings", SETTINGS_TEXT, _settings(runs)),
+        *_section("Ratios", RATIOS_TEXT, _ratios(runs), named=True),
+        *_section("Settings", CHOSEN_TEXT if summary.chosen(runs) else GIVEN_TEXT, _settings(runs)),
     ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     content = "\n".join(part for part in body if part)

@@ -1,7 +1,7 @@
 """What many runs say together: means and intervals over seeds, ratios between algorithms, the settings that did best.
 
 Fresh runs (stage "report") are summarised; those that settings were chosen on (stage "choose") serve `choose` and
-`chosen` only. Between checkpoints a run's values are joined by straight lines, from zero at the start, so that runs
+`settings` only. Between checkpoints a run's values are joined by straight lines, from zero at the start, so that runs
 with other checkpoints can be compared after the same number of measurements; at a checkpoint they are the run's own.
 """
 
@@ -22,6 +22,7 @@ Field: TypeAlias = Literal["regret", "unique", "rounds", "switches", "seconds"]
 Settings: TypeAlias = dict[str, float]
 
 UNIFORM = "uniform"
+AGAINST = "BBKB"  # what the paper compares with
 ORDER = (
     *("mini-GP-UCB", "mini-GP-EI", "mini-GP-TS"),
     *("GP-UCB", "GP-EI", "GP-TS"),
@@ -61,12 +62,15 @@ class Row:
 
     `regret` is a share of uniform's where `normalised`, otherwise that of an average measurement in the problem's
     units.
+    `simple` is the regret of the candidate that would be recommended at the end, as a share of that of a random one:
+    NaN where older runs did not record it.
     `short`: another algorithm went on for longer on this problem.
     """
 
     problem: str
     algorithm: str
     regret: Estimate
+    simple: Estimate
     normalised: bool
     unique: Estimate
     switches: Estimate
@@ -79,7 +83,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Ratio:
-    """One algorithm over another on one problem, after `t` measurements each, on the `seeds` seeds that both have."""
+    """One algorithm over another on one problem, after `t` measurements each, on the `seeds` seeds that both have.
+
+    `simple` is no ratio but the difference in simple regret (`algorithm` less `against`, as shares of a random
+    candidate's), since simple regret can be 0. It is NaN unless both made `t` measurements.
+    """
 
     problem: str
     algorithm: str
@@ -87,17 +95,24 @@ class Ratio:
     t: int
     seeds: int
     regret: Estimate
+    simple: Estimate
     unique: Estimate
+    switches: Estimate
     seconds: Estimate
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting that was tried, its mean regret (as in `Row`), and whether it is the one to keep."""
+    """Settings with their mean regret (as in `Row`).
+
+    stage: "choose" if they were tried, and the regret is that of the trial; "report" if they were given. best: whether
+    the fresh runs have them.
+    """
 
     problem: str
     algorithm: str
     settings: Settings
+    stage: Stage
     regret: float
     normalised: bool
     seeds: int
@@ -220,6 +235,7 @@ def _row(runs: Sequence[Run], problem: str, algorithm: str) -> Row:
         problem=problem,
         algorithm=algorithm,
         regret=_estimate(_share(values(mine, "regret", t), _scale(runs, problem, t))[:, 0]),
+        simple=_estimate(_simple(mine, int(t[0]))),
         normalised=has_uniform(runs, problem),
         unique=unique,
         switches=switches,
@@ -229,6 +245,11 @@ def _row(runs: Sequence[Run], problem: str, algorithm: str) -> Row:
         t=int(t[0]),
         short=bool(t[0] < longest),
     )
+
+
+def _simple(runs: Sequence[Run], t: int) -> Vector:
+    """The simple regret of every run after t measurements: NaN for a run that did not end there."""
+    return np.array([np.nan if run.simple is None or run.t[-1] != t else run.simple for run in runs])
 
 
 def winners(rows: Sequence[Row]) -> dict[str, str]:
@@ -242,26 +263,43 @@ def _regret_or_inf(row: Row) -> float:
     return float(np.nan_to_num(row.regret.value, nan=np.inf))
 
 
-def ratios(runs: Sequence[Run], against: str = "BBKB") -> list[Ratio]:
-    """How every algorithm compares with `against`: below 1 it has less regret, fewer candidates, or takes less time.
+def reference(runs: Iterable[Run], problem: str) -> str:
+    """What the others are compared with on a problem where one has to do: BBKB if it ran, else the first algorithm."""
+    ran = algorithms(runs, problem)
+    return AGAINST if AGAINST in ran else ran[0]
+
+
+def ratios(runs: Sequence[Run]) -> list[Ratio]:
+    """Every algorithm against every other, on every problem."""
+    pairs = [(problem, against) for problem in problems(runs) for against in algorithms(runs, problem)]
+    return [ratio for pair in pairs for ratio in ratios_to(runs, *pair)]
+
+
+def ratios_to(runs: Sequence[Run], problem: str, against: str) -> list[Ratio]:
+    """How the others compare with one algorithm: below 1 they have less regret, fewer candidates, or take less time.
 
     Both are compared on the seeds they share, after as many measurements as both reached. The ratio is the geometric
     mean of the ratios seed by seed, with Student's t on their logarithms as 95% interval. That uses the pairing, turns
     around when the two are exchanged, and holds with few seeds, where a bootstrap is too narrow (five values are too
     few to resample). It is NaN where a seed's value is zero; the ends are NaN for a single seed.
     """
-    pairs = [(problem, algorithm) for problem in problems(runs) for algorithm in algorithms(runs, problem)]
-    made = (_ratio(runs, *pair, against) for pair in pairs if pair[1] != against)
+    theirs = select(runs, problem, against)
+    others = [label for label in algorithms(runs, problem) if label != against]
+    made = (_ratio(problem, select(runs, problem, label), theirs) for label in others)
     return [ratio for ratio in made if ratio is not None]
 
 
-def _ratio(runs: Sequence[Run], problem: str, algorithm: str, against: str) -> Ratio | None:
-    mine, theirs = _paired(select(runs, problem, algorithm), select(runs, problem, against))
+def _ratio(problem: str, first: Sequence[Run], second: Sequence[Run]) -> Ratio | None:
+    mine, theirs = _paired(first, second)
     if not mine:
         return None
     t = _last([*mine, *theirs])
-    regret, unique, seconds = (paired_ratio(*_at(mine, theirs, field, t)) for field in ("regret", "unique", "seconds"))
-    return Ratio(problem, algorithm, against, t, len(mine), regret, unique, seconds)
+    regret, unique, switches, seconds = (
+        paired_ratio(*_at(mine, theirs, field, t)) for field in ("regret", "unique", "switches", "seconds")
+    )
+    simple = _estimate(_simple(mine, t) - _simple(theirs, t))
+    names = mine[0].algorithm, theirs[0].algorithm
+    return Ratio(problem, *names, t, len(mine), regret, simple, unique, switches, seconds)
 
 
 def _paired(mine: Iterable[Run], theirs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
@@ -291,28 +329,39 @@ def choose(runs: Sequence[Run]) -> dict[tuple[str, str], Settings]:
     return {(trial.problem, trial.algorithm): trial.settings for trial in chosen(runs) if trial.best}
 
 
+def settings(runs: Sequence[Run]) -> list[Trial]:
+    """Every setting that was tried; and of algorithms whose settings were given, those that they ran with."""
+    tried = chosen(runs)
+    known = {(trial.problem, trial.algorithm) for trial in tried}
+    given = [run for run in runs if run.stage == "report" and (run.problem, run.algorithm) not in known]
+    return [*tried, *_all_trials(given, runs, "report")]
+
+
 def chosen(runs: Sequence[Run]) -> list[Trial]:
     """Every setting that was tried, with its mean regret over seeds after as many measurements as all of them reached.
 
     Ties go to the setting that is listed first: they are sorted by name and value, in whatever order the runs came.
     """
     tried = [run for run in runs if run.stage == "choose"]
-    pairs = [
-        (problem, label) for problem in problems(tried, "choose") for label in algorithms(tried, problem, "choose")
-    ]
-    return [trial for pair in pairs for trial in _trials(tried, *pair)]
+    return _all_trials(tried, tried, "choose")
 
 
-def _trials(tried: Sequence[Run], problem: str, algorithm: str) -> list[Trial]:
-    mine = [run for run in tried if (run.problem, run.algorithm) == (problem, algorithm)]
+def _all_trials(mine: Sequence[Run], runs: Sequence[Run], stage: Stage) -> list[Trial]:
+    """Of `mine`, all of one stage; their regret is a share of that of uniform in `runs`."""
+    pairs = [(problem, label) for problem in problems(mine, stage) for label in algorithms(mine, problem, stage)]
+    grouped = {pair: [run for run in mine if (run.problem, run.algorithm) == pair] for pair in pairs}
+    return [trial for (problem, _), group in grouped.items() for trial in _trials(group, runs, problem, stage)]
+
+
+def _trials(mine: Sequence[Run], runs: Sequence[Run], problem: str, stage: Stage) -> list[Trial]:
     groups = _by_settings(mine)
     t = np.array([float(_last(mine))])
     means = [float(np.mean(values(group, "regret", t))) for group in groups]
     best = int(np.argmin(np.nan_to_num(means, nan=np.inf)))
-    shares = _share(np.array(means), _scale(tried, problem, t, "choose"))
-    known = has_uniform(tried, problem, "choose")
+    shares = _share(np.array(means), _scale(runs, problem, t, stage))
+    known, algorithm = has_uniform(runs, problem, stage), mine[0].algorithm
     return [
-        Trial(problem, algorithm, group[0].settings, float(share), known, len(group), int(t[0]), i == best)
+        Trial(problem, algorithm, group[0].settings, stage, float(share), known, len(group), int(t[0]), i == best)
         for i, (group, share) in enumerate(zip(groups, shares, strict=True))
     ]
 
@@ -345,7 +394,10 @@ def remarks(runs: Sequence[Run]) -> list[str]:
 
 
 def tidy_rows(runs: Sequence[Run]) -> Iterator[dict[str, object]]:
-    """A flat row for each checkpoint of each run; `normalised` is empty where uniform did not run (or not so far)."""
+    """A flat row for each checkpoint of each run; `normalised` is empty where uniform did not run (or not so far).
+
+    `simple` stands in the last row of a run, and is empty in the others.
+    """
     uniform: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.algorithm == UNIFORM:
@@ -374,6 +426,7 @@ def _tidy(run: Run, i: int, share: float | str) -> dict[str, object]:
         "t": run.t[i],
         "regret": run.regret[i],
         "normalised": share,
+        "simple": run.simple if i == len(run.t) - 1 and run.simple is not None else "",
         "unique": run.unique[i],
         "rounds": run.rounds[i],
         "switches": run.switches[i],

@@ -3,22 +3,27 @@
 The optimiser sees rewards shifted and scaled so that the truth has mean 0 and standard deviation 1, which is what a
 problem's kernel of standard deviation 1 expects; regret is told in the problem's own units.
 
-Regret is exact: repeats × (truth of the best candidate − truth of the measured one), summed. Seconds are those of `ask`
-and `tell`; measuring, and reading the candidates, are not counted. The n-th measurement of a candidate under a
-seed is the same whoever asks for it, so that algorithms with the same seed are compared on the same noise.
+Regret is exact: repeats × (truth of the best candidate − truth of the measured one), summed. Simple regret is that of
+the candidate that would be recommended at the end, as a share of the mean regret of all candidates, which is what
+recommending one at random would cost. Seconds are those of `ask` and `tell`, in processor time, so that other work on
+the machine counts less; measuring, reading the candidates and recommending are not counted. The n-th measurement of a
+candidate under a seed is the same whoever asks for it, so that algorithms with the same seed are compared on the same
+noise.
 """
 
 from collections.abc import Mapping
 from math import log10
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from msgspec import structs
 
 from ostinato.arrays import Vector
 from ostinato.experiments.algorithms import LENGTHSCALE, Algorithm
+from ostinato.experiments.recommend import leader
 from ostinato.experiments.records import Job, Run
 from ostinato.kernels import Kernel
+from ostinato.measurements.tally import Statistics
 from ostinato.optimizer import Optimizer
 from ostinato.problems import Problem
 
@@ -50,25 +55,29 @@ def checkpoints(horizon: int) -> list[int]:
 def trial(problem: Problem, algorithm: Algorithm, job: Job) -> Run:
     """Run a job to its horizon."""
     centre, scale = float(np.mean(problem.truth)), float(np.std(problem.truth)) or 1.0
-    optimizer = Optimizer(
-        problem.candidates,
-        policy=algorithm.make(job.settings),
-        kernel=kernel_of(problem, job.settings),
-        noise_std=max(problem.noise_std / scale, LEAST),
-        seed=job.seed,
-    )
+    kernel, noise_std = kernel_of(problem, job.settings), max(problem.noise_std / scale, LEAST)
+    policy = algorithm.make(job.settings)
+    optimizer = Optimizer(problem.candidates, policy=policy, kernel=kernel, noise_std=noise_std, seed=job.seed)
     run = Run(**structs.asdict(job))
     log = Log(problem, run, checkpoints(job.horizon))
-    measurements = Measurements(problem, job.seed)
+    measurements, told = Measurements(problem, job.seed), dict[int, Statistics]()
     while optimizer.steps < job.horizon:
-        start = perf_counter()
+        start = process_time()
         batch = optimizer.ask(limit=job.horizon - optimizer.steps)
-        asked = perf_counter() - start
+        asked = process_time() - start
         values = (measurements(batch.index, batch.repeats) - centre) / scale
-        start = perf_counter()
+        start = process_time()
         optimizer.tell(batch, values)
-        log.add(batch.index, batch.repeats, optimizer, asked + perf_counter() - start)
-    return run
+        log.add(batch.index, batch.repeats, optimizer, asked + process_time() - start)
+        told[batch.index] = told.get(batch.index, Statistics()) + Statistics.of_values(values)
+    best = optimizer.leader()[0] if algorithm.modelled else leader(problem.candidates, kernel, noise_std, told)
+    return structs.replace(run, simple=simple_regret(problem, best))
+
+
+def simple_regret(problem: Problem, candidate: int) -> float | None:
+    """The regret of a candidate over the mean regret of all; None where all candidates are equally good."""
+    random = float(np.mean(problem.regrets))
+    return float(problem.regrets[candidate]) / random if random > 0 else None
 
 
 def kernel_of(problem: Problem, settings: Mapping[str, float]) -> Kernel:

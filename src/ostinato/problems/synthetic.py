@@ -27,7 +27,7 @@ NOISES = ("gaussian", "coco", "uneven", "setups")
 UNEVEN = 2.5  # times the level, and below it, at the two ends
 SETUP = 0.8  # of the level
 LARGEST = 10_000_000
-LENGTHSCALES = (1.0, 2.0, 3.0, 4.5, 6.5, 10.0)  # the grid is 10 wide in every direction
+LENGTHSCALES = (1.0, 2.0, 3.0, 4.5, 6.5, 10.0, 15.0)  # the grid is 10 wide in every direction
 
 
 class Function(Protocol):
