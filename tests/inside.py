@@ -13,3 +13,8 @@ def shown(opt):
 def pending(opt):
     """Repeats that are still to come, by candidate."""
     return opt._state.ledger.pending
+
+
+def next_batch(opt, limit=None):
+    """What would be asked for next; nothing is changed."""
+    return opt.core.decision(limit).asked[0].batch

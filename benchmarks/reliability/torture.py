@@ -107,7 +107,7 @@ def found(address: str, files: list[Path], done: int) -> Found:
             lines += 1
     study = Study("torture", address, patience=120.0)
     stored = {(each.batch, each.repeat): float(each.value).hex() for each in study.measurements()}
-    asks = [Study("torture", address).optimizer.ask(limit=50) for _ in range(2)]
+    asks = [Study("torture", address).optimizer.core.decision(50).asked[0].batch for _ in range(2)]
     return Found(
         acknowledged=len(acknowledged),
         twice=lines - len(acknowledged),

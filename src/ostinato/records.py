@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import msgspec
@@ -40,6 +41,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     policy: str = ""
     seeks: str = ""
     limits: tuple[float, float, float] | None = None
+
+    def staleness_of(self, repeats: int) -> float:
+        """By how much so many repeats can shrink any standard deviation."""
+        return sqrt(1 + self.std**2 / (self.setup_std**2 + self.noise_std**2 / repeats))
 
 
 class Batch(msgspec.Struct, frozen=True, eq=False):

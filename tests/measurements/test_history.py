@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.feedback import Given
-from ostinato.measurements.history import History, faded
+from ostinato.measurements.history import Entry, History, faded
 from ostinato.measurements.outcomes import REAL
 from ostinato.measurements.tally import Statistics
 
@@ -59,7 +59,7 @@ def test_what_has_faded_scatters_as_much_and_counts_for_less():
 def test_measurements_count_for_half_after_their_half_life():
     history = History()
     for batch in range(3):
-        history.add(history.entries({batch: Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0)}, batch))
+        history.add([Entry(batch, batch, Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0))])
     tally = history.tally(by_setup=False, half_life=100, now=300)
     assert [tally[candidate].n for candidate in range(3)] == pytest.approx([25, 50, 100])
     assert history.steps == 300

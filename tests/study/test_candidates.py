@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from inside import next_batch
 from ostinato import Optimizer
 from ostinato.errors import InvalidCandidates, StudyDiffers
 from ostinato.kernels import RBF
@@ -34,7 +35,7 @@ def test_a_condition_is_added_and_other_processes_hear_of_it(address, settings):
     for each in (study, other, Study("s", address)):
         run(each, each.status().measurements + 20)
     assert verify(study.storage, "s") == []
-    a, b = Study("s", address).optimizer.ask(limit=50), study.optimizer.ask(limit=50)
+    a, b = next_batch(Study("s", address).optimizer, 50), next_batch(study.optimizer, 50)
     assert (a.index, a.repeats) == (b.index, b.repeats)
 
 

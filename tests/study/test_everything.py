@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from facts import STEPS, InMemory, Life, Stored, fresh
-from inside import pending
+from inside import next_batch, pending
 from ostinato import MiniUCB
 from ostinato.kernels import RBF
 from ostinato.study import verify
@@ -50,7 +50,7 @@ def check(life, options):
     if one.has_best:
         mine, its = one.best(), other.best()
         assert (mine.index, mine.n, mine.interval) == (its.index, its.n, pytest.approx(its.interval, rel=1e-6))
-    a, b = one.ask(limit=50), other.ask(limit=50)
+    a, b = next_batch(one, 50), next_batch(other, 50)
     assert (a.id, a.index, a.repeats, a.wanted) == (b.id, b.index, b.repeats, b.wanted)
 
 

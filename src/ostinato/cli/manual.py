@@ -96,8 +96,8 @@ class Typed:
         except (ValueError, OstinatoError) as error:
             self._say(f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.")
             return 0
-        last = self._study.numbered
-        self._numbers += range(last - count + 1, last + 1)
+        first = task.start + done
+        self._numbers += self._study.numbers(task.batch, range(first, first + count))
         return count
 
     def _further(self, back: int) -> int:

@@ -5,8 +5,9 @@ can be left out again, and that still adds. Measurements are numbered from 1 in 
 failed included.
 """
 
+from bisect import insort
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from math import exp, log
 
 import msgspec
@@ -82,16 +83,12 @@ class History:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, int, bool], Entry] = {}
-        self._order: list[tuple[int, tuple[int, int, bool]]] = []  # which entry grew, and up to which number
+        self._order: list[tuple[int, tuple[int, int, bool]]] = []  # which entry has a value of this number, in order
         self.counts: Counter[int] = Counter()
         self.steps: int = 0
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
-
-    def entries(self, feedback: Mapping[int, Measured], batch: int) -> list[Entry]:
-        """Feedback as entries of its own, not yet taken in."""
-        return [Entry(candidate, batch, measured) for candidate, measured in feedback.items()]
 
     def has(self, entries: Collection[Entry]) -> bool:
         """Whether some of these go on where others ended."""
@@ -100,7 +97,8 @@ class History:
     def add(self, entries: Collection[Entry]) -> None:
         for entry in entries:
             self._entries[entry.key] = self._joined(entry)
-            self._order.append((max((number for number, _ in entry.measured.points), default=0), entry.key))
+            if entry.measured.points:
+                insort(self._order, (max(number for number, _ in entry.measured.points), entry.key))
             self.counts[entry.candidate] += int(entry.measured.statistics.n)
             self.steps += int(entry.measured.statistics.n)
 
@@ -113,7 +111,7 @@ class History:
         """Number, candidate and value of the lowest and highest values that came after measurement `since`."""
         grown = set[tuple[int, int, bool]]()
         for last, key in reversed(self._order):
-            if 0 < last <= since:
+            if last <= since:
                 break
             grown.add(key)
         touched = (self._entries[key] for key in sorted(grown))

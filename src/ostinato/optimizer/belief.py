@@ -144,6 +144,10 @@ class Present(Belief):
     def pending_variances(self) -> PendingVariances:
         return self._known.pending_variances(self._lots.values())
 
+    def honest_variances(self) -> PendingVariances | None:
+        honest = self._known.honest
+        return None if honest is self._model else self._known.pending_variances(self._lots.values(), honest)
+
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         return np.zeros(len(candidates)) if self._costs is None else self._costs(candidates)
 

@@ -61,11 +61,17 @@ class Core:
         left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
         return min(left, limit or left) if left > 0 else limit
 
+    def warn_of_outliers(self, decision: Decision) -> None:
+        """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
+        self._warnings.of_outliers(self.problem, decision.known)
+
     def take_up(self, decision: Decision) -> list[Batch]:
         """Ask for what was decided, in the state that it was decided in."""
-        self._warnings.of_outliers(self.problem, decision.known)
+        if decision.asked[0].batch.id != self.state.ledger.asked:
+            raise InvalidSetting("This decision was made in another state: decide again.")
+        self._known = self._answers = None
         self._state.absorb_all(decision.asked, decision.mind)
-        self._known, self._answers = decision.known, None
+        self._known = decision.known
         return [asked.batch for asked in decision.asked]
 
     # Taking in
@@ -142,6 +148,8 @@ class Core:
             self._known = None
         else:
             known.looked = mind.looked
+            if mind.drawn is not None:
+                known.model.recall(mind.drawn)
 
     def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""

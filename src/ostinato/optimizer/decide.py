@@ -137,7 +137,6 @@ class Thinking:
         least = min(wanted, most or wanted)
         most = least if wish.slots is not None else most
         self._learn(())
-        before = self._variances(())
         while (total := sum(each.proposal.repeats for each in planned)) < least:
             left = None if most is None else most - total
             try:
@@ -148,7 +147,7 @@ class Thinking:
                 break
             planned = self._with_one_more(planned, new)
             self._set_apart(new.proposal.candidate, columns, distinct=wish.distinct)
-        after = self._variances([each.proposal for each in planned])
+        after, before = self._variances([each.proposal for each in planned]), self._variances(())
         ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
         stops = list(dict.fromkeys(each.proposal.candidate for each in planned))
         order = shortest_way(self.state.ledger.position, stops, self.problem.switch_cost)
@@ -178,7 +177,8 @@ class Thinking:
         What was planned last comes last.
         """
         more = new.proposal
-        cap = self.problem.settings.max_repeats or self.problem.policy.longest_batch
+        caps = [each for each in (self.problem.settings.max_repeats, self.problem.policy.longest_batch) if each]
+        cap = min(caps, default=None)
         for place, each in enumerate(planned):
             last, repeats = each.proposal, each.proposal.repeats + more.repeats
             if last.candidate != more.candidate or self.known.prior.setup > 0 or repeats > (cap or repeats):
@@ -187,7 +187,8 @@ class Thinking:
             joined = Proposal(
                 last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated, more.cause
             )
-            return [*planned[:place], *planned[place + 1 :], replace(new, proposal=joined, reason=each.reason)]
+            reason = replace(each.reason, staleness=each.reason.staleness_of(repeats))
+            return [*planned[:place], *planned[place + 1 :], replace(new, proposal=joined, reason=reason)]
         return [*planned, new]
 
     def _variances(self, extra: Sequence[Proposal]) -> Vector:
@@ -217,7 +218,8 @@ class Thinking:
             wanted = proposal.wanted or proposal.repeats
             proposal = replace(proposal, repeats=cap, wanted=wanted, capped=True, cause="of the cap on repeats")
         if most is not None and proposal.repeats > most:
-            proposal = replace(proposal, repeats=most, truncated=True)
+            wanted = proposal.wanted or proposal.repeats
+            proposal = replace(proposal, repeats=most, wanted=wanted, truncated=True)
         self._asked.append(proposal)
         return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
 

@@ -24,6 +24,7 @@ class OpenBatch(msgspec.Struct, frozen=True, eq=False):
     told: int = 0  # answered, with a value or by failing
     values: int = 0
     limits: Limits | None = None
+    arrived: bool = False  # whether anything was told of it
 
     @property
     def pending(self) -> int:
@@ -65,7 +66,7 @@ class Ledger:
 
     def way(self, open_: OpenBatch) -> tuple[int, int] | None:
         """From which candidate to which the first feedback of a batch is a switch, if it is one."""
-        switched = open_.told == 0 and self._last is not None and self._last != open_.candidate
+        switched = not open_.arrived and self._last is not None and self._last != open_.candidate
         return (self._last, open_.candidate) if switched and self._last is not None else None
 
     def open_batch(self, batch: int) -> OpenBatch | None:
@@ -77,9 +78,11 @@ class Ledger:
 
     def told(self, open_: OpenBatch, values: int, failed: int, cost: float) -> None:
         """More repeats of a batch were told: so many values, and so many that failed; `cost` is that of the way."""
-        if open_.told == 0:
+        if not open_.arrived:
             self._arrive(open_.candidate, cost)
-        open_ = msgspec.structs.replace(open_, told=open_.told + values + failed, values=open_.values + values)
+        open_ = msgspec.structs.replace(
+            open_, told=open_.told + values + failed, values=open_.values + values, arrived=True
+        )
         self._open[open_.batch.id] = open_
         if open_.pending == 0:
             del self._open[open_.batch.id]
@@ -100,7 +103,8 @@ class Ledger:
         if facts.first:
             self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
         if facts.pending > 0 and not facts.closed:
-            self._open[facts.id] = OpenBatch(batch, candidate, facts.repeats - facts.pending, values, recalled.limits)
+            told, arrived = facts.repeats - facts.pending, bool(facts.first)
+            self._open[facts.id] = OpenBatch(batch, candidate, told, values, recalled.limits, arrived)
         else:
             self._over(batch, values)
 

@@ -113,7 +113,15 @@ class Optimizer:
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
         state = State(sign, problem.cost, mind, None if budget is None else whole("budget", budget))
-        self.core = Core(problem, state)
+        self.core, self._owner = Core(problem, state), ""
+
+    def lend(self, owner: str) -> None:
+        """From now on this is for looking: it is asked and told through its owner."""
+        self._owner = owner
+
+    def _check_own(self) -> None:
+        if self._owner:
+            raise InvalidSetting(f"This optimiser of {self._owner} is for looking: ask and tell through the study.")
 
     @property
     def _problem(self) -> Problem:
@@ -152,6 +160,7 @@ class Optimizer:
 
     @budget.setter
     def budget(self, budget: int | None) -> None:
+        self._check_own()
         self._state.budget = None if budget is None else whole("budget", budget)
 
     @property
@@ -261,10 +270,12 @@ class Optimizer:
         distinct: every measurement of a plan is of another candidate. shared: columns in which all candidates of a plan
         are alike, such as the temperature of the one oven; the first batch says what they share.
         """
+        self._check_own()
         wish = None
         if slots is not None or workers is not None or distinct or shared:
             wish = Wish.of(slots, workers, distinct, shared)
         decision = self.core.decision(None if limit is None else whole("limit", limit), wish)
+        self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)
         return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
 
@@ -286,6 +297,7 @@ class Optimizer:
         that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
+        self._check_own()
         open_ = self._state.ledger.find(batch)
         feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._problem.outcome)
         if feedback.answered > open_.pending:
@@ -304,6 +316,7 @@ class Optimizer:
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
+        self._check_own()
         self.core.absorb(Closed(self._state.ledger.find(batch).batch.id))
 
     def retract(
@@ -317,6 +330,7 @@ class Optimizer:
 
         Repeats of a batch that is in flight are then waited for again; of one that was over they are not.
         """
+        self._check_own()
         state = self._state
         if failures:
             candidate = None if what is None else self._number(what)
@@ -339,6 +353,7 @@ class Optimizer:
 
         number: of the measurement, as warnings and `outliers` name it, in place of candidate and old value.
         """
+        self._check_own()
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
         state = self._state
@@ -376,6 +391,7 @@ class Optimizer:
         Rows that are there already are left out. What was measured stays, and so do indices and batches in flight.
         noise_std: of the new rows, where it was given one a row.
         """
+        self._check_own()
         table = extended(self._table, rows)
         if table.rows == self._table.rows:
             return []
@@ -405,12 +421,14 @@ class Optimizer:
         rows: an index or a row, or several. What was measured of them stays and informs their neighbours; batches in
         flight stay valid.
         """
+        self._check_own()
         numbers = self._numbers(rows) - self._state.retired
         self.core.absorb(Retired(frozenset(numbers)), self._without_round(numbers))
         return len(numbers)
 
     def restore(self, rows: Any) -> int:
         """Retired candidates may be measured again; returns how many."""
+        self._check_own()
         numbers = self._numbers(rows) & self._state.retired
         self.core.absorb(Restored(frozenset(numbers)))
         return len(numbers)
@@ -450,6 +468,7 @@ class Optimizer:
         indices or a table of rows, with one value each, or successes and trials of each. A flat array as long as a row
         is a row.
         """
+        self._check_own()
         named = self._problem.table.named_by(candidate)
         claim = Given(values, stderr, n, mean, std, successes, trials)
         if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):

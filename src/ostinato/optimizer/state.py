@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from ostinato.measurements.history import Entry, History
+from ostinato.measurements.feedback import Feedback
+from ostinato.measurements.history import Entry, History, Measured
 from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Remembered, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
@@ -111,14 +113,21 @@ class State:
     def entries(self, told: Told) -> list[Entry]:
         """What is measured of each candidate in some feedback, numbered on from here."""
         if self._numbered is None or self._numbered[0] is not told:
-            steps, failed = self.history.steps, self.failures.total()
             entries = [
-                Entry(number, told.batch, each.measured(self._sign, steps, failed))
+                Entry(number, told.batch, self._measured(each, among_others=len(told.feedback) > 1))
                 for number, each in told.feedback.items()
                 if each.n
             ]
             self._numbered = told, entries
         return self._numbered[1]
+
+    def _measured(self, feedback: Feedback, *, among_others: bool) -> Measured:
+        """Numbered on from here; what was told of many candidates at once came at the place it has among them."""
+        steps, failed = self.history.steps, self.failures.total()
+        measured = feedback.measured(self._sign, steps, failed)
+        if among_others and measured.at and feedback.singly:
+            return replace(measured, at=steps + failed + max(feedback.all_places) + 1)
+        return measured
 
     def _take(self, fact: Fact) -> None:
         if isinstance(fact, Asked):

@@ -76,6 +76,10 @@ class Belief(ABC):
         """The variances if more were measured; another one with every call."""
 
     @abstractmethod
+    def honest_variances(self) -> PendingVariances | None:
+        """The same by what was measured and nothing else; None where that is no difference."""
+
+    @abstractmethod
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         """Of going to some candidates from where we are, in the same units as `cost`."""
 

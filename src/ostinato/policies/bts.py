@@ -28,10 +28,12 @@ class GPBTS(WithC):
             whole("size", self.size)
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        growth, drawn = Growth(belief, belief.pending_variances(), self.C), count(1)
+        variances, growth, drawn = belief.pending_variances(), Growth(belief, self.C), count(1)
 
         def step() -> tuple[int, bool]:
             candidate = Scores(belief.draw(), belief.resolution(1.0)).without(belief.barred).first_best(belief)
-            return candidate, growth.full_with(candidate) if self.size is None else next(drawn) == self.size
+            if self.size is not None:
+                return candidate, next(drawn) == self.size
+            return candidate, growth.full_with(candidate, variances.add(candidate))
 
         return decided(step, limit)

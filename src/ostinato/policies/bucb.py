@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from ostinato.policies.base import Proposal, WithBeta, WithC
 from ostinato.policies.belief import Belief
 from ostinato.policies.rounds import LazyBounds, decided
-from ostinato.posterior import PendingVariances
 
 
 @dataclass(frozen=True)
@@ -22,26 +21,33 @@ class GPBUCB(WithBeta, WithC):
     """
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        variances = belief.pending_variances()
+        variances, growth = belief.pending_variances(), Growth(belief, self.C)
         bounds = LazyBounds(belief, variances, self.width(belief))
-        growth = Growth(belief, variances, self.C)
 
         def step() -> tuple[int, bool]:
             candidate = bounds.first_best()
-            return candidate, growth.full_with(candidate)
+            return candidate, growth.full_with(candidate, variances.add(candidate))
 
         return decided(step, limit)
 
 
 class Growth:
-    """Π (1 + σ²_{s−1}(x_s)/λ), by which the determinant grows."""
+    """Π (1 + σ²_{s−1}(x_s)/λ), by which the determinant of what was measured grows.
 
-    def __init__(self, belief: Belief, variances: PendingVariances, C: float) -> None:
-        self._noise, self._with_pending, self._most = belief.noise, variances, C**2
+    The model for choosing may have been told poor values where measurements failed; the determinant knows nothing of
+    them.
+    """
+
+    def __init__(self, belief: Belief, C: float) -> None:
+        self._noise, self._honest, self._most = belief.noise, belief.honest_variances(), C**2
         self._product = 1.0
 
-    def full_with(self, candidate: int) -> bool:
-        """Count a pick. The round is full when the product is too large, or when a pick teaches nothing more."""
-        variance = self._with_pending.add(candidate)
+    def full_with(self, candidate: int, variance: float) -> bool:
+        """Count a pick, of this variance in the model for choosing.
+
+        The round is full when the product is too large, or when a pick teaches nothing more.
+        """
+        if self._honest is not None:
+            variance = self._honest.add(candidate)
         self._product *= 1 + variance / float(self._noise[candidate])
         return self._product > self._most or variance == 0

@@ -102,7 +102,10 @@ class Nystrom:
         if not self._changed:
             return self
         fresh = copy(self)
-        fresh.induce(np.flatnonzero(rng.random(len(self._slots)) < self._chances(drawn)))
+        draws, order = rng.random(len(self._slots)), np.argsort(list(self._slots))  # by candidate, however they came
+        lots = np.empty(len(draws))
+        lots[order] = draws
+        fresh.induce(np.flatnonzero(lots < self._chances(drawn)))
         fresh._changed = False
         return fresh
 

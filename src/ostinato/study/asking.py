@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.errors import Damaged, InvalidSetting
+from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
 from ostinato.optimizer.decide import Decision, Wish
 from ostinato.optimizer.facts import BatchFacts
 from ostinato.records import Reason
@@ -32,7 +32,12 @@ def tasks_for(stored: Stored, request: Request) -> list[Task]:
         last = tries == TRIES - 1
         decision: Decision | None = None
         if missing and not last:
-            decision = stored.storage.patiently(partial(_decided, stored, request.rest(missing)))
+            try:
+                decision = stored.storage.patiently(partial(_decided, stored, request.rest(missing)))
+            except NothingToAsk:
+                if found:
+                    break
+                raise
         found, missing = stored.storage.patiently(partial(_commit, stored, request, decision, last=last))
         if not missing:
             break
@@ -52,7 +57,11 @@ def _decided(stored: Stored, wish: Wish | None) -> Decision | None:
     """What this process would decide at the moment; nothing where nothing may be."""
     with stored.storage.read(stored.name) as reader:
         left, replica = _left(reader), stored.synced(reader)
-    return None if left == 0 else replica.optimizer.core.decision(left, wish)
+    if left == 0:
+        return None
+    decision = replica.optimizer.core.decision(left, wish)
+    replica.optimizer.core.warn_of_outliers(decision)
+    return decision
 
 
 def _commit(stored: Stored, request: Request, decision: Decision | None, *, last: bool) -> tuple[list[Task], int]:

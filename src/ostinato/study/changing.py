@@ -15,6 +15,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.storage import Writer
 from ostinato.study import log
 from ostinato.study.create import digest_of, table_of
+from ostinato.study.leases import in_hand
 from ostinato.study.replica import retired_of
 from ostinato.study.revise import forget, without_round
 from ostinato.study.stored import Stored
@@ -90,6 +91,7 @@ def _numbers(stored: Stored, rows: Any) -> set[int]:
 
 def _close_waiting(stored: Stored, writer: Writer, numbers: set[int]) -> None:
     """Batches of some candidates that are not assigned to a worker will not be made."""
+    assigned = in_hand(writer)
     for batch in writer.unfinished():
-        if stored.table.number_of(batch.facts.index) in numbers and not writer.leases(batch.facts.id):
+        if stored.table.number_of(batch.facts.index) in numbers and not assigned.get(batch.facts.id):
             log.close(writer, batch.facts.id)

@@ -27,6 +27,7 @@ class Replica:
         facts = [batch.facts for batch in batches]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
+        self.optimizer.lend(f"the study {record.name!r}")
         self._rows = {fact.id: fact.index for fact in facts}
         self._robust = bool(settings.get("robust"))
         limits = {batch.facts.id: each for batch in batches if (each := self._limits(batch)) is not None}
@@ -57,7 +58,7 @@ class Replica:
             self.optimizer.core.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
         if mind is not None:
             self.optimizer.core.resume(mind)
-        self.optimizer.budget = record.budget
+        self.optimizer.core.state.budget = record.budget
         self._at = record
         return True
 

@@ -28,7 +28,7 @@ class Request(msgspec.Struct, frozen=True):
             lease = handed_out(writer, self.lease, self.key, self.most, self.share)
             return [] if lease is None else [lease]
         fresh = self.wish.distinct or bool(self.wish.shared)
-        leases: list[Lease] = []
+        leases = sorted((e for e in writer.leases() if e.worker.startswith(self.key)), key=lambda e: (e.batch, e.start))
         while (left := self._wanted(writer, leases)) > 0:
             key = f"{self.key}{len(leases)}"
             lease = handed_out(writer, self.lease, key, left, 1, (only or ()) if fresh else None)
@@ -46,6 +46,8 @@ class Request(msgspec.Struct, frozen=True):
         return None if self.wish is None else replace(self.wish, slots=missing, workers=None)
 
     def _wanted(self, writer: Writer, leases: list[Lease]) -> int:
+        own = sum(lease.count for lease in leases)
         if self.wish is None or self.wish.slots is not None:
-            return (self.wish.slots or 0 if self.wish else 1) - sum(lease.count for lease in leases)
-        return (self.wish.workers or 0) - sum(in_hand(writer).values())
+            return (self.wish.slots or 0 if self.wish else 1) - own
+        wanted = (self.wish.workers or 0) - sum(in_hand(writer).values())
+        return wanted if self.most is None else min(wanted, self.most - own)

@@ -112,6 +112,8 @@ def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, out
 
 def skip(writer: Writer, batch: int, repeat: int) -> None:
     """A repeat that will not be made: it failed, and that is taken back. No decision knew of it."""
+    if _is_skipped(writer, batch, repeat):
+        return
     if take(writer, batch, repeat, told_values(np.array([np.nan]))):
         number, row = (
             writer.record.numbered,
@@ -119,6 +121,13 @@ def skip(writer: Writer, batch: int, repeat: int) -> None:
         )  # those of what was just told, alone in its row of the log
         writer.revise(Revision(number, row, 0, batch, None, why="skipped"))
         _work_out(writer, batch, again=False)
+
+
+def _is_skipped(reader: Reader, batch: int, repeat: int) -> bool:
+    """Whether a repeat was skipped before; the answer may not have been heard."""
+    why = {(each.row, each.place): each.why for each in reader.revisions(batch) if each.value is None}
+    entries = reader.overlapping(batch, repeat, 1)
+    return any(why.get((entry.number, repeat - entry.start)) == "skipped" for entry in entries)
 
 
 def _work_out(writer: Writer, number: int, *, again: bool) -> None:
@@ -177,13 +186,14 @@ def gaps_of(reader: Reader) -> list[int]:
     return sorted(number for number, value in last.items() if value is None)
 
 
-def failures_since(reader: Reader, since: float) -> list[int]:
-    """The numbers of measurements that failed and were told at some moment or later."""
+def failures_since(reader: Reader, since: float, only: int | None = None) -> list[int]:
+    """The numbers of measurements that failed and were told at some moment or later; of one row of the table only."""
+    rows = {batch.facts.id: batch.facts.index for batch in reader.batches()}
     changes, number, found = changes_of(reader.revisions()), 1, list[int]()
     after = 0
     while entries := reader.log(after=after):
         for entry in entries:
-            if entry.at >= since and entry.told.kind != Kind.SUMMARY:
+            if entry.at >= since and entry.told.kind != Kind.SUMMARY and only in (None, rows[entry.batch]):
                 now = changes.get(entry.number, {})
                 values = entry.told.numbers()[: entry.told.count]
                 found += [number + place for place, value in enumerate(values) if _failed(now.get(place, float(value)))]

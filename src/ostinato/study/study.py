@@ -212,12 +212,13 @@ class Study(StudyView):
 
         what: a task, for what was told of its own repeats; a batch, for all of it; or a candidate, with the `value`
         that is wrong (the last such one). number: of measurements, as `history` and warnings name them. batch: its
-        number, for all that was told of it. failures: all that failed are taken back, since a moment (in seconds since
-        1970). why: kept with it.
+        number, for all that was told of it. failures: all that failed are taken back, or those of the candidate `what`,
+        since a moment (in seconds since 1970). why: kept with it.
 
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
+        only = None if what is None or not failures else self._stored.index(what)
         if failures:
             numbers = list[int]()
         elif batch is not None:
@@ -226,7 +227,7 @@ class Study(StudyView):
             numbers = numbers_of(self._stored, what, value, number)
 
         def change(writer: Writer) -> int:
-            listed = failures_since(writer, since) if failures else numbers
+            listed = failures_since(writer, since, only) if failures else numbers
             return len(revise(writer, dict.fromkeys(listed), why, self.outcome, again=again))
 
         return self._stored.write(change)

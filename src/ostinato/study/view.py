@@ -13,7 +13,7 @@ from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Best, Outlier, Reason
 from ostinato.stopping import met, watched
-from ostinato.storage import BatchRecord, Storage
+from ostinato.storage import BatchRecord, Reader, Storage
 from ostinato.study.leases import in_hand
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
 from ostinato.study.replica import retired_of
@@ -117,6 +117,10 @@ class StudyView:
         """All batches, in the order they were asked for, and what became of them; observations first."""
         return self._stored.read(lambda reader: reader.batches())
 
+    def numbers(self, batch: int, repeats: range) -> list[int]:
+        """The numbers of the measurements that some repeats of a batch are."""
+        return self._stored.read(lambda reader: numbers_of_repeats(reader, batch, repeats))
+
     def measurements(self, *, everything: bool = False) -> Iterator[Measurement]:
         """All that was told, in the order it came, as it counts now; with everything, what was taken back too."""
         return measurements(self._stored, everything=everything)
@@ -148,13 +152,23 @@ class StudyView:
         return self._stored.read(lambda reader: retired_of(reader.record))
 
 
+def numbers_of_repeats(reader: Reader, batch: int, repeats: range) -> list[int]:
+    """The numbers of the measurements that some repeats of a batch are."""
+    entries = reader.overlapping(batch, repeats.start, len(repeats))
+    firsts = reader.first_numbers([entry.number for entry in entries])
+    each = [(repeat, firsts[entry.number] + place) for entry in entries for place, repeat in enumerate(entry.repeats)]
+    return [number for repeat, number in sorted(each) if repeat in repeats]
+
+
 def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measurement]:
     """All that was told, in the order it came."""
-    batches, revisions = stored.read(lambda reader: (reader.batches(), reader.revisions()))
+    batches, revisions, told = stored.read(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
     rows, revised = {batch.facts.id: batch.facts.index for batch in batches}, by_place(revisions)
     after, number = 0, 1
     while entries := stored.read(lambda reader, start=after: reader.log(after=start)):
         for entry in entries:
+            if entry.number > told:
+                return  # it came since
             found = measurements_of(entry, rows[entry.batch], number, revised.get(entry.number))
             yield from (each for each in found if everything or each.value is not None)
             number += entry.told.count
