@@ -86,3 +86,27 @@ def test_what_cannot_be_told_is_refused_and_nothing_is_taken_in(study):
         assert done.returncode == 2
         assert words in done.stderr.replace("\n", " ")
     assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 0
+
+
+def test_several_lines_are_told_all_or_none(lab):
+    ostinato("create", "lab.db", "catalogue.csv", "--budget", "9", cwd=lab)
+    (task,) = map(json.loads, ostinato("ask", "lab.db", cwd=lab).stdout.splitlines())
+    lines = "".join(json.dumps({"batch": number, "start": 0, "values": [7]}) + "\n" for number in (task["batch"], 99))
+    assert ostinato("tell", "lab.db", cwd=lab, typed=lines).returncode == 2
+    assert json.loads(ostinato("status", "lab.db", "--json", cwd=lab).stdout)["measurements"] == 0
+
+
+def test_a_retired_candidate_is_not_handed_to_another_worker(lab):
+    ostinato("create", "lab.db", "catalogue.csv", "--budget", "9", cwd=lab)
+    (task,) = map(json.loads, ostinato("ask", "lab.db", "--lease", "0.001", cwd=lab).stdout.splitlines())
+    ostinato("candidates", "lab.db", "retire", str(task["row"]), cwd=lab)
+    (other,) = map(json.loads, ostinato("ask", "lab.db", cwd=lab).stdout.splitlines())
+    assert other["row"] != task["row"]
+
+
+def test_another_rule_to_stop_by_is_kept(lab):
+    run = ("create", "lab.db", "catalogue.csv", "--budget", "90", "--stop", "spent=50")
+    assert ostinato(*run, cwd=lab).returncode == 0
+    manual = ("optimize", "catalogue.csv", "--manual", "--storage", "lab.db", "--stop", "spent=1")
+    ostinato(*manual, cwd=lab, typed="7\nq\n")
+    assert "stopped by Spent" in ostinato("ask", "lab.db", cwd=lab).stderr

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from inside import next_batch
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import (
     Conflict,
@@ -310,7 +311,7 @@ def test_processes_share_a_study(address):
     other = Study("lab", address)
     assert study.optimizer.predict().mean == pytest.approx(other.optimizer.predict().mean, abs=1e-9)
     first, second = study.optimizer, other.optimizer
-    a, b = first.ask(limit=50), second.ask(limit=50)
+    a, b = next_batch(first, 50), next_batch(second, 50)
     assert (a.index, a.repeats) == (b.index, b.repeats)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
+from inside import next_batch
 from ostinato import MiniUCB
 from ostinato.errors import Damaged, StudyDiffers, Unavailable
 from ostinato.kernels import RBF
@@ -210,7 +211,7 @@ class TestAnswersAreThoseOfAFreshProcess:
         assert one.predict().mean == pytest.approx(two.predict().mean, abs=1e-9)
         assert one.best().mean == pytest.approx(two.best().mean, abs=1e-9)
         assert str(one.diagnose()) == str(two.diagnose())
-        a, b = one.ask(), two.ask()
+        a, b = next_batch(one), next_batch(two)
         assert (a.index, a.repeats) == (b.index, b.repeats)
 
 

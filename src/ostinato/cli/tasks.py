@@ -73,10 +73,12 @@ def ask(
         tasks = [] if task is None else [task]
     else:
         wish: dict[str, Any] = {"slots": slots, "workers": workers, "distinct": distinct, "shared": shared or ()}
-        tasks = cast("list[Task]", study.ask(**wish, worker=worker))
+        tasks = cast("list[Task]", study.ask(limit, **wish, worker=worker))
     if not tasks:
         status = study.status()
         others = "what is left is assigned to other workers, or everything is retired"
+        if workers is not None and status.in_flight >= workers:
+            others = f"{counted(status.in_flight, 'measurement')} assigned already, enough for {workers:,} workers"
         _say(f"nothing to measure at the moment: {'the budget is spent' if status.finished else others}")
     for each in tasks:
         print(msgspec.json.encode(_as_json(each)).decode())
@@ -105,6 +107,8 @@ def tell(
     """
     study = opened(where, name)
     answers = [_answer(line, place) for place, line in enumerate(_lines(what or []), 1)]
+    for answer in answers:
+        _task(study, answer)  # all of them can be told, before any is
     new = sum(_told(study, answer) for answer in answers)
     Console(stderr=True).print(f"took in {counted(new, 'measurement')}", highlight=False)
 
@@ -141,17 +145,22 @@ def _answer(line: str | bytes, place: int) -> Answer:
         raise InvalidFeedback(f"Line {place} is not an answer ({error}): nothing was taken in.") from None
 
 
-def _told(study: Study, answer: Answer) -> int:
+def _task(study: Study, answer: Answer) -> Task:
+    """What an answer is of."""
     if answer.study not in (None, study.name):
         raise InvalidFeedback(f"Batch {answer.batch} is of the study {answer.study!r}, and this is {study.name!r}.")
     values: Any = answer.values if answer.value is None else [answer.value]
     count = answer.trials if values is None else len(values)
     if not count:
         raise InvalidFeedback(f"Batch {answer.batch} came without values: give values, or successes and trials.")
-    task = study.task(answer.batch, answer.start, count)
+    return study.task(answer.batch, answer.start, count)
+
+
+def _told(study: Study, answer: Answer) -> int:
+    values: Any = answer.values if answer.value is None else [answer.value]
     if values is None:
-        return study.tell(task, successes=answer.successes, trials=answer.trials)
-    return study.tell(task, values, stderr=cast("Any", answer.stderr))
+        return study.tell(_task(study, answer), successes=answer.successes, trials=answer.trials)
+    return study.tell(_task(study, answer), values, stderr=cast("Any", answer.stderr))
 
 
 def _whole(word: str) -> int:

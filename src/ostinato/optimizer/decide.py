@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import flag, whole
+from ostinato.checks import brief, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
 from ostinato.optimizer.belief import Foresight, Present, lots_with, pending_with
@@ -209,6 +209,7 @@ class Thinking:
             proposals = proposals or self._checks(extra) or self.problem.policy.propose(belief, most)
             proposals = self._at_least_twice(proposals)
             self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
+            self._check_retired()
             self._rounds += 1
         else:
             belief = self.belief(extra)
@@ -222,6 +223,16 @@ class Thinking:
             proposal = replace(proposal, repeats=most, wanted=wanted, truncated=True)
         self._asked.append(proposal)
         return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
+
+    def _check_retired(self) -> None:
+        """A policy of the user's own may not know of them."""
+        gone = [each.candidate for each in self.round if each.candidate in self.state.retired]
+        if gone:
+            row = self.problem.table[self.problem.table.index_of(gone[0])]
+            raise InvalidSetting(
+                f"The policy {self.problem.policy!r} proposed {brief(row)}, which was retired: leave out what is in "
+                "belief.barred."
+            )
 
     def _learn(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """The first candidates; or where there were enough of them, what the next decision rests on is learned."""

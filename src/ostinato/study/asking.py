@@ -17,6 +17,7 @@ from ostinato.optimizer.facts import BatchFacts
 from ostinato.records import Reason
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
+from ostinato.study.changing import close_retired
 from ostinato.study.replica import Replica
 from ostinato.study.request import Request
 from ostinato.study.stored import Stored
@@ -69,6 +70,7 @@ def _commit(stored: Stored, request: Request, decision: Decision | None, *, last
     try:
         with stored.storage.write(stored.name) as writer:
             stored.refresh(writer)
+            close_retired(stored, writer)
             leases = request.take(writer)
             left = _left(writer)
             missing = 0 if left == 0 else max(0, request.missing(writer, leases))

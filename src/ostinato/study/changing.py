@@ -89,6 +89,13 @@ def _numbers(stored: Stored, rows: Any) -> set[int]:
     return {named} if isinstance(named, int) else set(named)
 
 
+def close_retired(stored: Stored, writer: Writer) -> None:
+    """Batches of retired candidates whose worker did not answer in time will not be made."""
+    rows = retired_of(writer.record)
+    if rows:
+        _close_waiting(stored, writer, {stored.table.number_of(row) for row in rows})
+
+
 def _close_waiting(stored: Stored, writer: Writer, numbers: set[int]) -> None:
     """Batches of some candidates that are not assigned to a worker will not be made."""
     assigned = in_hand(writer)

@@ -62,6 +62,11 @@ def program_of(text: str) -> str | None:
     return msgspec.json.decode(text).get(PROGRAM)
 
 
+def with_stop(text: str, stop: Any) -> str:
+    """The same settings with other rules to stop by."""
+    return msgspec.json.encode({**msgspec.json.decode(text), "stop": _encoded(stop)}).decode()
+
+
 def with_program(text: str, program: str) -> str:
     """The same settings with another program."""
     return msgspec.json.encode({**msgspec.json.decode(text), PROGRAM: program}).decode()

@@ -25,7 +25,7 @@ from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
 from ostinato.study.retracting import last_of, numbers_of, told_of
 from ostinato.study.revise import failures_since, revise
-from ostinato.study.settings import program_of, with_program
+from ostinato.study.settings import program_of, with_program, with_stop
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 
@@ -69,11 +69,22 @@ class Study(StudyView):
         stop = settings.pop("stop", None)
         super().__init__(Stored(name, store, settings))
         if stop is not None:
-            self.stop = stop
+            self._keep_stop(stop)
         if missing:
             changing.take_missing(self._stored, candidates, missing, extend=extend)
         if budget is not None:
             self.allow(budget)
+
+    def _keep_stop(self, stop: Any) -> None:
+        """Other rules to stop by, for whoever opens the study from now on."""
+        self.stop = stop
+
+        def change(writer: Writer) -> None:
+            text = with_stop(writer.record.settings, stop)
+            if text != writer.record.settings:
+                writer.change(replace(writer.record, settings=text))
+
+        self._stored.write(change)
 
     def __reduce__(self) -> Any:
         raise TypeError("A study is not sent to other processes: open it there, Study(name, storage).")
