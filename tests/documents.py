@@ -172,7 +172,7 @@ def run_shell(command: str) -> str:
 def rewritten(page: str, found: list[Shown], *, numbers: bool = False) -> str:
     """The page with the real output, where it is not as shown; or with all numbers as they are now."""
     for each in sorted(found, key=lambda one: -one.start):
-        stale = numbers and ANY not in each.shown and not PROGRESS.search(each.printed) and each.kind != "sample"
+        stale = numbers and ANY not in each.shown and each.kind != "sample"
         if (stale or not each.right) and each.kind != "typed":
             text = "".join(f"{line.rstrip()}\n" for line in each.printed.strip("\n").split("\n") if line.strip())
             page = page[: each.start] + text + page[each.end :]

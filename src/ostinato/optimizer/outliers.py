@@ -9,7 +9,7 @@ An outlier is more than T off by both, T being the quantile of Student's t that 
 one that does harm. Of a candidate with repeats, it is further from them than half of what nine tenths of all averages
 lie apart; a lone value lies as far below all other averages as these range, or a quarter as far above. Repeats that
 agree are believed, however odd: a narrow peak is found once, and true when found again. A lone value that does not
-fit is therefore measured again before it counts (`decisions.py`).
+fit is therefore measured again before it counts (`decide.py`).
 
 An outlier hides itself: it makes the noise seem loud, or the values seem to vary. So values are first looked over with
 measures that one value cannot spoil (`suspects`), and those that stand out are judged by a model fitted without them.

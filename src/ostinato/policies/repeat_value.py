@@ -13,8 +13,7 @@ ENDLESS = 10**18  # stands for infinitely many, and is always capped
 
 
 class RepeatValue(msgspec.Struct, frozen=True):
-    """A candidate's variance σ², its noise λ, the variance τ² of set-ups, and the costs of a switch "
-    "to it and of a measurement."""
+    """A candidate's variance σ², its noise λ, the variance τ² of set-ups; the costs of a switch and a measurement."""
 
     variance: float
     noise: float
