@@ -8,7 +8,7 @@ import pytest
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
-from ostinato.policies import GPBUCB, EpsilonGreedy, Uniform
+from ostinato.policies import GPBUCB, GPUCB, EpsilonGreedy, Uniform
 
 AXIS = np.linspace(0, 1, 12)
 GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -157,3 +157,26 @@ def test_plans_that_make_no_sense_are_refused():
         opt.ask(slots=3, shared=["heat"])
     with pytest.raises(InvalidSetting, match="give slots= or workers="):
         opt.ask(distinct=True)
+
+
+def test_the_ratio_of_a_plan_does_not_hang_on_the_unit():
+    """Where the first fit comes with the plan, both sides of the ratio are of the model that it made."""
+    ratios = []
+    for unit in (1.0, 1e3, 1e-3):
+        opt = Optimizer(np.linspace(0, 1, 30)[:, None], seed=0)
+        opt.observe([0, 9, 20], unit * np.array([1.0, 2.5, 0.3]))
+        ratios.append(opt.ask(slots=8).ratio)
+    assert ratios == pytest.approx([ratios[0]] * 3, rel=1e-3)
+
+
+def test_a_plan_keeps_to_both_caps():
+    X = np.linspace(0, 1, 3)[:, None]
+    policy = MiniUCB(C=9.0, cap_per_batch=2)
+    opt = Optimizer(X, kernel=RBF(0.3), noise_std=1.0, policy=policy, max_repeats=50, seed=0)
+    assert max(batch.repeats for batch in opt.ask(slots=20)) <= 2
+
+
+def test_a_batch_that_was_joined_is_explained_as_a_whole():
+    opt = Optimizer(np.array([[0.0]]), kernel=RBF(1.0), noise_std=1.0, policy=GPUCB(), seed=0)
+    (batch,) = opt.ask(slots=8)
+    assert batch.reason.staleness == pytest.approx(3.0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inside import shown
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
-from ostinato.kernels import Linear, Matern52
+from ostinato.kernels import RBF, Linear, Matern52
 from ostinato.policies import BBKB, GPBTS, GPBUCB
 from reference import nystrom
 
@@ -206,3 +206,20 @@ def test_variances_and_covariances_count_what_is_in_flight(rule):
     assert (np.diagonal(expected) - c**2 <= belief.variances.flat() + 1e-6).all()  # never surer than exact
     at = belief.covariance(3)
     assert at[3] == pytest.approx(belief.variances.flat()[3], rel=1e-6)
+
+
+def test_failures_do_not_lengthen_rounds():
+    """The product that ends a round is that of what was measured: poor values imagined for failures do not count."""
+    X, C, rng = np.linspace(0, 1, 40)[:, None], 1.2, np.random.default_rng(0)
+    opt = Optimizer(X, kernel=RBF(0.15), noise_std=0.4, policy=GPBUCB(C=C), seed=0)
+    for _ in range(60):
+        before, picks = opt.core.known.honest, []
+        while not picks or opt.core.state.mind.round:
+            picks.append(opt.ask())
+        imagined = before.ghost()
+        singles = [batch.index for batch in picks for _ in range(batch.repeats)]
+        grown = [1 + imagined.add(index, 1)[1] / 0.16 for index in singles]
+        assert np.prod(grown) / max(grown) <= C**2 * (1 + 1e-9)
+        for batch in picks:
+            fine = rng.random(batch.repeats) > 0.4
+            opt.tell(batch, np.where(fine, np.sin(6 * X[batch.index, 0]) + 0.4 * rng.standard_normal(), np.nan))

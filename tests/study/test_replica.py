@@ -15,9 +15,9 @@ SETTINGS = {
     "learned": {},
     "robust": {"robust": True},
     "mini": GIVEN | {"policy": MiniUCB(C=1.6)},
-    "GP-BUCB": GIVEN | {"policy": GPBUCB(C=1.4)},
+    "GP-BUCB": GIVEN | {"policy": GPBUCB(C=2.0)},
     "BKB": GIVEN | {"policy": BKB()},
-    "BBKB": GIVEN | {"policy": BBKB(C=1.4)},
+    "BBKB": GIVEN | {"policy": BBKB(C=2.5)},
     "half-life": {"half_life": 40},
 }
 
@@ -35,10 +35,10 @@ def test_followers_and_newcomers_are_alike(tmp_path, settings):
     path, rng = tmp_path / "lab.db", np.random.default_rng(0)
     studies = [Study("lab", path, X, seed=0, **settings), Study("lab", path)]
     held = []
-    for step in range(24):
+    for step in range(50):
         study = studies[step % 2]
-        if len(held) < 3:
-            task = study.ask(limit=4)
+        while len(held) < 5:
+            task = study.ask(limit=3)
             held.append([task, 0])
         place = int(rng.integers(len(held)))
         task, done = held[place]
@@ -50,6 +50,8 @@ def test_followers_and_newcomers_are_alike(tmp_path, settings):
         follower, newcomer = study.optimizer, Study("lab", path).optimizer
         for name in ("steps", "failures", "unique", "epochs", "switches", "rounds"):
             assert getattr(follower, name) == getattr(newcomer, name), (step, name)
+        minds = follower.core.state.mind, newcomer.core.state.mind
+        assert minds[0].looked == minds[1].looked, step
         a, b = next_batch(follower), next_batch(newcomer)
         assert (a.index, a.repeats, a.round) == (b.index, b.repeats, b.round), step
 

@@ -200,3 +200,21 @@ def test_what_cannot_be_is_said_and_changes_nothing(tmp_path, act, words):
         act(study)
     assert study.status().measurements == 12
     assert verify(study.storage, "s") == []
+
+
+def test_failures_of_one_candidate_are_taken_back_alone(address):
+    study = Study("lab", address, np.arange(4.0)[:, None], seed=0)
+    for index in (0, 1, 1):
+        study.observe(index, [np.nan])
+    assert study.retract([1.0], failures=True) == 2
+    assert study.status().failures == 1
+
+
+def test_measurements_are_read_while_others_work(address):
+    """What comes after the first was read is left for the next time."""
+    study, other = Study("lab", address, np.arange(4.0)[:, None], seed=0), Study("lab", address)
+    study.observe_all([(0, {"value": 1.0})] * 1001)  # more than a page of the log
+    listed = study.measurements()
+    first = next(listed)
+    other.observe(2, [5.0])
+    assert len([first, *listed]) == 1001

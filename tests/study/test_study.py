@@ -506,3 +506,17 @@ def test_with_what_it_is_measured_is_kept_and_a_change_of_it_said(address):
     assert Study("lab", address, X, seed=0).note_program("./measure {temp}") is None
     assert study.note_program("./other {temp}") == "./measure {temp}"
     assert Study("lab", address).ask() is not None
+
+
+def test_a_plan_of_a_study_keeps_to_its_limit_and_to_what_waits(address):
+    study = Study("lab", address, PLATE, seed=0)
+    assert sum(task.repeats for task in study.ask(2, workers=6)) == 2
+
+
+def test_what_waits_is_handed_out_where_nothing_more_can_be_decided(address):
+    study = Study(
+        "lab", address, np.array([[0.0]]), seed=0, policy=MiniUCB(cap_per_candidate=1), kernel=RBF(1.0), noise_std=1.0
+    )
+    task = study.ask()
+    study.release(task)
+    assert sum(each.repeats for each in study.ask(slots=5)) == task.repeats

@@ -24,7 +24,7 @@ class Feedback:
     statistics: Statistics
     failed: int = 0
     values: Vector | None = None
-    places: NDArray[np.int64] | None = None
+    places: NDArray[np.int64] | range | None = None  # a range where none failed: ten million places take no room
     failed_at: NDArray[np.int64] | None = None
 
     @property
@@ -54,7 +54,7 @@ class Feedback:
 
     @property
     def _places(self) -> NDArray[np.int64]:
-        return np.zeros(0, dtype=np.int64) if self.places is None else self.places
+        return np.asarray(() if self.places is None else self.places, dtype=np.int64)
 
     @property
     def _failed(self) -> NDArray[np.int64]:
@@ -66,9 +66,8 @@ class Feedback:
         if self.values is None or not self.n:
             return Measured(statistics, (), statistics, at if self.n else 0)
         y = sign * self.values
-        order, backwards = np.argsort(y, kind="stable"), np.argsort(-y, kind="stable")
-        ends = order if len(y) <= 2 * ENDS else np.unique(np.concatenate([order[:ENDS], backwards[:ENDS]]))
-        places = np.arange(len(y)) if self.places is None else self.places
+        ends = _ends(y)
+        places: Any = range(len(y)) if self.places is None else self.places
         points = sorted((told + failed + int(places[place]) + 1, float(y[place])) for place in ends.tolist())
         rest = np.delete(y, ends)
         return Measured(statistics, tuple(points), Statistics.of_values(rest) if len(rest) else Statistics(), at)
@@ -137,6 +136,16 @@ def _successes_of_many(candidates: list[int], given: Given, outcome: Outcome) ->
     return {candidate: Feedback(statistics) for candidate, statistics in told.items()}
 
 
+def _ends(y: Vector) -> NDArray[np.int64]:
+    """Where the lowest and the highest values stand, the first of equal ones."""
+    return np.arange(len(y)) if len(y) <= 2 * ENDS else np.union1d(_lowest(y), _lowest(-y))
+
+
+def _lowest(y: Vector) -> NDArray[np.int64]:
+    few = np.flatnonzero(y <= np.partition(y, ENDS - 1)[ENDS - 1])
+    return few[np.argsort(y[few], kind="stable")[:ENDS]]
+
+
 def _one_each(name: str, given: Any, candidates: list[int]) -> None:
     if np.shape(given) != (len(candidates),):
         raise InvalidFeedback(
@@ -147,7 +156,7 @@ def _one_each(name: str, given: Any, candidates: list[int]) -> None:
 def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
     y = outcome.values(values)
     if stderr is None:
-        return told(y, np.arange(len(y)))
+        return told(y, range(len(y)))
     fine = ~np.isnan(y)
     failed = int(len(y) - np.count_nonzero(fine))
     if failed and np.ndim(stderr) == 1 and len(stderr) == len(y):
@@ -155,9 +164,11 @@ def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
     return Feedback(Statistics.of_weighted(y[fine], stderr) if fine.any() else Statistics(), failed)
 
 
-def told(y: Vector, places: NDArray[np.int64]) -> Feedback:
+def told(y: Vector, places: NDArray[np.int64] | range) -> Feedback:
     """Values, NaN for those that failed."""
     fine = ~np.isnan(y)
-    failed = int(len(y) - np.count_nonzero(fine))
+    if fine.all():
+        return Feedback(Statistics.of_values(y), 0, y, places)
+    among = np.asarray(places, dtype=np.int64)
     statistics = Statistics.of_values(y[fine]) if fine.any() else Statistics()
-    return Feedback(statistics, failed, y[fine], places[fine], places[~fine])
+    return Feedback(statistics, int(np.count_nonzero(~fine)), y[fine], among[fine], among[~fine])

@@ -19,16 +19,15 @@ from math import floor, log, log1p, sqrt
 
 from ostinato.checks import fraction, positive
 from ostinato.confidence import Progress
-from ostinato.policies.base import WithC
-from ostinato.policies.mini import MiniMeta
-from ostinato.policies.scored import RepeatRule, Score, ScoredPolicy
+from ostinato.policies.algorithms import RepeatsByMiniMeta
+from ostinato.policies.scored import Score
 from ostinato.policies.ucb import UCB
 
 STEP = 1.1  # by which the length-scale shrinks at a time
 
 
 @dataclass(frozen=True)
-class AdaptiveUCB(WithC, ScoredPolicy):
+class AdaptiveUCB(RepeatsByMiniMeta):
     """Upper confidence bounds under an ever shorter length-scale and an ever larger norm bound.
 
     norm_bound: F₀, a first guess of the function's norm under the kernel that was given. patience: t₀, measurements
@@ -49,10 +48,6 @@ class AdaptiveUCB(WithC, ScoredPolicy):
     @property
     def score(self) -> Score:
         return UCB(self.confidence)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return MiniMeta(self.C)
 
     @property
     def shrinking(self) -> Callable[[int, int], float]:

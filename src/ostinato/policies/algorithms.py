@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ostinato.checks import positive
 from ostinato.confidence import Schedule
-from ostinato.policies.base import BasePolicy, WithBeta, WithC
+from ostinato.policies.base import WithBeta, WithC
 from ostinato.policies.ei import EI
 from ostinato.policies.mini import MiniMeta
 from ostinato.policies.rare import RareSwitching
@@ -15,8 +15,55 @@ from ostinato.policies.ucb import UCB
 
 
 @dataclass(frozen=True)
-class WithGrowth(BasePolicy):
-    """Batches at whose end the determinant has grown by the factor 1 + C, C > 0."""
+class ScoresByUCB(WithBeta, ScoredPolicy):
+    """Upper confidence bounds."""
+
+    @property
+    def score(self) -> Score:
+        return UCB(self.beta)
+
+
+@dataclass(frozen=True)
+class ScoresByEI(WithBeta, ScoredPolicy):
+    """Expected improvement."""
+
+    beta: float | Schedule = 1.0
+
+    @property
+    def score(self) -> Score:
+        return EI(self.beta)
+
+
+@dataclass(frozen=True)
+class ScoresByTS(ScoredPolicy):
+    """Thompson sampling."""
+
+    @property
+    def score(self) -> Score:
+        return TS()
+
+
+@dataclass(frozen=True)
+class RepeatsOnce(ScoredPolicy):
+    """One measurement a step."""
+
+    @property
+    def repeats(self) -> RepeatRule:
+        return Once()
+
+
+@dataclass(frozen=True)
+class RepeatsByMiniMeta(WithC, ScoredPolicy):
+    """Batches by the mini-META rule."""
+
+    @property
+    def repeats(self) -> RepeatRule:
+        return MiniMeta(self.C)
+
+
+@dataclass(frozen=True)
+class RepeatsRarely(ScoredPolicy):
+    """Batches by RS-OFUL's switching rule: at their end the determinant has grown by the factor 1 + C, C > 0."""
 
     C: float = 0.5
 
@@ -24,125 +71,51 @@ class WithGrowth(BasePolicy):
         super().__post_init__()
         positive("C", self.C)
 
+    @property
+    def repeats(self) -> RepeatRule:
+        return RareSwitching(self.C)
+
 
 @dataclass(frozen=True)
-class MiniUCB(WithBeta, WithC, ScoredPolicy):
+class MiniUCB(ScoresByUCB, RepeatsByMiniMeta):
     """mini-GP-UCB: upper confidence bounds, repeated by the mini-META rule."""
 
-    @property
-    def score(self) -> Score:
-        return UCB(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return MiniMeta(self.C)
-
 
 @dataclass(frozen=True)
-class MiniEI(WithBeta, WithC, ScoredPolicy):
+class MiniEI(ScoresByEI, RepeatsByMiniMeta):
     """mini-GP-EI: expected improvement, repeated by the mini-META rule."""
 
-    beta: float | Schedule = 1.0
-
-    @property
-    def score(self) -> Score:
-        return EI(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return MiniMeta(self.C)
-
 
 @dataclass(frozen=True)
-class MiniTS(WithC, ScoredPolicy):
+class MiniTS(ScoresByTS, RepeatsByMiniMeta):
     """mini-GP-TS: Thompson sampling, repeated by the mini-META rule."""
 
-    @property
-    def score(self) -> Score:
-        return TS()
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return MiniMeta(self.C)
-
 
 @dataclass(frozen=True)
-class GPUCB(WithBeta, ScoredPolicy):
+class GPUCB(ScoresByUCB, RepeatsOnce):
     """GP-UCB: upper confidence bounds, one measurement a step."""
 
-    @property
-    def score(self) -> Score:
-        return UCB(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return Once()
-
 
 @dataclass(frozen=True)
-class GPEI(WithBeta, ScoredPolicy):
+class GPEI(ScoresByEI, RepeatsOnce):
     """GP-EI: expected improvement, one measurement a step."""
 
-    beta: float | Schedule = 1.0
-
-    @property
-    def score(self) -> Score:
-        return EI(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return Once()
-
 
 @dataclass(frozen=True)
-class GPTS(ScoredPolicy):
+class GPTS(ScoresByTS, RepeatsOnce):
     """GP-TS: Thompson sampling, one measurement a step."""
 
-    @property
-    def score(self) -> Score:
-        return TS()
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return Once()
-
 
 @dataclass(frozen=True)
-class RareUCB(WithBeta, WithGrowth, ScoredPolicy):
+class RareUCB(ScoresByUCB, RepeatsRarely):
     """RS-OFUL's switching rule with upper confidence bounds."""
 
-    @property
-    def score(self) -> Score:
-        return UCB(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return RareSwitching(self.C)
-
 
 @dataclass(frozen=True)
-class RareEI(WithBeta, WithGrowth, ScoredPolicy):
+class RareEI(ScoresByEI, RepeatsRarely):
     """RS-OFUL's switching rule with expected improvement."""
 
-    beta: float | Schedule = 1.0
-
-    @property
-    def score(self) -> Score:
-        return EI(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return RareSwitching(self.C)
-
 
 @dataclass(frozen=True)
-class RareTS(WithGrowth, ScoredPolicy):
+class RareTS(ScoresByTS, RepeatsRarely):
     """RS-OFUL's switching rule with Thompson sampling."""
-
-    @property
-    def score(self) -> Score:
-        return TS()
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return RareSwitching(self.C)

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.checks import fraction
 from ostinato.confidence import SURE, Schedule
-from ostinato.policies.base import Proposal, WithBeta, WithC
+from ostinato.policies.algorithms import RepeatsByMiniMeta
+from ostinato.policies.base import Proposal, WithBeta
 from ostinato.policies.belief import Belief
 from ostinato.policies.ei import EI
 from ostinato.policies.limits import Cautious, Limit
-from ostinato.policies.mini import MiniMeta
-from ostinato.policies.scored import RepeatRule, Score, ScoredPolicy
+from ostinato.policies.scored import Score
 
 LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
@@ -81,7 +81,7 @@ class LastPart(Limit):
 
 
 @dataclass(frozen=True)
-class Find(Cautious, WithBeta, WithC, ScoredPolicy):
+class Find(Cautious, WithBeta, RepeatsByMiniMeta):
     """The policy of goal="find".
 
     candidate_share: of all measurements so far, the most that one candidate may have to be measured again, while
@@ -102,10 +102,6 @@ class Find(Cautious, WithBeta, WithC, ScoredPolicy):
     @property
     def score(self) -> Score:
         return ImprovementOnMeasured(self.beta)
-
-    @property
-    def repeats(self) -> RepeatRule:
-        return MiniMeta(self.C)
 
     @property
     def limits(self) -> Sequence[Limit]:

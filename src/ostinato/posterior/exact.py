@@ -135,13 +135,6 @@ class Posterior:
         self._changed()
         self._repair(everything=True)
 
-    def restarted(self, tally: Tally) -> "Posterior":
-        """A new posterior of the same settings, with this tally and nothing else."""
-        fresh = Posterior.like(self)
-        fresh.rebuild(tally)
-        fresh._warned = self._warned
-        return fresh
-
     @classmethod
     def like(
         cls, model: Model, kernel: Kernel | None = None, noise: Vector | None = None, mean: float | None = None

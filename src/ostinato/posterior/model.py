@@ -50,10 +50,6 @@ class Model(Protocol):
         """Start again from the facts."""
         ...
 
-    def restarted(self, tally: Tally) -> "Model":
-        """A new model of the same settings, with this tally and nothing else."""
-        ...
-
     def refreshed(self, rng: np.random.Generator, drawn: "Drawn | None" = None) -> "Model":
         """The model with which a round is decided: what is done once a round is done here. This one stays as it is."""
         ...

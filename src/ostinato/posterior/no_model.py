@@ -44,9 +44,6 @@ class NoModel:
     def rebuild(self, tally: Tally) -> None:
         """Learn nothing."""
 
-    def restarted(self, tally: Tally) -> "NoModel":
-        return self
-
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "NoModel":
         """Nothing to bring up to date."""
         return self

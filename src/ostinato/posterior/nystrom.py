@@ -81,19 +81,6 @@ class Nystrom:
         self._tally = tally.plus({})
         self._changed = True
 
-    def restarted(self, tally: Tally) -> "Nystrom":
-        fresh = Nystrom(
-            self.features,
-            self.kernel,
-            self.noise,
-            mean=self.prior_mean,
-            xp=self.xp,
-            block_size=self.block_size,
-            oversampling=self.oversampling,
-        )
-        fresh.rebuild(tally)
-        return fresh
-
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Nystrom":
         """With an inducing set that is drawn anew, and means and variances of all candidates under it.
 
