@@ -48,6 +48,16 @@ def test_failures_are_numbered_too():
     assert measured.points == ((12, 5.0), (14, 7.0))
 
 
+@given(order=st.permutations(range(6)), since=st.integers(0, 12))
+def test_new_values_are_found_in_whatever_order_they_came(order, since):
+    """Batches that are in flight together are told in any order; their values have the numbers of the batches."""
+    history = History()
+    for batch in order:
+        measured = Given([float(batch), batch + 0.5]).read(REAL).measured(1, 2 * batch, 0)
+        history.add([Entry(batch % 3, batch, measured)])
+    assert sorted(number for number, _, _ in history.new(since)) == list(range(since + 1, 13))
+
+
 def test_what_has_faded_scatters_as_much_and_counts_for_less():
     half = faded(Statistics(9, 2.0, 8.0), 0.5)
     assert half.n == 4.5

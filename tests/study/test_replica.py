@@ -16,8 +16,8 @@ SETTINGS = {
     "robust": {"robust": True},
     "mini": GIVEN | {"policy": MiniUCB(C=1.6)},
     "GP-BUCB": GIVEN | {"policy": GPBUCB(C=2.0)},
-    "BKB": GIVEN | {"policy": BKB()},
-    "BBKB": GIVEN | {"policy": BBKB(C=2.5)},
+    "BKB": GIVEN | {"policy": BKB(oversampling=0.3)},
+    "BBKB": GIVEN | {"policy": BBKB(C=2.5, oversampling=0.3)},
     "half-life": {"half_life": 40},
 }
 

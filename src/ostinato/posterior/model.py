@@ -14,10 +14,14 @@ from ostinato.posterior.pending import Ghost
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """An inducing set, as candidates, and the variances under it by which the next one is drawn."""
+    """An inducing set, as candidates, and the variances under it by which the next one is drawn.
+
+    steps: measurements there were when it was drawn. The next is drawn once there are more.
+    """
 
     inducing: list[int]
     variances: dict[int, float]
+    steps: float | None = None
 
 
 class Model(Protocol):

@@ -48,7 +48,7 @@ class Nystrom:
         self._tally = Tally()
         self._slots: dict[int, int] = {}
         self._K = xp.zeros((16, 16), dtype=xp.float64)
-        self._changed = False
+        self._drawn_at: float | None = 0  # how many measurements there were when the inducing set was drawn
         self.inducing: Indices = np.zeros(0, dtype=np.int64)
         self.sketch: Sketch | None = None
 
@@ -74,26 +74,24 @@ class Nystrom:
         """Take in n measurements with mean `value`; they are seen by the next that is `refreshed`."""
         self._add([candidate] if candidate not in self._slots else [])
         self._tally = self._tally.plus({candidate: Statistics(n, value)})
-        self._changed = True
 
     def rebuild(self, tally: Tally) -> None:
         self._add([candidate for candidate, _ in tally if candidate not in self._slots])
         self._tally = tally.plus({})
-        self._changed = True
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Nystrom":
         """With an inducing set that is drawn anew, and means and variances of all candidates under it.
 
         drawn: what was drawn before, with the variances by which it is drawn now; else those of this model.
         """
-        if not self._changed:
+        if self._tally.steps == self._drawn_at:
             return self
         fresh = copy(self)
         draws, order = rng.random(len(self._slots)), np.argsort(list(self._slots))  # by candidate, however they came
         lots = np.empty(len(draws))
         lots[order] = draws
         fresh.induce(np.flatnonzero(lots < self._chances(drawn)))
-        fresh._changed = False
+        fresh._drawn_at = self._tally.steps
         return fresh
 
     def drawn(self, candidates: Collection[int]) -> Drawn:
@@ -101,13 +99,14 @@ class Nystrom:
         named = list(self._slots)
         looked = sorted({*named, *candidates})
         variances = self.variances.at(np.array(looked, dtype=np.int64)).tolist()
-        return Drawn([named[int(slot)] for slot in self.inducing], dict(zip(looked, variances, strict=True)))
+        inducing = [named[int(slot)] for slot in self.inducing]
+        return Drawn(inducing, dict(zip(looked, variances, strict=True)), self._drawn_at)
 
     def recall(self, drawn: Drawn) -> None:
         """Measurements that came since are seen by the next that is `refreshed`."""
+        self._drawn_at = drawn.steps
         self._add([candidate for candidate in drawn.inducing if candidate not in self._slots])
         self.induce(np.sort([self._slots[candidate] for candidate in drawn.inducing]).astype(np.int64))
-        self._changed = True
 
     def induce(self, slots: Indices) -> None:
         """Make the candidates in these slots the inducing ones."""
