@@ -66,11 +66,14 @@ class Feedback:
         if self.values is None or not self.n:
             return Measured(statistics, (), statistics, at if self.n else 0)
         y = sign * self.values
-        ends = _ends(y)
         places: Any = range(len(y)) if self.places is None else self.places
-        points = sorted((told + failed + int(places[place]) + 1, float(y[place])) for place in ends.tolist())
-        rest = np.delete(y, ends)
-        return Measured(statistics, tuple(points), Statistics.of_values(rest) if len(rest) else Statistics(), at)
+        if len(y) <= 2 * ENDS:
+            alone, rest = range(len(y)), Statistics()
+        else:
+            ends = _ends(y)
+            alone, rest = np.flatnonzero(ends).tolist(), Statistics.of_values(y[~ends])
+        points = tuple(sorted((told + failed + int(places[place]) + 1, float(y[place])) for place in alone))
+        return Measured(statistics, points, rest, at)
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -136,14 +139,13 @@ def _successes_of_many(candidates: list[int], given: Given, outcome: Outcome) ->
     return {candidate: Feedback(statistics) for candidate, statistics in told.items()}
 
 
-def _ends(y: Vector) -> NDArray[np.int64]:
-    """Where the lowest and the highest values stand, the first of equal ones."""
-    return np.arange(len(y)) if len(y) <= 2 * ENDS else np.union1d(_lowest(y), _lowest(-y))
-
-
-def _lowest(y: Vector) -> NDArray[np.int64]:
-    few = np.flatnonzero(y <= np.partition(y, ENDS - 1)[ENDS - 1])
-    return few[np.argsort(y[few], kind="stable")[:ENDS]]
+def _ends(y: Vector) -> NDArray[np.bool_]:
+    """Whether each is among the lowest or the highest values; of equal ones the first are."""
+    ends = np.zeros(len(y), dtype=np.bool_)
+    for values in (y, -y):
+        few = np.flatnonzero(values <= np.partition(values, ENDS - 1)[ENDS - 1])
+        ends[few[np.argsort(values[few], kind="stable")[:ENDS]]] = True
+    return ends
 
 
 def _one_each(name: str, given: Any, candidates: list[int]) -> None:

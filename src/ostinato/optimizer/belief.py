@@ -64,7 +64,7 @@ class Present(Belief):
         self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
         self.means, self.noise, self.centre, self.kappa = model.means, model.noise, model.prior_mean, sqrt(model.kappa2)
-        self.top, self.bottom = model.means.highest, model.means.lowest
+        self.top, self.bottom = self.means.highest, self.means.lowest
         self.setup, self.learned = known.prior.setup, isinstance(known.learner, Learner)
         self.pending = pending_with(state, planned)
         here = planned[-1].candidate if planned else state.ledger.position

@@ -245,8 +245,10 @@ class Thinking:
 
     def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """A value that does not fit, with no repeats that say the same or another, is measured again first."""
+        if not (unconfirmed := self.known.unconfirmed):
+            return []
         pending = pending_with(self.state, extra)
-        wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self._barred}
+        wanted = {c: n - pending.get(c, 0) for c, n in unconfirmed.items() if c not in self._barred}
         return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
     def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:

@@ -3,7 +3,6 @@
 An epoch begins with the first feedback of a batch. A switch is a change of candidate between consecutive epochs.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -137,7 +136,7 @@ class Ledger:
     @property
     def pending(self) -> dict[int, int]:
         """Repeats in flight by candidate."""
-        counts: Counter[int] = Counter()
+        counts: dict[int, int] = {}
         for open_ in self.in_flight:
-            counts[open_.candidate] += open_.pending
-        return dict(counts)
+            counts[open_.candidate] = counts.get(open_.candidate, 0) + open_.pending
+        return counts

@@ -39,8 +39,8 @@ class BlockedVector:
 
     __slots__ = ("parts", "starts")
 
-    def __init__(self, parts: Iterable[Array], starts: Sequence[int]) -> None:
-        self.parts, self.starts = list(parts), starts
+    def __init__(self, parts: list[Array], starts: Sequence[int]) -> None:
+        self.parts, self.starts = parts, starts
 
     def __iter__(self) -> Iterator[Array]:
         return iter(self.parts)
@@ -84,12 +84,12 @@ class BlockedVector:
     def map(self, function: Callable[..., Array], *others: "BlockedVector") -> "BlockedVector":
         """A function of these numbers, and of others in the same blocks."""
         each = zip(self.parts, *(other.parts for other in others), strict=True)
-        return BlockedVector((function(*arrays) for arrays in each), self.starts)
+        return BlockedVector([function(*arrays) for arrays in each], self.starts)
 
     def like(self, values: Vector) -> "BlockedVector":
         """Other numbers in the same blocks."""
         xp = namespace_of(self.parts[0])
-        return BlockedVector((from_numpy(xp, part) for part in np.split(values, self.starts[1:])), self.starts)
+        return BlockedVector([from_numpy(xp, part) for part in np.split(values, self.starts[1:])], self.starts)
 
     def without(self, candidates: Collection[int]) -> "BlockedVector":
         """The same, with minus infinity for some candidates."""
@@ -182,7 +182,7 @@ class Blocks:
 
     @property
     def means(self) -> BlockedVector:
-        return self._vector(block.mean for block in self._parts)
+        return BlockedVector([block.mean for block in self._parts], self.starts)
 
     @means.setter
     def means(self, values: Iterable[Array]) -> None:
@@ -191,7 +191,7 @@ class Blocks:
 
     @property
     def variances(self) -> BlockedVector:
-        return self._vector(block.variance for block in self._parts)
+        return BlockedVector([block.variance for block in self._parts], self.starts)
 
     @variances.setter
     def variances(self, values: Iterable[Array]) -> None:
@@ -201,7 +201,7 @@ class Blocks:
     @property
     def prior_variances(self) -> BlockedVector:
         """k(x, x)."""
-        return self._vector(block.prior_variance for block in self._parts)
+        return BlockedVector([block.prior_variance for block in self._parts], self.starts)
 
     @property
     def rounding(self) -> float:
@@ -225,7 +225,7 @@ class Blocks:
 
     def spread(self, P: Array) -> BlockedVector:
         """P · k(X, A): from coefficients on the unique candidates to numbers for all; for several P, one a row."""
-        return self._vector(block.cache.spread(P) for block in self._parts)
+        return BlockedVector([block.cache.spread(P) for block in self._parts], self.starts)
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
@@ -242,13 +242,10 @@ class Blocks:
         return columns
 
     def fresh_means(self, factor: Factor) -> BlockedVector:
-        return self._vector(block.fresh_mean(factor) for block in self._parts)
+        return BlockedVector([block.fresh_mean(factor) for block in self._parts], self.starts)
 
     def fresh_variances(self, factor: Factor) -> BlockedVector:
-        return self._vector(block.fresh_variance(factor) for block in self._parts)
-
-    def _vector(self, parts: Iterable[Array]) -> BlockedVector:
-        return BlockedVector(parts, self.starts)
+        return BlockedVector([block.fresh_variance(factor) for block in self._parts], self.starts)
 
 
 def _copy(part: Array) -> Array:

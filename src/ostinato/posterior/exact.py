@@ -192,7 +192,7 @@ class Posterior:
                 self._foreseen = {}
             X = from_numpy(self.xp, self.features[[candidate]])
             parts = [self.features[block.start : block.start + block.size] for block in self.blocks]
-            rows = (self.kernel(X, from_numpy(self.xp, part)) for part in parts)
+            rows = [self.kernel(X, from_numpy(self.xp, part)) for part in parts]
             self._foreseen[candidate] = BlockedVector(rows, self.blocks.starts)
         return self._foreseen[candidate]
 

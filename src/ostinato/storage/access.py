@@ -7,10 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from msgspec import DecodeError
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Result, Row, Select, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, UnknownStudy
+from ostinato.storage import statements
 from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, StudyRecord, Writer
 from ostinato.storage.rows import batch_of, batch_row, seal_of, study_row
 from ostinato.storage.schema import batches, leases, log, revisions, studies, tables
@@ -49,8 +50,8 @@ class SQLReader(Reader):
 
     def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
         self._connection, self._backend = connection, backend
-        query = select(studies).where(studies.c.name == name)
-        row = connection.execute(query.with_for_update() if self.locked else query).first()
+        query = statements.STUDY_LOCKED if self.locked else statements.STUDY
+        row = connection.execute(query, {"called": name}).first()
         if row is None:
             known = connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars().all()
             if name in known:
@@ -72,30 +73,25 @@ class SQLReader(Reader):
         return row.data
 
     def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
-        query = select(batches).where(batches.c.study == self._record.id).order_by(batches.c.id)
-        if told_after is not None:
-            query = query.where((batches.c.last > told_after) | (batches.c.id >= asked_from))
-        return [self._batch(row) for row in self._connection.execute(query)]
+        if told_after is None:
+            rows = self._rows(statements.ALL_BATCHES)
+        else:
+            rows = self._rows(statements.BATCHES_SINCE, told_after=told_after, from_id=asked_from)
+        return [self._batch(row) for row in rows]
 
     def batch(self, number: int) -> BatchRecord | None:
-        query = select(batches).where(batches.c.study == self._record.id, batches.c.id == number)
-        row = self._connection.execute(query).first()
+        row = self._rows(statements.BATCH, in_batch=number).first()
         return None if row is None else self._batch(row)
 
     def unfinished(self) -> list[BatchRecord]:
-        query = select(batches).where(
-            batches.c.study == self._record.id,
-            batches.c.id >= 0,
-            batches.c.closed.is_(False),
-            batches.c.n + batches.c.failed + batches.c.withdrawn < batches.c.repeats + batches.c.replaced,
-        )
-        return [self._batch(row) for row in self._connection.execute(query.order_by(batches.c.id))]
+        return [self._batch(row) for row in self._rows(statements.UNFINISHED)]
 
     def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
-        query = select(log).where(log.c.study == self._record.id, log.c.number > after).order_by(log.c.number)
-        if batch is not None:
-            query = query.where(log.c.batch == batch)
-        return [self._entry(row) for row in self._connection.execute(query.limit(most))]
+        if batch is None:
+            rows = self._rows(statements.LOG, after=after, most=most)
+        else:
+            rows = self._rows(statements.LOG_OF_BATCH, after=after, most=most, in_batch=batch)
+        return [self._entry(row) for row in rows]
 
     def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
         if not rows:
@@ -133,24 +129,21 @@ class SQLReader(Reader):
         return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
 
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
-        mine = select(log).where(log.c.study == self._record.id, log.c.batch == batch)
-        before = mine.where(log.c.start <= start).order_by(log.c.start.desc()).limit(1)
-        within = mine.where(log.c.start > start, log.c.start < start + count).order_by(log.c.start)
-        rows = [row for row in self._connection.execute(before) if row.start + row.repeats > start]
-        return [self._entry(row) for row in [*rows, *self._connection.execute(within)]]
+        before = self._rows(statements.LAST_UP_TO, in_batch=batch, low=start)
+        within = self._rows(statements.BETWEEN, in_batch=batch, low=start, high=start + count)
+        rows = [*(row for row in before if row.start + row.repeats > start), *within]
+        return [self._entry(row) for row in rows]
 
     def told_of(self, batch: int) -> int:
         query = select(func.sum(log.c.repeats)).where(log.c.study == self._record.id, log.c.batch == batch)
         return int(self._connection.execute(query).scalar() or 0)
 
     def leases(self, batch: int | None = None) -> list[Lease]:
-        query = select(leases).where(leases.c.study == self._record.id).order_by(leases.c.batch, leases.c.start)
-        if batch is not None:
-            query = query.where(leases.c.batch == batch)
-        found = [
-            (Lease(row.batch, row.start, row.repeats, row.worker, row.until), row.check)
-            for row in self._connection.execute(query)
-        ]
+        if batch is None:
+            rows = self._rows(statements.LEASES)
+        else:
+            rows = self._rows(statements.LEASES_OF_BATCH, in_batch=batch)
+        found = [(Lease(row.batch, row.start, row.repeats, row.worker, row.until), row.check) for row in rows]
         return [lease for lease, check in found if self._fits(lease, check)]
 
     def _fits(self, lease: Lease, check: Any) -> bool:
@@ -161,6 +154,9 @@ class SQLReader(Reader):
 
     def now(self) -> float:
         return self._backend.now(self._connection)
+
+    def _rows(self, statement: Select[Any], **values: Any) -> Result[Any]:
+        return self._connection.execute(statement, {"in_study": self._record.id, **values})
 
     def _seal(self, lease: Lease) -> int:
         return checksum(self._record.id, lease.batch, lease.start, lease.count, lease.worker, lease.until)
@@ -214,11 +210,11 @@ class SQLWriter(SQLReader, Writer):
     locked = True
 
     def add_batch(self, batch: BatchRecord) -> None:
-        self._connection.execute(insert(batches).values(**self._row(batch)))
+        self._connection.execute(insert(batches), self._row(batch))
 
     def change_batch(self, batch: BatchRecord) -> None:
-        where = (batches.c.study == self._record.id, batches.c.id == batch.facts.id)
-        self._connection.execute(update(batches).where(*where).values(**self._row(batch)))
+        which = {"in_study": self._record.id, "in_batch": batch.facts.id}
+        self._connection.execute(statements.CHANGE_BATCH, {**self._row(batch), **which})
 
     def change_table(self, data: bytes) -> None:
         seal = checksum(self._record.id, data)
@@ -226,19 +222,12 @@ class SQLWriter(SQLReader, Writer):
 
     def append(self, batch: int, start: int, told: Told) -> Entry:
         number, study, at = self._record.told + 1, self._record.id, self.now()
-        self._connection.execute(
-            insert(log).values(
-                study=study,
-                number=number,
-                batch=batch,
-                start=start,
-                repeats=told.count,
-                kind=int(told.kind),
-                data=told.data,
-                at=at,
-                check=checksum_of_log(study, number, batch, start, told),
-            )
-        )
+        row = {
+            "study": study, "number": number, "batch": batch, "start": start, "repeats": told.count,
+            "kind": int(told.kind), "data": told.data, "at": at,
+            "check": checksum_of_log(study, number, batch, start, told),
+        }  # fmt: skip
+        self._connection.execute(insert(log), row)
         self._record = replace(self._record, told=number)
         return Entry(number, batch, start, told, at)
 
@@ -249,32 +238,25 @@ class SQLWriter(SQLReader, Writer):
             "study": self._record.id, "number": self._record.revised + 1, "measurement": kept.measurement,
             "row": kept.row, "place": kept.place, "batch": kept.batch, "data": data, "at": kept.at, "why": kept.why,
         }  # fmt: skip
-        self._connection.execute(insert(revisions).values(**row, check=checksum(*row.values())))
+        self._connection.execute(insert(revisions), {**row, "check": checksum(*row.values())})
         self._record = replace(self._record, revised=self._record.revised + 1)
         return kept
 
     def lease(self, lease: Lease) -> None:
         self.release(lease)
-        self._connection.execute(
-            insert(leases).values(
-                study=self._record.id,
-                batch=lease.batch,
-                start=lease.start,
-                repeats=lease.count,
-                worker=lease.worker,
-                until=lease.until,
-                check=self._seal(lease),
-            )
-        )
+        row = {
+            "study": self._record.id, "batch": lease.batch, "start": lease.start, "repeats": lease.count,
+            "worker": lease.worker, "until": lease.until, "check": self._seal(lease),
+        }  # fmt: skip
+        self._connection.execute(insert(leases), row)
 
     def release(self, lease: Lease) -> None:
-        where = (leases.c.study == self._record.id, leases.c.batch == lease.batch, leases.c.start == lease.start)
-        self._connection.execute(delete(leases).where(*where))
+        which = {"in_study": self._record.id, "in_batch": lease.batch, "low": lease.start}
+        self._connection.execute(statements.RELEASE, which)
 
     def change(self, record: StudyRecord) -> None:
         row = study_row(record)
-        seal = seal_of(row)
-        self._connection.execute(update(studies).where(studies.c.id == record.id).values(**row, check=seal))
+        self._connection.execute(statements.CHANGE_STUDY, {**row, "check": seal_of(row), "in_study": record.id})
         self._record = record
 
     def _row(self, batch: BatchRecord) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""The statements that every ask and tell makes, built once: building one takes longer than running it."""
+
+from sqlalchemy import BigInteger, bindparam, delete, select, update
+
+from ostinato.storage.schema import batches, leases, log, studies
+
+_study, _batch = bindparam("in_study", type_=BigInteger()), bindparam("in_batch", type_=BigInteger())
+_own_batches = select(batches).where(batches.c.study == _study).order_by(batches.c.id)
+_own_log = select(log).where(log.c.study == _study)
+_log_of_batch = _own_log.where(log.c.batch == _batch)
+_own_leases = select(leases).where(leases.c.study == _study).order_by(leases.c.batch, leases.c.start)
+
+STUDY = select(studies).where(studies.c.name == bindparam("called"))
+STUDY_LOCKED = STUDY.with_for_update()
+CHANGE_STUDY = update(studies).where(studies.c.id == _study)
+
+ALL_BATCHES = _own_batches
+BATCHES_SINCE = _own_batches.where((batches.c.last > bindparam("told_after")) | (batches.c.id >= bindparam("from_id")))
+BATCH = _own_batches.where(batches.c.id == _batch)
+UNFINISHED = _own_batches.where(
+    batches.c.id >= 0,
+    batches.c.closed.is_(False),
+    batches.c.n + batches.c.failed + batches.c.withdrawn < batches.c.repeats + batches.c.replaced,
+)
+CHANGE_BATCH = update(batches).where(batches.c.study == _study, batches.c.id == _batch)
+
+LOG = _own_log.where(log.c.number > bindparam("after")).order_by(log.c.number).limit(bindparam("most"))
+LOG_OF_BATCH = LOG.where(log.c.batch == _batch)
+LAST_UP_TO = _log_of_batch.where(log.c.start <= bindparam("low")).order_by(log.c.start.desc()).limit(1)
+BETWEEN = _log_of_batch.where(log.c.start > bindparam("low"), log.c.start < bindparam("high")).order_by(log.c.start)
+
+LEASES = _own_leases
+LEASES_OF_BATCH = _own_leases.where(leases.c.batch == _batch)
+RELEASE = delete(leases).where(leases.c.study == _study, leases.c.batch == _batch, leases.c.start == bindparam("low"))
