@@ -16,6 +16,7 @@ from rich.markup import escape
 from ostinato import __version__
 from ostinato.cli import experiments, studies
 from ostinato.cli.optimize import INTERRUPTED
+from ostinato.cli.words import in_options
 from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
 from ostinato.running.executors import THREADS
@@ -84,7 +85,8 @@ app.command(help=unwrapped(demo))(demo)
 NEGATIVE = {"ignore_unknown_options": True}  # -3 is a value
 
 
-for name, command in (studies.COMMANDS | experiments.COMMANDS).items():
+COMMANDS = studies.COMMANDS | experiments.COMMANDS
+for name, command in COMMANDS.items():
     taken = NEGATIVE if name in studies.WITH_VALUES else {}
     app.command(name, help=unwrapped(command), context_settings=taken)(command)
 
@@ -95,7 +97,7 @@ def main() -> None:
     try:
         app()
     except OstinatoError as error:
-        _say("red", "error", str(error))
+        _say("red", "error", in_options(str(error), _command()))
         sys.exit(2)
     except BrokenPipeError:  # whoever read what was printed has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -106,6 +108,11 @@ def main() -> None:
     except SystemExit as end:
         _end_at_once(end.code)
         raise
+
+
+def _command() -> Callable[..., object] | None:
+    """The command that was typed."""
+    return COMMANDS.get(sys.argv[1]) if len(sys.argv) > 1 else None
 
 
 def _end_at_once(code: object) -> None:
