@@ -2,6 +2,8 @@
 
 import json
 
+from ostinato.candidates import read_file
+from ostinato.study import Study
 from terminal import ostinato
 
 MANUAL = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "30")
@@ -59,3 +61,18 @@ def test_columns_in_another_order_and_ranges_of_rows(lab):
     assert "retired 5 candidates" in ostinato("candidates", "catalogue.db", "retire", "3", "17-20", cwd=lab).stderr
     listed = json.loads(ostinato("candidates", "catalogue.db", "list", "--json", cwd=lab).stdout)
     assert [row["row"] for row in listed if row["retired"]] == [3, 17, 18, 19, 20]
+
+
+def test_rows_with_a_noise_of_their_own(lab):
+    study = Study("catalogue", lab / "catalogue.db", read_file(lab / "catalogue.csv"), noise_std=[0.1] * 35, seed=0)
+    (lab / "more.csv").write_text("temp,ph\n90,5\n90,6\n")
+    add = ("candidates", "catalogue.db", "add", "more.csv")
+    assert "give --noise-std for the new rows too" in said(ostinato(*add, cwd=lab))
+    assert "added 2 rows, 35 to 36" in said(ostinato(*add, "--noise-std", "0.5", cwd=lab))
+    assert study.status().candidates == 37
+    refused = ostinato("candidates", "catalogue.db", "retire", "3", "--noise-std", "0.5", cwd=lab)
+    assert "--noise-std goes with add" in said(refused)
+
+
+def said(done):
+    return " ".join(done.stderr.split())

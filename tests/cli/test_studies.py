@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from ostinato.candidates import read_file
+from ostinato.study import Study
 from terminal import OPTIMIZE, OSTINATO, environment, ostinato
 
 
@@ -206,7 +208,7 @@ def test_a_half_life_is_kept_with_the_study(lab):
     assert ostinato("optimize", "catalogue.csv", *fast, "--budget", "12", "--half-life", "9", cwd=lab).returncode == 0
     other = ostinato("optimize", "catalogue.csv", *fast, "--budget", "12", "--half-life", "8", cwd=lab)
     assert other.returncode == 2
-    assert "half_life=9" in other.stderr.replace("\n", "")
+    assert "--half-life 9, and now --half-life 8" in other.stderr.replace("\n", "")
 
 
 def test_what_the_command_line_sets_the_study_keeps(lab):
@@ -222,5 +224,34 @@ def test_what_the_command_line_sets_the_study_keeps(lab):
     assert again.returncode == 0, again.stderr
     assert json.loads(ostinato("status", "set.db", "--json", cwd=lab).stdout)["measurements"] > made
     other = ostinato(*run, "--direction", "maximize", cwd=lab)
-    assert "direction='minimize', and now direction='maximize'" in other.stderr.replace("\n", " ")
+    assert "--direction 'minimize', and now --direction 'maximize'" in other.stderr.replace("\n", " ")
     assert "not a rule to stop by" in ostinato(*run, "--stop", "soon", cwd=lab).stderr
+
+
+def test_a_study_with_code_of_ones_own_is_looked_at_and_corrected(lab):
+    def way(start, end):
+        return abs(start["temp"] - end["temp"])
+
+    table = read_file(lab / "catalogue.csv")
+    study = Study("catalogue", lab / "catalogue.db", table, budget=20, seed=0, switch_cost=way)
+    study.observe([3, 4, 5, 6], [1.0, 2.0, 3.0, 4.0])
+    study.tell(study.ask(1), [7.0])
+    for words in (
+        "status", "history", "history --values --json", "export", "correct 2 2.5", "retract 3", "candidates",
+        "candidates retire 3 4", "candidates restore 4", "budget 30", "explain 0", "verify", "tell 0 7.0",
+    ):  # fmt: skip
+        command, *options = words.split()
+        done = ostinato(command, "catalogue.db", *options, cwd=lab)
+        told_again = command == "tell"
+        assert done.returncode == 2 * told_again, (words, done.stderr)
+        assert "Traceback" not in done.stderr
+    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["budget"], status["retired"]) == (4, 30, 1)
+    assert (status["best"], status["missing"]) == (None, ["switch_cost"])
+    assert "not known here: it takes the switch_cost" in ostinato("status", "catalogue.db", cwd=lab).stdout
+    optimize = ("optimize", "catalogue.csv", "--command", "./measure {temp} {ph}", "--budget", "50")
+    for words in (("ask", "catalogue.db"), ("best", "catalogue.db"), ("top", "catalogue.db"), optimize):
+        done = ostinato(*words, cwd=lab)
+        assert done.returncode == 2, words
+        assert "made with a switch_cost of your own Python code, which is not stored" in " ".join(done.stderr.split())
+    assert study.status().budget == 30  # what cannot go on changes nothing

@@ -6,7 +6,7 @@ import pytest
 
 from inside import next_batch
 from ostinato import Optimizer
-from ostinato.errors import InvalidCandidates, StudyDiffers
+from ostinato.errors import InvalidCandidates, InvalidSetting, StudyDiffers
 from ostinato.kernels import RBF
 from ostinato.study import Study, verify
 
@@ -78,3 +78,38 @@ def test_a_table_with_more_rows_is_added_where_that_is_said(address):
     with pytest.raises(InvalidCandidates, match="columns do not change"):
         study.add({"t": 5.0})
     assert study.status().candidates == 4
+
+
+def test_candidates_with_noise_of_their_own_are_added(address):
+    noise = np.linspace(0.1, 0.4, 30)
+    given = GIVEN | {"noise_std": noise[:20], "seed": 4}
+    study, opt = Study("s", address, X[:20], **given), Optimizer(X[:20], **given)
+    other = Study("s", address)
+    assert other.status().candidates == 20
+    for each in (study, opt):
+        each.observe(3, [0.5])
+        each.add(X[20:25], noise_std=noise[20:25])
+        each.add(X[25], noise_std=noise[25])
+        each.observe(22, [0.5])
+    for each in (study, other, Study("s", address), Study("s", address, X[:20], noise_std=noise[:20])):
+        assert each.optimizer.predict().std == pytest.approx(opt.predict().std)
+    grown = Study("s", address, X, noise_std=noise, extend=True)
+    opt.add(X[26:], noise_std=noise[26:])
+    assert grown.optimizer.predict().std == pytest.approx(opt.predict().std)
+    assert study.add(X[:3], noise_std=0.1) == []
+    for rows, more, words in (
+        (X + 2, None, "give noise_std= for the new rows too"),
+        (X + 2, [0.1, 0.2], r"noise_std has shape \(2,\) for 30 new rows: give one number, or one for each"),
+        (X + 2, -1.0, "noise_std=-1.0 is out of range"),
+    ):
+        for each in (study, opt):
+            with pytest.raises(InvalidSetting, match=words):
+                each.add(rows, noise_std=more)
+    with pytest.raises(StudyDiffers, match="noise_std"):
+        Study("s", address, X, noise_std=noise + 1)
+    with pytest.raises(StudyDiffers, match="noise_std"):
+        Study("s", address, noise_std=noise[:3])
+    with pytest.raises(InvalidSetting, match=r"noise_std has shape \(29,\) for 30 candidates"):
+        Study("s", address, X, noise_std=noise[:29])
+    assert study.status().candidates == 30
+    assert verify(study.storage, "s") == []

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import time
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -25,7 +26,7 @@ from ostinato.errors import (
 )
 from ostinato.kernels import RBF
 from ostinato.optimizer.core import Core
-from ostinato.policies import BBKB, BKB, EpsilonGreedy, Uniform
+from ostinato.policies import BBKB, BKB, UCB, Combined, EpsilonGreedy, Proposal, Uniform
 from ostinato.stopping import Width
 from ostinato.study import Study, Task, verify
 
@@ -279,11 +280,109 @@ def costs(a, b):
 
 def test_code_is_given_again(address):
     Study("lab", address, X, seed=0, switch_cost=costs)
+    with pytest.raises(MissingSetting, match="a switch_cost of your own"):
+        Study("lab", address, X)
     with pytest.raises(MissingSetting, match="switch_cost="):
-        Study("lab", address)
+        Study("lab", address).ask()
     study = Study("lab", address, switch_cost=costs)
     finish(Study("lab", address, budget=30, switch_cost=costs))
     assert study.optimizer.costs.switch_cost > 0
+
+
+def test_without_the_code_one_can_look_and_correct_but_not_decide(address):
+    study = Study("lab", address, X, seed=0, budget=30, switch_cost=costs)
+    finish(study)
+    plain = Study("lab", address)
+    one, other = plain.status(), study.status()
+    assert (one.unique, one.switches, one.measurements) == (other.unique, other.switches, other.measurements)
+    assert (one.best, one.missing) == (None, ("switch_cost",))
+    assert "not known here: it takes the switch_cost" in str(one)
+    assert plain.counts() == study.counts() == study.optimizer.counts()
+    assert len(plain.history()) == len(study.history())
+    plain.correct(number=3, new=7.0)
+    assert plain.retract(number=4) == 1
+    assert plain.retire(5) == 1
+    plain.allow(40)
+    assert study.status().measurements == 29
+    assert [each.value for each in study.measurements() if each.number == 3] == [7.0]
+    for question in (plain.best, plain.top, plain.diagnose, lambda: plain.add(X[:2] + 7), lambda: plain.optimizer):
+        with pytest.raises(MissingSetting, match=r"open it from Python and give it again, `Study\('lab', storage"):
+            question()
+
+
+class Width2:
+    """A rule of the user's own by which a study stops."""
+
+    def __call__(self, optimizer):
+        return optimizer.steps >= 5
+
+
+def test_a_rule_of_ones_own_is_given_again(address):
+    Study("lab", address, X, seed=0, stop=Width2())
+    assert Study("lab", address).status().measurements == 0
+    with pytest.raises(MissingSetting, match="stop="):
+        _ = Study("lab", address).stopped
+    study = Study("lab", address, stop=Width2())
+    study.observe(3, [1.0] * 5)
+    assert study.stopped is not None
+
+
+@dataclass(frozen=True)
+class Times:
+    """A repeat rule of the user's own."""
+
+    n: int = 3
+    but_not: frozenset[str] = frozenset({"a", "b", "c"})
+
+    def __call__(self, belief, candidate):
+        return self.n
+
+
+class Rule:
+    """Another one, that shows its settings."""
+
+    def __init__(self, n):
+        self._n = n
+
+    def __repr__(self):
+        return f"Rule({self._n})"
+
+    def propose(self, belief, most):
+        return [Proposal(int(belief.counts.get(0, 0) > 0), self._n)]
+
+
+class Shy(Rule):
+    """And one that does not."""
+
+    __repr__ = object.__repr__
+
+
+@pytest.mark.parametrize(
+    ("first", "same", "other"),
+    [
+        (Combined(UCB(2.0), Times(3)), Combined(UCB(2.0), Times(3)), Combined(UCB(2.0), Times(4))),
+        (Combined(UCB(2.0), Times(3)), Combined(UCB(2.0), Times(3)), Combined(UCB(1.0), Times(3))),
+        (Rule(3), Rule(3), Rule(4)),
+        (Shy(3), Shy(4), Rule(3)),  # what cannot be known is not refused
+    ],
+    ids=["rule", "score", "policy", "unknown"],
+)
+def test_code_with_other_settings_is_refused(address, first, same, other):
+    given = {"kernel": RBF(0.4), "noise_std": 0.5}
+    Study("lab", address, X, seed=0, policy=first, **given)
+    Study("lab", address, X, policy=same, **given)
+    with pytest.raises(StudyDiffers, match="made with policy=") as refused:
+        Study("lab", address, X, policy=other, **given)
+    assert "python" not in str(refused.value)
+
+
+def test_a_study_that_kept_only_the_name_of_its_code_is_opened(address):
+    study = Study("lab", address, X, seed=0, policy=Rule(3))
+    with study.storage.write("lab") as writer:
+        kept = msgspec.json.decode(writer.record.settings)
+        kept["policy"].pop("says")
+        writer.change(msgspec.structs.replace(writer.record, settings=msgspec.json.encode(kept).decode()))
+    Study("lab", address, X, policy=Rule(4))
 
 
 def work(address, name, seconds):

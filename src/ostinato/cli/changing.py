@@ -80,6 +80,10 @@ def candidates(
     what: Annotated[
         list[str] | None, typer.Argument(help="A table of new rows (add), or rows (retire, restore), such as 3 17-20.")
     ] = None,
+    noise_std: Annotated[
+        float | None,
+        typer.Option(min=0, help="With add: noise of the new rows, where every row was given a noise of its own."),
+    ] = None,
     name: Name = None,
     json: Json = False,
 ) -> None:
@@ -96,6 +100,8 @@ def candidates(
 
       [bold]ostinato candidates lab.db retire 3 17-20[/bold]
     """
+    if noise_std is not None and action != Action.ADD:
+        raise InvalidSetting("--noise-std goes with add: leave it out.")
     study, console = opened(where, name), Console(stderr=True)
     if action == Action.LIST:
         show_candidates(study, json)
@@ -103,7 +109,7 @@ def candidates(
         if not what or len(what) != 1:
             raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
         table = read_candidates(read_file(Path(what[0])))
-        new = study.add(table)
+        new = study.add(table, noise_std=noise_std)
         rows = f", {new[0]} to {new[-1]}" if new else ""
         there = f"; {table.rows - len(new):,} of the file are there already" if len(new) < table.rows else ""
         console.print(f"added {counted(len(new), 'row')}{rows}{there}", highlight=False)

@@ -107,7 +107,7 @@ def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str | None, str]]:
 
 def show_candidates(study: Study, json: bool) -> None:
     """One line a row of the candidates' table."""
-    measured, retired = study.looked(lambda optimizer: optimizer.counts()), set(study.retired)
+    measured, retired = study.counts(), set(study.retired)
     rows = [
         {"row": row, "candidate": study.candidate(row), "measured": measured.get(row, 0), "retired": row in retired}
         for row in range(study.table.rows)

@@ -25,7 +25,7 @@ from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.problem import Problem, Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
-from ostinato.optimizer.settings import Goal, generator, sign_of
+from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
 from ostinato.optimizer.state import State
 from ostinato.policies import Policy
 from ostinato.policies.base import Custom
@@ -389,31 +389,20 @@ class Optimizer:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.
 
         Rows that are there already are left out. What was measured stays, and so do indices and batches in flight.
-        noise_std: of the new rows, where it was given one a row.
+        noise_std: of the new rows, one number or one for each, where it was given one a row.
         """
         self._check_own()
         table = extended(self._table, rows)
         if table.rows == self._table.rows:
             return []
-        settings = self._with_noise(noise_std, table.rows - self._table.rows)
-        problem = settings.problem(table, grown_priority(self._problem.priority, len(table)))
+        settings = self._problem.settings
+        noise = more_noise(settings.noise_std, noise_std, table.rows - self._table.rows)
+        problem = replace(settings, noise_std=noise).problem(table, grown_priority(self._problem.priority, len(table)))
         before, state = self._table.rows, self._state
         mind = Mind(state.mind.random, [], None, Looked(), state.mind.began)
         self._table = table
         self.core.rewrite(state.facts, mind, problem)
         return list(range(before, table.rows))
-
-    def _with_noise(self, noise_std: Any, rows: int) -> Settings:
-        """The settings, with the noise of more rows where it was given one a row."""
-        given = self._problem.settings.noise_std
-        if given is None or np.ndim(given) == 0:
-            if noise_std is not None:
-                raise InvalidSetting("noise_std= is for noise that was given one a row: leave it out.")
-            return self._problem.settings
-        if noise_std is None:
-            raise InvalidSetting("noise_std was given one a row: give noise_std= for the new rows too.")
-        more = np.broadcast_to(np.asarray(noise_std, dtype=np.float64), (rows,))
-        return replace(self._problem.settings, noise_std=np.concatenate([np.asarray(given, dtype=np.float64), more]))
 
     def retire(self, rows: Any) -> int:
         """Candidates that are not to be measured or recommended any more; returns how many that is.

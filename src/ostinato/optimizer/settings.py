@@ -10,7 +10,7 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates import Candidates
-from ostinato.checks import brief, finite, is_whole, not_negative, positive
+from ostinato.checks import brief, counted, finite, is_whole, not_negative, positive
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
@@ -178,6 +178,21 @@ def noise_variances(noise_std: Any, table: Candidates) -> Vector:
     if not np.array_equal(each[table.numbers], std):
         raise InvalidSetting("noise_std differs between identical candidate rows, which are one candidate.")
     return np.square(each)
+
+
+def more_noise(given: Any, more: Any, rows: int) -> Any:
+    """`noise_std` for a table with so many rows more: longer where it was given one a row."""
+    if given is None or np.ndim(given) == 0:
+        if more is not None:
+            raise InvalidSetting(f"noise_std={brief(more)} is for noise that was given one a row: leave it out.")
+        return given
+    if more is None:
+        raise InvalidSetting("noise_std was given one a row: give noise_std= for the new rows too.")
+    if np.ndim(more) != 0 and np.shape(more) != (rows,):
+        raise InvalidSetting(
+            f"noise_std has shape {np.shape(more)} for {counted(rows, 'new row')}: give one number, or one for each."
+        )
+    return [*given, *(more if np.ndim(more) else [more] * rows)]
 
 
 def _noise(value: Any) -> float:

@@ -12,27 +12,33 @@ from ostinato.candidates import extended, packed, read_candidates
 from ostinato.checks import brief, counted
 from ostinato.errors import StudyDiffers
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.settings import more_noise
 from ostinato.storage import Writer
 from ostinato.study import log
-from ostinato.study.create import digest_of, table_of
+from ostinato.study.create import digest_of
 from ostinato.study.leases import in_hand
 from ostinato.study.replica import retired_of
 from ostinato.study.revise import forget, without_round
+from ostinato.study.settings import with_setting
 from ostinato.study.stored import Stored
 
 
-def add(stored: Stored, rows: Any, *, again: bool) -> list[int]:
-    """More candidates from now on; returns their indices."""
+def add(stored: Stored, rows: Any, noise_std: Any = None, *, again: bool) -> list[int]:
+    """More candidates from now on, with noise of their own where all have that; returns their indices."""
 
     def change(writer: Writer) -> list[int]:
-        before = table_of(writer.table())
+        stored.refresh(writer)
+        before = stored.table
         table = extended(before, rows, again=again)
         if table.rows == before.rows:
             return []
-        Optimizer(table, **stored.settings)  # settings may speak of rows
+        noise = more_noise(stored.settings.get("noise_std"), noise_std, table.rows - before.rows)
+        Optimizer(table, **{**stored.settings, "noise_std": noise})  # settings may speak of rows
         data = packed(table)
         writer.change_table(compress(data))
         writer.change(replace(writer.record, digest=digest_of(data)))
+        if np.ndim(noise):
+            writer.change(replace(writer.record, settings=with_setting(writer.record.settings, "noise_std", noise)))
         forget(writer)
         return list(range(before.rows, table.rows))
 
@@ -41,7 +47,7 @@ def add(stored: Stored, rows: Any, *, again: bool) -> list[int]:
     return added
 
 
-def take_missing(stored: Stored, candidates: Any, missing: int, *, extend: bool) -> None:
+def take_missing(stored: Stored, candidates: Any, missing: int, noise_std: Any, *, extend: bool) -> None:
     """The last `missing` rows that were given, after all those that the study has, are added; or refused."""
     given = read_candidates(candidates)
     rows = [given[row] for row in range(given.rows - missing, given.rows)]
@@ -51,7 +57,8 @@ def take_missing(stored: Stored, candidates: Any, missing: int, *, extend: bool)
             f"The study {stored.name!r} has {counted(stored.table.rows, 'row')}, and the candidates that were given "
             f"{new}: give extend=True (on the command line --add) to add them, or begin a study of another name."
         )
-    add(stored, rows if given.named else np.asarray(rows), again=True)
+    noise = noise_std[-missing:] if np.ndim(noise_std) else None
+    add(stored, rows if given.named else np.asarray(rows), noise, again=True)
 
 
 def retire(stored: Stored, rows: Any) -> int:

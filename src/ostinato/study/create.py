@@ -12,7 +12,7 @@ from ostinato.checks import brief, whole
 from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.settings import check_names
+from ostinato.optimizer.settings import check_names, noise_variances
 from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord
 from ostinato.study.settings import as_text
@@ -38,6 +38,8 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         record = StudyRecord(0, name, time(), as_text(settings), digest, most, b"")
         if storage.patiently(lambda: storage.create(record, compress(data))):
             return 0
+    if np.ndim(settings.get("noise_std", 0.0)):
+        noise_variances(settings["noise_std"], table)
     kept_digest, kept = storage.patiently(lambda: _stored(storage, name))
     if kept_digest == digest:
         return 0

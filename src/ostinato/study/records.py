@@ -44,7 +44,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     `candidates` leaves out those that were retired; `in_flight` are assigned to workers; `waiting` were asked for, and
     are for whoever comes.
 
-    `outliers` are single values that do not fit, which do not count while noise is learned.
+    `outliers` are single values that do not fit, which do not count while noise is learned. `missing` are settings of
+    the user's own Python code that were not given: then neither best nor outliers are known.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     best: Best | None
     outliers: tuple[Outlier, ...] = ()
     retired: int = 0
+    missing: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -79,6 +81,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         if self.waiting:
             lines.append(f"waiting     {counted(self.waiting, 'measurement')}, asked for and not assigned to a worker")
         lines += [f"best        {self.best}"] if self.best else []
+        if self.missing:
+            names = " and the ".join(self.missing)
+            lines.append(f"best        not known here: it takes the {names} of your own Python code")
         return "\n".join([*lines, *(f"outlier     {outlier}" for outlier in self.outliers)])
 
     @property

@@ -9,11 +9,12 @@ from ostinato.candidates import Candidates
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
+from ostinato.optimizer import Optimizer
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
 from ostinato.study.create import table_of
 from ostinato.study.replica import Replica
-from ostinato.study.settings import restored
+from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of
 
 T = TypeVar("T")
 
@@ -21,22 +22,45 @@ T = TypeVar("T")
 class Stored:
     """What everything that is done with a study rests on.
 
-    given: settings that must be those that were stored, apart from such as are Python code and are not stored.
+    given: settings that must be those that were stored, and such as are Python code, which is not. rows_given: with the
+    candidates.
     """
 
-    def __init__(self, name: str, storage: Storage, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, storage: Storage, given: Mapping[str, Any] | None = None, *, rows_given: bool = False
+    ) -> None:
         self.name, self.storage = name, storage
         problems = storage.patiently(storage.check)
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
         record, table = self.read(lambda reader: (reader.record, reader.table()))
         self.table: Candidates = table_of(table)
-        self._created, self._digest = record.created, record.digest
-        self.settings = restored(record.settings, given, name)
-        self.stop = self.settings.pop("stop", None)
-        self.outcome = outcome_of(self.settings.get("outcome", "real"))
+        self._created: float = record.created
+        self._digest: str = record.digest
+        self._given, self._text = dict(given or {}), record.settings
+        check_given(self._text, self._given, name, rows_given=rows_given)
+        self.outcome = outcome_of(outcome_name(self._text))
         self.replica: Replica | None = None
         self._lock = os.getpid(), RLock()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that an optimiser needs; an error where it is Python code and was not given."""
+        return restored(self._text, self._given, self.name)
+
+    def check_code(self) -> None:
+        """An error where settings are Python code and were not given."""
+        restored(self._text, self._given, self.name)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Settings that are Python code and were not given: without them nothing is decided, nor asked of the model."""
+        return missing_code(self._text, self._given)
+
+    @property
+    def stop(self) -> Any:
+        """The rules by which runs end, as they were when the study was opened."""
+        return stop_of(self._text, self._given, self.name)
 
     def alone(self) -> RLock:
         """One thread at a time; a process that was forked begins with a lock that nobody holds."""
@@ -71,12 +95,20 @@ class Stored:
         self.replica = replica
         return replica
 
+    def counting(self, reader: Reader) -> Optimizer:
+        """An optimiser for what was asked and told. Where code is missing, it can only count."""
+        if not self.missing:
+            return self.synced(reader).optimizer
+        self.refresh(reader)
+        return Replica(reader, self.table, {}).optimizer
+
     def refresh(self, reader: Reader) -> None:
         """The candidates as they are now: others may have added some."""
         if reader.record.created != self._created:
             raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
         if reader.record.digest != self._digest:
             self.table, self._digest, self.replica = table_of(reader.table()), reader.record.digest, None
+            self._text = reader.record.settings  # noise of each row comes with the rows
 
     # Candidates and batches
 

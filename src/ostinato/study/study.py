@@ -25,7 +25,7 @@ from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
 from ostinato.study.retracting import last_of, numbers_of, told_of
 from ostinato.study.revise import failures_since, revise
-from ostinato.study.settings import program_of, with_program, with_stop
+from ostinato.study.settings import program_of, with_program, with_setting
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 
@@ -67,20 +67,22 @@ class Study(StudyView):
             settings.pop("seed")
         missing = 0 if candidates is None else create(store, name, candidates, budget, settings)
         stop = settings.pop("stop", None)
-        super().__init__(Stored(name, store, settings))
+        super().__init__(Stored(name, store, settings, rows_given=candidates is not None))
+        if candidates is not None:
+            self._stored.check_code()  # whoever gives candidates is to measure
         if stop is not None:
             self._keep_stop(stop)
         if missing:
-            changing.take_missing(self._stored, candidates, missing, extend=extend)
+            changing.take_missing(self._stored, candidates, missing, settings.get("noise_std"), extend=extend)
         if budget is not None:
             self.allow(budget)
 
     def _keep_stop(self, stop: Any) -> None:
         """Other rules to stop by, for whoever opens the study from now on."""
-        self.stop = stop
+        self._other_stop = stop
 
         def change(writer: Writer) -> None:
-            text = with_stop(writer.record.settings, stop)
+            text = with_setting(writer.record.settings, "stop", stop)
             if text != writer.record.settings:
                 writer.change(replace(writer.record, settings=text))
 
@@ -265,12 +267,13 @@ class Study(StudyView):
         changes = {whole("number", number): float(value)}
         self._stored.write(lambda writer: revise(writer, changes, why, self.outcome))
 
-    def add(self, rows: Any, *, again: bool = False) -> list[int]:
+    def add(self, rows: Any, *, noise_std: Any = None, again: bool = False) -> list[int]:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.
 
+        noise_std: of the new rows, one number or one for each, where it was given one a row.
         again: whether rows that are there already are kept as rows of their own, and not left out.
         """
-        return changing.add(self._stored, rows, again=again)
+        return changing.add(self._stored, rows, noise_std, again=again)
 
     def retire(self, rows: Any) -> int:
         """Candidates that are not to be measured or recommended any more; returns how many rows that is.

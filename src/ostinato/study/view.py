@@ -27,7 +27,7 @@ class StudyView:
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
-        self.stop = stored.stop
+        self._other_stop: Any = None
 
     @property
     def name(self) -> str:
@@ -59,9 +59,19 @@ class StudyView:
             return question(self.optimizer)
 
     def status(self) -> Status:
-        """Where the study stands."""
+        """Where the study stands; without the best candidate where that takes code that was not given."""
         with self._stored.alone():
-            return _status(self._stored, self.optimizer)
+            return _status(self._stored, self._stored.read(self._stored.counting))
+
+    def counts(self) -> dict[int, int]:
+        """How often each candidate was measured, by its index; those never measured left out."""
+        with self._stored.alone():
+            return self._stored.read(self._stored.counting).counts()
+
+    @property
+    def stop(self) -> Any:
+        """The rules of `ostinato.stopping` by which runs end; None for none."""
+        return self._stored.stop if self._other_stop is None else self._other_stop
 
     @property
     def has_end(self) -> bool:
@@ -177,7 +187,7 @@ def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measur
 
 def _status(stored: Stored, optimizer: Optimizer) -> Status:
     record, unfinished, assigned = stored.read(lambda reader: (reader.record, reader.unfinished(), in_hand(reader)))
-    in_flight = sum(assigned.values())
+    in_flight, answers = sum(assigned.values()), not stored.missing
     return Status(
         name=stored.name,
         created=record.created,
@@ -191,6 +201,7 @@ def _status(stored: Stored, optimizer: Optimizer) -> Status:
         unique=optimizer.unique,
         batches=record.asked,
         switches=optimizer.switches,
-        best=optimizer.best() if optimizer.has_best else None,
-        outliers=tuple(optimizer.outliers) if optimizer.steps else (),
+        best=optimizer.best() if answers and optimizer.has_best else None,
+        outliers=tuple(optimizer.outliers) if answers and optimizer.steps else (),
+        missing=stored.missing,
     )
