@@ -218,3 +218,15 @@ def test_measurements_are_read_while_others_work(address):
     first = next(listed)
     other.observe(2, [5.0])
     assert len([first, *listed]) == 1001
+
+
+def test_a_corrected_value_that_is_told_again(address):
+    study = Study("s", address, X, seed=0, budget=20)
+    task = study.ask(1)
+    study.tell(task, [125.0])
+    study.correct(number=1, new=12.5)
+    assert study.tell(task, [125.0]) == 0  # whoever did not hear the answer tells the same again
+    assert study.tell(task, [12.5]) == 0  # that is what it is
+    with pytest.raises(Conflict, match=r"has the value 12.5 \(it was told as 125.0, and corrected\), and 3.0 was told"):
+        study.tell(task, [3.0])
+    assert study.status().measurements == 1

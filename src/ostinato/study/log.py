@@ -3,6 +3,8 @@
 Whoever answers first is believed: the same answer again counts once, and another one is refused.
 """
 
+from math import isnan
+
 from msgspec.structs import replace
 
 from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
@@ -35,7 +37,7 @@ def take(writer: Writer, number: int, start: int, told: Told) -> int:
     for entry in there:
         if batch.facts.withdrawn:
             _check_counts(writer, entry, repeats)
-        _check_same(entry, start, told)
+        _check_same(writer, entry, start, told)
     new = without(repeats, (entry.repeats for entry in there))
     for each in new:
         batch = _appended(writer, batch, each.start, told.part(each.start - start, each.stop - start))
@@ -102,19 +104,25 @@ def _check_counts(writer: Writer, entry: Entry, told: range) -> None:
             )
 
 
-def _check_same(entry: Entry, start: int, told: Told) -> None:
-    """What is told again must be what was told."""
+def _check_same(writer: Writer, entry: Entry, start: int, told: Told) -> None:
+    """What is told again must be what was told, or what counts in place of it."""
     low, high = max(entry.start, start), min(entry.start + entry.told.count, start + told.count)
     old = entry.told.part(low - entry.start, high - entry.start)
     new = told.part(low - start, high - start)
     if old == new:
         return
-    place = next(i for i in range(high - low) if old.part(i, i + 1) != new.part(i, i + 1))
-    one, two = (each.part(place, place + 1).numbers().tolist() for each in (old, new))
-    raise Conflict(
-        f"Repeat {low + place} of batch {entry.batch} has the value {one[0]!r}, and {two[0]!r} was told: the first is "
-        "kept. (Tell measurements beyond those asked for with observe.)"
-    )
+    corrected = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
+    for place in range(high - low):
+        one, two = old.part(place, place + 1), new.part(place, place + 1)
+        first, second = (float(each.numbers()[0]) for each in (one, two))
+        now = corrected.get(low + place - entry.start)
+        if one == two or (now is not None and (now == second or (isnan(now) and isnan(second)))):
+            continue
+        has = f"{first!r}" if now is None else f"{now!r} (it was told as {first!r}, and corrected)"
+        raise Conflict(
+            f"Repeat {low + place} of batch {entry.batch} has the value {has}, and {second!r} was told: the first is "
+            "kept. (Tell measurements beyond those asked for with observe.)"
+        )
 
 
 def kept(measured: Measured) -> Measured:
