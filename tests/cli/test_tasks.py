@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from ostinato.cli.manual import in_words
 from terminal import OSTINATO, environment, ostinato
 
 BEGIN = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "60")
@@ -81,11 +82,30 @@ def test_what_cannot_be_told_is_refused_and_nothing_is_taken_in(study):
         ('{"batch": 77, "values": [1]}\n', "Batch 77 is none that was asked for"),
         (json.dumps({"batch": task["batch"], "values": [1] * 99}) + "\n", "were told"),
         (json.dumps({"batch": task["batch"]}) + "\n", "came without values"),
+        (json.dumps({"batch": task["batch"], "values": [float("nan")]}), "(NaN is not JSON; write null for a"),
+        (json.dumps({"batch": task["batch"], "values": [float("-inf")]}), "(-Infinity is not JSON; write null for a"),
+        (json.dumps(task | {"row": task["row"] + 1, "values": [1]}), f"and the line says row {task['row'] + 1}:"),
+        (
+            json.dumps(task | {"candidate": task["candidate"] | {"temp": 99}, "values": [1]}),
+            f"is of row {task['row']}, {in_words(task['candidate'])}, and the line says temp 99, ph ",
+        ),
     ):
         done = ostinato("tell", "catalogue.db", cwd=study, typed=typed)
         assert done.returncode == 2
         assert words in done.stderr.replace("\n", " ")
     assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 0
+
+
+def test_values_typed_that_are_not_finite_are_refused(study):
+    (task,) = asked(study)
+    assert "inf is not finite" in ostinato("tell", "catalogue.db", task["batch"], "inf", cwd=study).stderr
+    assert "took in 1" in ostinato("tell", "catalogue.db", task["batch"], "nan", cwd=study).stderr
+
+
+def test_a_candidate_as_another_program_writes_it_is_the_same(study):
+    (task,) = asked(study)
+    line = task | {"candidate": {"temp": task["candidate"]["temp"] * (1 + 1e-9)}, "values": [1] * task["repeats"]}
+    assert "took in" in ostinato("tell", "catalogue.db", cwd=study, typed=json.dumps(line)).stderr
 
 
 def test_several_lines_are_told_all_or_none(lab):

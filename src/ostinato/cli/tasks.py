@@ -1,7 +1,10 @@
 """`ostinato ask` and `ostinato tell`: one JSON object a line, so that any language can hand out work."""
 
+import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from math import isclose, isinf
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -10,6 +13,7 @@ import typer
 from rich.console import Console
 
 from ostinato.checks import counted
+from ostinato.cli.manual import in_words
 from ostinato.cli.opening import Name, Where, opened
 from ostinato.cli.terminal import plain
 from ostinato.errors import InvalidFeedback
@@ -17,13 +21,19 @@ from ostinato.study import Study, Task
 
 DAY = 86_400.0  # seconds for which repeats are handed out
 WORKER = "command line"
+ROUNDED = 1e-6  # of a number that another program wrote again
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=False):
-    """What is told in a line: the values of a task, in the order of its repeats; null for one that failed."""
+    """What is told in a line: the values of a task, in the order of its repeats; null for one that failed.
+
+    Where study, row or candidate are given, they must be those of the batch.
+    """
 
     batch: int
     study: str | None = None
+    row: int | None = None
+    candidate: dict[str, Any] | list[Any] | None = None
     values: list[float | None] | None = None
     value: float | None = None
     start: int | None = None
@@ -95,7 +105,8 @@ def tell(
     """The values of what was asked for: JSON lines as [bold]ostinato ask[/bold] prints them, each with its "values".
 
     A line needs "batch", "start" and "values" (null for a measurement that failed); or "successes" and "trials" in
-    place of values. Without "start" they are the next values of the batch. The same line told again counts once.
+    place of values. Without "start" they are the next values of the batch. The same line told again counts once. A line
+    with another "row" or "candidate" than its batch has is refused, and nothing of the file is taken in.
 
     Examples:
 
@@ -142,7 +153,16 @@ def _answer(line: str | bytes, place: int) -> Answer:
     try:
         return msgspec.json.decode(line, type=Answer)
     except msgspec.DecodeError as error:
-        raise InvalidFeedback(f"Line {place} is not an answer ({error}): nothing was taken in.") from None
+        cause = _not_finite(line) or f"({error})"
+        raise InvalidFeedback(f"Line {place} is not an answer {cause}: nothing was taken in.") from None
+
+
+def _not_finite(line: str | bytes) -> str | None:
+    """What other languages write where JSON has no number, if a line has any of it."""
+    found: list[str] = []
+    with suppress(ValueError):
+        json.loads(line, parse_constant=found.append)
+    return f"({found[0]} is not JSON; write null for a measurement that failed)" if found else None
 
 
 def _task(study: Study, answer: Answer) -> Task:
@@ -153,7 +173,40 @@ def _task(study: Study, answer: Answer) -> Task:
     count = answer.trials if values is None else len(values)
     if not count:
         raise InvalidFeedback(f"Batch {answer.batch} came without values: give values, or successes and trials.")
-    return study.task(answer.batch, answer.start, count)
+    task = study.task(answer.batch, answer.start, count)
+    _check_candidate(task, answer)
+    return task
+
+
+def _check_candidate(task: Task, answer: Answer) -> None:
+    """Whether a line speaks of the candidate that its batch is of."""
+    own = plain(task.candidate)
+    if answer.row not in (None, task.index):
+        said = f"row {answer.row}"
+    elif answer.candidate is not None and not _is_of(answer.candidate, own):
+        said = in_words(answer.candidate)
+    else:
+        return
+    raise InvalidFeedback(
+        f"Batch {answer.batch} is of row {task.index}, {in_words(own)}, and the line says {said}: nothing was taken "
+        "in. Give the batch that was measured, or leave row and candidate out."
+    )
+
+
+def _is_of(said: Any, own: Any) -> bool:
+    """Whether what is said of a candidate is true, as far as it goes; numbers may be rounded."""
+    if isinstance(said, dict) and isinstance(own, dict):
+        columns = cast("dict[str, Any]", said)
+        return all(name in own and _alike(value, own[name]) for name, value in columns.items())
+    if isinstance(said, list) and isinstance(own, list):
+        first, second = cast("list[Any]", said), cast("list[Any]", own)
+        return len(first) == len(second) and all(map(_alike, first, second))
+    return False
+
+
+def _alike(said: Any, own: Any) -> bool:
+    numbers = isinstance(said, (int, float)) and isinstance(own, (int, float))
+    return isclose(said, own, rel_tol=ROUNDED) if numbers else said == own
 
 
 def _told(study: Study, answer: Answer) -> int:
@@ -178,4 +231,6 @@ def _number(word: str) -> float | None:
         raise InvalidFeedback(
             f"{word!r} is not a number: give values, and nan for a measurement that failed."
         ) from None
+    if isinf(value):
+        raise InvalidFeedback(f"{word} is not finite: give nan for a measurement that failed.")
     return None if value != value else value
