@@ -46,7 +46,7 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "temp,ph\n1,\n", "line 2"),
         ("a.csv", "temp\n1\nnan\n", "a number elsewhere"),
         ("a.csv", 'temp\n"1\n', "cannot be read"),
-        ("a.toml", "temp = [", "not TOML"),
+        ("a.toml", "temp = [", "is not a TOML file"),
         ("a.toml", "", "describes no columns"),
         ("a.toml", "[temp]\nlow = 1\n", r"\[temp\] is"),
         ("a.parquet", "no", "cannot be read as Parquet"),

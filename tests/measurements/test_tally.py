@@ -51,7 +51,7 @@ def test_a_tally_keeps_candidates_apart():
     [
         ([], "No measurements"),
         ([1.0, np.nan], "Measurement 1 of 2 is nan"),
-        ([-np.inf], "Measurement 0 of 1 is -inf"),
+        ([-np.inf], "The measurement is -inf"),
         ([[1.0, 2.0]], "shape"),
         ("3.5", "not numbers"),
         ([True, False], "not numbers"),

@@ -147,7 +147,7 @@ def read_space(path: Path) -> Space:
     try:
         described = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidCandidates(f"{path.name} is not TOML file ({error}).") from None
+        raise InvalidCandidates(f"{path.name} is not a TOML file ({error}).") from None
     if not described:
         raise InvalidCandidates(
             f"{path.name} describes no columns: give sections such as [temp] with low, high and step."

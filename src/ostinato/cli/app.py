@@ -7,11 +7,12 @@ import threading
 import warnings
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from ostinato import __version__
 from ostinato.cli import experiments, studies
@@ -21,7 +22,27 @@ from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
 from ostinato.running.executors import THREADS
 
+
+class Commands(TyperGroup):
+    """Commands whose errors show the value that was typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            typed = _typed(error.__cause__)
+            if typed is not None and typed not in error.message:
+                error.message = f"{typed}. {error.message}"
+            raise
+
+
+def _typed(cause: Any) -> str | None:
+    """The value that was refused, where the error of pydantic behind it says so."""
+    return repr(cause.errors()[0]["input"]) if hasattr(cause, "errors") else None
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Optimise what can only be measured with noise, by repeating the few candidates that matter.",
     no_args_is_help=True,
     add_completion=False,

@@ -70,8 +70,10 @@ class Outcome:
         return y
 
     def check(self, value: float) -> None:
-        """Whether a value is one of this kind; NaN, a measurement that failed, is of every kind."""
-        self.values([value])
+        """Whether a value is one of this kind, and finite; NaN, a measurement that failed, is of every kind."""
+        (y,) = self.values([value])
+        if not np.isnan(y):
+            Statistics.of_values([y])
 
     def summary(self, n: Any, mean: Any, std: Any) -> Statistics:
         """From count, mean and sample standard deviation; of yes and no the mean says all."""

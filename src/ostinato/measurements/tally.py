@@ -225,9 +225,9 @@ def _explain(y: NDArray[np.float64]) -> NoReturn:
     """Say which measurement spoils the rest."""
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
+        which = "The measurement" if y.size == 1 else f"Measurement {bad[0]} of {y.size}"
         raise InvalidFeedback(
-            f"Measurement {bad[0]} of {y.size} is {y[bad[0]]}: only finite numbers can be told. Give NaN or None for "
-            "measurements that failed."
+            f"{which} is {y[bad[0]]}: only finite numbers can be told. Give NaN or None for measurements that failed."
         )
     raise InvalidFeedback(
         f"The measurements reach {np.max(np.abs(y)):g}, too large to compute with: rescale to below {LARGEST:g}."

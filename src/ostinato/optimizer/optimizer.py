@@ -356,6 +356,7 @@ class Optimizer:
         self._check_own()
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
+        self._problem.outcome.check(new)
         state = self._state
         wrong = found(state, self._number(what), self._value(old)) if number is None else numbered(state, number)
         self._revise({wrong: new})
