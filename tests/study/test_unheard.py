@@ -29,7 +29,7 @@ def study(address):
     return Study("lab", address, X, budget=60, **GIVEN)
 
 
-def unheard(storage, monkeypatch):
+def unheard(storage, monkeypatch, meanwhile=int):
     """The next write is kept, and its answer gets lost on the way."""
     original, left = storage.write, [1]
 
@@ -39,6 +39,7 @@ def unheard(storage, monkeypatch):
             yield writer
         if left[0]:
             left[0] -= 1
+            meanwhile()
             error = Unavailable("the line is cut")
             error.passing = True
             raise error
@@ -73,6 +74,30 @@ def test_a_task_that_was_handed_out_unheard_is_handed_out_once(study, monkeypatc
     task = study.ask(1)
     assert study.in_hand() == {task.batch: 1}
     assert len(study.history()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::ostinato.errors.DuplicateCandidates")
+@pytest.mark.parametrize("busy", [False, True])
+def test_changes_that_were_kept_unheard_are_made_once(study, monkeypatch, busy):
+    """Also where others tell something between the two tries."""
+
+    def change(action):
+        with monkeypatch.context() as patch:
+            unheard(study.storage, patch, (lambda: Study("lab", study.storage).observe(9, [0.0])) if busy else int)
+            return action()
+
+    study.observe(3, [1.0, 2.0, np.nan, np.nan])
+    assert change(lambda: study.add(X[:2], again=True)) == [40, 41]
+    assert study.table.rows == 42
+    assert change(lambda: study.retire([5, 6])) == 2
+    assert change(lambda: study.restore(6)) == 1
+    assert study.retired == [5]
+    assert change(lambda: study.retract(number=1)) == 1
+    assert change(lambda: study.retract(failures=True)) == 2
+    change(lambda: study.correct(number=2, new=7.0))
+    (corrected,) = (each for each in study.measurements() if each.number == 2)
+    assert len(corrected.revisions) == 1
+    assert verify(study.storage, "lab") == []
 
 
 def test_an_older_copy_in_place_of_the_file(tmp_path):

@@ -42,7 +42,7 @@ def add(stored: Stored, rows: Any, noise_std: Any = None, *, again: bool) -> lis
         forget(writer)
         return list(range(before.rows, table.rows))
 
-    added = stored.write(change)
+    added = stored.write_once(change)
     stored.read(stored.refresh)
     return added
 
@@ -84,7 +84,7 @@ def _change(stored: Stored, rows: Any, join: Callable[[set[int], set[int]], set[
             _close_waiting(stored, writer, numbers)
         return len(after ^ before)
 
-    return stored.write(change)
+    return stored.write_once(change)
 
 
 def _numbers(stored: Stored, rows: Any) -> set[int]:

@@ -86,6 +86,23 @@ class Stored:
 
         return self.storage.patiently(once)
 
+    def write_once(self, action: Callable[[Writer], T]) -> T:
+        """The same, of what counts twice if it is done twice: revisions, candidates added, retired or restored.
+
+        A try may have been kept though its answer was lost; the next one then finds the study as it had left it.
+        """
+        tried: list[tuple[Any, T]] = []
+
+        def once(writer: Writer) -> T:
+            for left, answer in tried:
+                if left == _revised(writer):
+                    return answer
+            answer = action(writer)
+            tried.append((_revised(writer), answer))
+            return answer
+
+        return self.write(once)
+
     def synced(self, reader: Reader) -> Replica:
         """The optimiser of this process, at the reader's moment."""
         self.refresh(reader)
@@ -148,3 +165,8 @@ class Stored:
         """Whether it is a task of this study."""
         if not isinstance(task, Task) or task.study != self.name:
             raise UnknownBatch(f"{brief(task)} is not a task of the study {self.name!r}: give what ask() returned.")
+
+
+def _revised(reader: Reader) -> tuple[str, str, int]:
+    """What changes when candidates or measurements are revised, and not when more is asked or told."""
+    return reader.record.digest, reader.record.retired, reader.record.revised

@@ -243,7 +243,7 @@ class Study(StudyView):
             listed = failures_since(writer, since, only) if failures else numbers
             return len(revise(writer, dict.fromkeys(listed), why, self.outcome, again=again))
 
-        return self._stored.write(change)
+        return self._stored.write_once(change)
 
     def correct(
         self,
@@ -265,7 +265,7 @@ class Study(StudyView):
         if number is None:
             number = last_of(self._stored, what, float(self.outcome.values([old])[0]))
         changes = {whole("number", number): float(value)}
-        self._stored.write(lambda writer: revise(writer, changes, why, self.outcome))
+        self._stored.write_once(lambda writer: revise(writer, changes, why, self.outcome))
 
     def add(self, rows: Any, *, noise_std: Any = None, again: bool = False) -> list[int]:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.
