@@ -165,3 +165,26 @@ def test_a_failure_is_corrected_by_what_it_was():
     opt.correct(3, False, True)
     assert (opt.steps, opt.failures) == (3, 0)
     assert opt.predict().mean[3] > 0.5
+
+
+def test_what_came_with_standard_errors_can_be_put_right():
+    wrong, right = (Optimizer(X, seed=3, **GIVEN) for _ in range(2))
+    wrong.observe(20, [1.0, np.nan, 125.0, np.nan, 3.0], stderr=[0.1, 0.2, 0.3, 0.4, 0.5])
+    assert wrong.retract(20, value=125.0) == 1
+    wrong.correct(number=2, new=2.0)
+    assert wrong.retract(failures=True) == 1
+    assert (wrong.steps, wrong.failures) == (3, 0)
+    right.observe(20, [1.0, 2.0, 3.0], stderr=[0.1, 0.2, 0.5])
+    same(wrong, right)
+
+
+def test_failures_alone_that_came_with_standard_errors_are_taken_back():
+    wrong, right = (Optimizer(X, seed=3, **GIVEN) for _ in range(2))
+    for opt in (wrong, right):
+        opt.observe(3, [1.0])
+    wrong.observe(20, [np.nan, np.nan], stderr=0.1)
+    wrong.observe(21, [2.0, np.nan], stderr=[0.1])  # of what did not fail
+    right.observe(21, [2.0], stderr=0.1)
+    assert wrong.retract(20, failures=True) == 2
+    assert wrong.retract(failures=True) == 1
+    same(wrong, right)

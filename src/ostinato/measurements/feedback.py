@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
+from ostinato.checks import brief, counted
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.history import ENDS, Measured
 from ostinato.measurements.outcomes import Outcome
@@ -19,6 +20,8 @@ class Feedback:
     """Statistics of what succeeded, how many failed, and the values themselves where they were told.
 
     `places` are those of the values among all that was told, the failed ones included; `failed_at` those of the others.
+    `weighted`: values that came with standard errors, NaN for those that failed, and these. They are kept to be taken
+    back or corrected; only their statistics count.
     """
 
     statistics: Statistics
@@ -26,6 +29,7 @@ class Feedback:
     values: Vector | None = None
     places: NDArray[np.int64] | range | None = None  # a range where none failed: ten million places take no room
     failed_at: NDArray[np.int64] | None = None
+    weighted: tuple[Vector, Vector] | None = None
 
     @property
     def n(self) -> int:
@@ -39,16 +43,20 @@ class Feedback:
     @property
     def singly(self) -> bool:
         """Whether its measurements are known one by one."""
-        return self.places is not None
+        return self.places is not None or self.weighted is not None
 
     @property
     def all_places(self) -> list[int]:
         """Places of all measurements, those that failed included, in order."""
+        if self.weighted is not None:
+            return list(range(self.answered))
         return sorted([*self._places.tolist(), *self._failed.tolist()])
 
     @property
     def all_values(self) -> list[float]:
         """Their values, NaN for those that failed."""
+        if self.weighted is not None:
+            return self.weighted[0].tolist()
         by_place = dict(zip(self._places.tolist(), np.asarray(self.values).tolist(), strict=True))
         return [by_place.get(place, np.nan) for place in self.all_places]
 
@@ -160,10 +168,28 @@ def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
     if stderr is None:
         return told(y, range(len(y)))
     fine = ~np.isnan(y)
-    failed = int(len(y) - np.count_nonzero(fine))
-    if failed and np.ndim(stderr) == 1 and len(stderr) == len(y):
-        stderr = np.asarray(stderr)[fine]
-    return Feedback(Statistics.of_weighted(y[fine], stderr) if fine.any() else Statistics(), failed)
+    return told_weighted(y, _of_all(stderr, fine))
+
+
+def _of_all(stderr: Any, fine: NDArray[np.bool_]) -> Vector:
+    """The standard error of every measurement; NaN for failed ones, where they were given for the others only."""
+    errors = np.full(fine.shape, np.nan)
+    try:
+        given = np.asarray(stderr, dtype=np.float64)
+        errors[fine if given.shape == (np.count_nonzero(fine),) else slice(None)] = given
+    except (TypeError, ValueError):
+        raise InvalidFeedback(
+            f"stderr={brief(stderr)} does not fit {counted(len(fine), 'measurement')}: give one standard error above 0 "
+            "for all, or one for each."
+        ) from None
+    return errors
+
+
+def told_weighted(y: Vector, errors: Vector) -> Feedback:
+    """Values, NaN for those that failed, with the standard error of each."""
+    fine = ~np.isnan(y)
+    statistics = Statistics.of_weighted(y[fine], errors[fine]) if fine.any() else Statistics()
+    return Feedback(statistics, int(np.count_nonzero(~fine)), weighted=(y, errors))
 
 
 def told(y: Vector, places: NDArray[np.int64] | range) -> Feedback:

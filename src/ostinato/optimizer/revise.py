@@ -10,8 +10,9 @@ from math import isfinite, isnan
 import msgspec
 import numpy as np
 
+from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
-from ostinato.measurements.feedback import Feedback, told
+from ostinato.measurements.feedback import Feedback, told, told_weighted
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer.facts import Asked, Closed, Fact, Looked, Mind, Told
 from ostinato.optimizer.state import State
@@ -76,9 +77,15 @@ def _changed(fact: Told, changes: Mapping[int, float | None], outcome: Outcome) 
         kept = [(p, y) for p, y in zip(each.all_places, each.all_values, strict=True) if p not in gone]
         if kept:
             values = outcome.values([changes.get(place, value) for place, value in kept])
-            places = np.array([place - int(np.searchsorted(gone, place)) for place, _ in kept])
-            feedback[candidate] = told(values, places)
+            feedback[candidate] = _told_of(each, values, [place for place, _ in kept], gone)
     return Told(fact.batch, feedback, fact.limits)
+
+
+def _told_of(before: Feedback, values: Vector, kept: list[int], gone: list[int]) -> Feedback:
+    """What was told at the places that are kept, with other values; standard errors stay with their places."""
+    if before.weighted is not None:
+        return told_weighted(values, before.weighted[1][kept])
+    return told(values, np.array([place - int(np.searchsorted(gone, place)) for place in kept]))
 
 
 def _each_closed_once(facts: list[Fact]) -> list[Fact]:
