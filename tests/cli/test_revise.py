@@ -108,3 +108,19 @@ def test_batches_show_that_their_measurements_were_revised(lab):
     assert "1 corrected" in shown
     again = ostinato("tell", "catalogue.db", cwd=lab, typed='{"batch": 0, "start": 0, "values": [12]}\n')
     assert (again.returncode, "was told before and taken back" in again.stderr.replace("\n", " ")) == (2, True)
+
+
+def test_what_is_skipped_is_not_asked_for_again_at_once(lab):
+    done = ostinato(*MANUAL, cwd=lab, typed="skip\nskip\nskip\nq\n")
+    asked = [line for line in done.stderr.splitlines() if line.startswith("measure ")]
+    assert len(set(asked)) == len(asked) == 4
+    revised = json.loads(ostinato("history", "catalogue.db", "--all", "--json", cwd=lab).stdout)
+    assert [[each["why"] for each in row["revisions"]] for row in revised] == [["skipped"]] * 3
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["measurements"] == 0
+
+
+def test_all_of_a_short_budget_is_skipped_and_it_goes_on(lab):
+    short = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "2")
+    done = ostinato(*short, cwd=lab, typed="skip\nskip\nskip\n12\n13\n")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["measurements"] == 2

@@ -16,7 +16,7 @@ HELP = """\
   12.5           the value of one measurement; several at once with spaces between them
   {trials}nan            a measurement that failed
   undo           type the last value again, or skip it; undo again for the one before
-  skip           leave this measurement out: it will not be made
+  skip           leave this measurement out: it will not be made, and another is asked for
   enough         no more repeats of this batch: decide anew
   retire         never ask for this candidate again
   q              stop; the same command goes on"""
@@ -33,15 +33,24 @@ def by_hand(study: Study, console: Console) -> str:
         "enough, retire or help; q to stop.",
         highlight=False,
     )
-    typed, rules = Typed(study, console), watched(study.stop)
+    typed = Typed(study, console)
+    try:
+        return _dialogue(study, typed, console)
+    finally:
+        typed.settle()
+
+
+def _dialogue(study: Study, typed: "Typed", console: Console) -> str:
+    rules = watched(study.stop)
     while (ended := study.looked(lambda optimizer: met(rules, optimizer)) if rules else None) is None:
-        task = study.ask()
+        task = typed.next_task()
         if task is None:
             return "budget"
         times = "once" if task.repeats == 1 else f"{task.repeats:,} times"
         console.print(f"\nmeasure [bold]{escape(in_words(task.candidate))}[/bold] {times}", highlight=False)
         stopped = typed.all_of(task)
         if stopped is not None:
+            typed.settle()
             study.release(task)
             return stopped
     return ended
@@ -60,6 +69,26 @@ class Typed:
     def __init__(self, study: Study, console: Console) -> None:
         self._study, self._console = study, console
         self._numbers: list[int] = []  # of the measurements that were typed or skipped here, the last one last
+        self._skipped: list[tuple[Task, int]] = []  # repeats that are not stored as skipped yet
+
+    def next_task(self) -> Task | None:
+        """What to measure next.
+
+        Repeats that were skipped count as under way until a value comes: else the same would be asked for at once.
+        """
+        task = self._study.ask()
+        if task is None and self._skipped:
+            self.settle()
+            task = self._study.ask()
+        return task
+
+    def settle(self) -> None:
+        """Store which repeats were skipped: they neither count nor come again."""
+        while self._skipped:
+            task, repeat = self._skipped[0]
+            self._study.skip(task, repeat)
+            self._numbers += self._study.numbers(task.batch, range(repeat, repeat + 1))
+            del self._skipped[0]
 
     def all_of(self, task: Task) -> str | None:
         """All values of a task; returns why it ended before that, if it did."""
@@ -71,6 +100,7 @@ class Typed:
             if words == ["help"]:
                 self._say(HELP.format(trials="3/20           3 yes of 20\n  " if self._study.outcome.binary else ""))
             elif words == ["undo"]:
+                self.settle()
                 back = self._further(back)
             elif words in (["enough"], ["retire"]):
                 self._study.close(task)
@@ -85,20 +115,19 @@ class Typed:
 
     def _take(self, words: list[str], task: Task, done: int) -> int:
         """Values, or one that is skipped; returns how many repeats of the task that settles."""
+        first = task.start + done
+        if words == ["skip"]:
+            self._skipped.append((task, first))
+            return 1
         try:
-            if words == ["skip"]:
-                self._study.skip(task, task.start + done)  # it neither counts nor comes again
-                count = 1
-            else:
-                values = self._values(words, task.repeats - done)
-                self._study.tell(task, values, start=task.start + done)
-                count = len(values)
+            values = self._values(words, task.repeats - done)
+            self.settle()
+            self._study.tell(task, values, start=first)
         except (ValueError, OstinatoError) as error:
             self._say(f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.")
             return 0
-        first = task.start + done
-        self._numbers += self._study.numbers(task.batch, range(first, first + count))
-        return count
+        self._numbers += self._study.numbers(task.batch, range(first, first + len(values)))
+        return len(values)
 
     def _further(self, back: int) -> int:
         """One measurement further back, as far as any was typed here."""
