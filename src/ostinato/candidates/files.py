@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 
+from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
 from ostinato.candidates.reading import listed, read_candidates
-from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
+from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
@@ -173,9 +174,9 @@ def _parameter(file: str, name: str, described: Any) -> Parameter:
         return (Ordered if given.get("ordered") else Category)(*given["levels"])
     if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log", "integer"} and given.get("integer"):
         return Integer(**{key: value for key, value in given.items() if key != "integer"})
-    if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log"}:
+    if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log", "digits"}:
         return Float(**given)
     raise InvalidCandidates(
-        f"{file}: [{name}] is {described!r}. Give levels = [...] (and ordered = true), or low and high with step or "
-        "count (and log = true, or integer = true)."
+        f"{file}: [{name}] is {described!r}. Give levels = [...] (and ordered = true), or low and high, alone or "
+        "with step, count or digits (and log = true, or integer = true)."
     )

@@ -78,11 +78,32 @@ class Candidates:
         ends = np.cumsum(self.parts)
         return [int(np.max(self._numbers[:end])) + 1 for end in ends]
 
+    def point(self, number: int) -> Any:
+        """A candidate by its number, as the user knows it."""
+        return self[self.index_of(number)]
+
+    def with_pool(self, told: int) -> "Candidates":
+        """With as many points to choose from as so many measurements deserve; of a table, all at any time."""
+        return self
+
+    def holding(self, where: Any) -> "Candidates":
+        """With indices for what is spoken of; a table has all there are."""
+        return self
+
+    def naming(self, numbers: Sequence[int]) -> "Candidates":
+        """With indices for some candidates; those of a table have theirs."""
+        return self
+
     def in_parts(self, parts: Sequence[int]) -> "Candidates":
         """The same, as it came about."""
         other = copy(self)
         other.parts = tuple(parts)
         return other
+
+    @property
+    def span(self) -> tuple[Vector, Vector]:
+        """The lowest and the highest number of every column."""
+        return np.min(self.features, axis=0), np.max(self.features, axis=0)
 
     @property
     def columns(self) -> list[Column]:

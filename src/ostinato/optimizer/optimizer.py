@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import extended, read_candidates
+from ostinato.candidates import Sampled, extended, read_candidates
 from ostinato.checks import brief, counted, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
@@ -109,6 +109,8 @@ class Optimizer:
             block_size=block_size,
             xp=xp,
         )
+        if isinstance(self._table, Sampled):
+            self._table = self._table.seeded(int(rng.integers(2**32)))
         problem = settings.problem(self._table, priority_of(self._table, rng))
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
@@ -392,6 +394,8 @@ class Optimizer:
         noise_std: of the new rows, where it was given one a row.
         """
         self._check_own()
+        if isinstance(self._table, Sampled):
+            raise InvalidSetting("A space has all its points already: observe any of them, or begin with a wider one.")
         table = extended(self._table, rows)
         if table.rows == self._table.rows:
             return []
@@ -442,6 +446,7 @@ class Optimizer:
         rows = list(rows) if isinstance(rows, range) else rows
         if isinstance(rows, list) and not rows:
             return set()
+        self.core.widen(self._problem.table.holding(rows))
         named = self._problem.table.named_by(rows)
         return {named} if isinstance(named, int) else set(named)
 
@@ -469,6 +474,7 @@ class Optimizer:
         is a row.
         """
         self._check_own()
+        self.core.widen(self._problem.table.holding(candidate))
         named = self._problem.table.named_by(candidate)
         claim = Given(values, stderr, n, mean, std, successes, trials)
         if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):

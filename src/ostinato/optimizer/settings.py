@@ -133,7 +133,7 @@ def learner_for(
 ) -> Learner | Shrinking | None:
     """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
     if policy.shrinking is None:
-        return Learner(table.features, table.columns, wanted, half_life) if wanted.learned else None
+        return Learner(table, wanted, half_life) if wanted.learned else None
     if wanted.learned:
         raise InvalidSetting(
             f"{policy!r} starts from a kernel and a noise that are given: give kernel= and noise_std=."

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.candidates import extended, packed, read_candidates
+from ostinato.candidates import Sampled, extended, packed, read_candidates
 from ostinato.checks import brief, counted
-from ostinato.errors import StudyDiffers
+from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.optimizer import Optimizer
 from ostinato.storage import Writer
 from ostinato.study import log
@@ -23,6 +23,9 @@ from ostinato.study.stored import Stored
 
 def add(stored: Stored, rows: Any, *, again: bool) -> list[int]:
     """More candidates from now on; returns their indices."""
+
+    if isinstance(stored.table, Sampled):
+        raise InvalidSetting("A space has all its points already: observe any of them, or begin with a wider one.")
 
     def change(writer: Writer) -> list[int]:
         before = table_of(writer.table())
@@ -65,6 +68,8 @@ def restore(stored: Stored, rows: Any) -> int:
 
 
 def _change(stored: Stored, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
+    stored.hold(rows)
+
     def change(writer: Writer) -> int:
         stored.refresh(writer)
         numbers = _numbers(stored, rows)

@@ -4,14 +4,17 @@ import os
 from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any, TypeVar
+from zlib import compress
 
-from ostinato.candidates import Candidates
+from msgspec.structs import replace
+
+from ostinato.candidates import Candidates, Sampled, Space, packed
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
-from ostinato.study.create import table_of
+from ostinato.study.create import digest_of, table_of
 from ostinato.study.replica import Replica
 from ostinato.study.settings import restored
 
@@ -21,16 +24,17 @@ T = TypeVar("T")
 class Stored:
     """What everything that is done with a study rests on.
 
-    given: settings that must be those that were stored, apart from such as are Python code and are not stored.
+    given: settings that must be those that were stored, apart from such as are Python code and are not stored. space:
+    the same, for the constraints of a space.
     """
 
-    def __init__(self, name: str, storage: Storage, given: Mapping[str, Any]) -> None:
-        self.name, self.storage = name, storage
+    def __init__(self, name: str, storage: Storage, given: Mapping[str, Any], space: Space | None = None) -> None:
+        self.name, self.storage, self._space = name, storage, space
         problems = storage.patiently(storage.check)
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
         record, table = self.read(lambda reader: (reader.record, reader.table()))
-        self.table: Candidates = table_of(table)
+        self.table: Candidates = self._table_of(table)
         self._created, self._digest = record.created, record.digest
         self.settings = restored(record.settings, given, name)
         self.stop = self.settings.pop("stop", None)
@@ -76,7 +80,29 @@ class Stored:
         if reader.record.created != self._created:
             raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
         if reader.record.digest != self._digest:
-            self.table, self._digest, self.replica = table_of(reader.table()), reader.record.digest, None
+            self.table, self._digest, self.replica = self._table_of(reader.table()), reader.record.digest, None
+
+    def _table_of(self, data: bytes) -> Candidates:
+        table = table_of(data)
+        return table.within(self._space) if isinstance(table, Sampled) and self._space is not None else table
+
+    def keep_table(self, writer: Writer, table: Candidates) -> None:
+        """More candidates, in the storage and here."""
+        if table.rows > self.table.rows:
+            data = packed(table)
+            self.table, self._digest = table, digest_of(data)
+            writer.change_table(compress(data))
+            writer.change(replace(writer.record, digest=self._digest))
+
+    def hold(self, candidate: Any) -> None:
+        """Points of a space that are spoken of have indices from now on."""
+        if self.table.holding(candidate) is not self.table:
+
+            def change(writer: Writer) -> None:
+                self.refresh(writer)
+                self.keep_table(writer, self.table.holding(candidate))
+
+            self.write(change)
 
     # Candidates and batches
 
