@@ -1,9 +1,9 @@
 """Candidates from files: CSV, Parquet, or a small TOML file that describes a space.
 
-[temp]                          [solvent]                    [layers]
-low = 20                        levels = ["water", "none"]   low = 1
-high = 80                                                    high = 6
-step = 2.5                                                   integer = true
+[temp]                          [solvent]                    [layers]           [rate]
+low = 20                        levels = ["water", "none"]   low = 1            low = 1e-5
+high = 80                                                    high = 6           high = 1
+step = 2.5                                                   integer = true     log = true
 """
 
 import csv

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ostinato.arrays import Vector
 from ostinato.candidates.columns import Codec, Levels, Logs, Numbers
 from ostinato.checks import finite, positive, whole
 from ostinato.errors import InvalidSetting
@@ -104,7 +103,7 @@ class Float(_Range):
             whole("count", self.count, 2)
         if self.digits is not None:
             whole("digits", self.digits, 0)
-            if self.nearest(self.ends[0]) < self.low or self.nearest(self.ends[1]) > self.high:
+            if any(round(end, self.digits) != end for end in (self.low, self.high)):
                 raise InvalidSetting(
                     f"Float({self.low}, {self.high}, digits={self.digits}) ends between two of its values: give ends "
                     "of as many digits."
@@ -123,7 +122,7 @@ class Float(_Range):
         if self.digits is not None:
             return tuple(round(self.low + i / 10**self.digits, self.digits) for i in range(int(self.size)))
         if self.step is not None:
-            digits = 6 - floor(log10(self.step))  # low + 3·0.1 is meant to be 0.3, not 0.30000000000000004
+            digits = _decimals(self.step)
             return tuple(round(float(self.low + i * self.step), digits) for i in range(int(self.size)))
         if self.log:
             return tuple(float(f"{value:.12g}") for value in np.geomspace(self.low, self.high, int(self.size)))
@@ -133,13 +132,14 @@ class Float(_Range):
         value = self._within(feature)
         if self.digits is not None:
             return round(value, self.digits) + 0.0
-        if self.size < inf:
-            return _closest(self.values, self._features(self.values), self.ends, feature)
+        if self.step is not None:
+            place = min(round((value - self.low) / self.step), int(self.size) - 1)
+            return round(float(self.low + place * self.step), _decimals(self.step)) + 0.0
+        if self.count is not None:
+            value = self._within(_snapped(feature, self.ends, self.count))
+            return float(f"{value:.12g}")
         fine = float(f"{value:.{FINE}g}") if self.log else round(value, FINE - _magnitude(self.high - self.low))
         return min(max(fine, float(self.low)), float(self.high)) + 0.0
-
-    def _features(self, values: tuple[float, ...]) -> Vector:
-        return np.log10(values) if self.log else np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,9 @@ class Integer(_Range):
         return tuple(sorted({round(float(each)) for each in spaced(self.low, self.high, self.count)}))
 
     def nearest(self, feature: float) -> int:
-        value = self._within(feature)
         if self.count is not None:
-            features = np.log10(self.values) if self.log else np.asarray(self.values, dtype=np.float64)
-            return _closest(self.values, features, self.ends, feature)
+            return round(self._within(_snapped(feature, self.ends, self.count)))
+        value = self._within(feature)
         place = min(round((value - int(self.low)) / self.step), len(self._range) - 1)
         return self._range[place]
 
@@ -238,8 +237,16 @@ class Category(_Choice):
     ordered = False
 
 
-def _closest(values: tuple[Any, ...], features: Vector, ends: tuple[float, float], feature: float) -> Any:
-    return values[int(np.argmin(np.abs(features - min(max(feature, ends[0]), ends[1]))))]
+def _snapped(feature: float, ends: tuple[float, float], count: int) -> float:
+    """The nearest of so many features, evenly spaced."""
+    low, high = ends
+    share = round((feature - low) / (high - low) * (count - 1)) / (count - 1) if high > low else 0.0
+    return low + share * (high - low)
+
+
+def _decimals(step: float) -> int:
+    """How many decimals a step needs: low + 3·0.1 is meant to be 0.3, not 0.30000000000000004."""
+    return 6 - floor(log10(step))
 
 
 def _magnitude(width: float) -> int:

@@ -68,6 +68,9 @@ class Space:
     def allows(self, candidate: dict[str, Any]) -> bool:
         return all(allowed(candidate) for allowed in self._constraints)
 
+    def __bool__(self) -> bool:
+        return True
+
     def __len__(self) -> int:
         """How many combinations the constraints allow."""
         return len(self.enumerate())
@@ -99,6 +102,9 @@ class Enumeration:
         self._values = {name: parameter.values for name, parameter in parameters.items()}
         self._numbers = numbers
         self.codecs = [parameter.codec(name) for name, parameter in parameters.items()]
+
+    def __bool__(self) -> bool:
+        return True
 
     def __len__(self) -> int:
         return len(self._numbers)

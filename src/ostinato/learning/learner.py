@@ -10,7 +10,6 @@ from math import exp, inf, isnan, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Candidates
@@ -106,14 +105,11 @@ class Learner:
         return self.first() if self._last is None else self._last.prior
 
     def _extended(self, fitted: "_Fitted") -> Prior:
-        """Noise for candidates that were not there: as usual, or where it varies, as that of the nearest."""
+        """Noise for candidates that were not there, as usual."""
         if self._wanted.noise is not None:
             return replace(fitted.prior, noise=self._wanted.noise)
         noise, old = fitted.prior.noise, len(fitted.prior.noise)
         more = np.full(len(self._features) - old, exp(fitted.point.noise) * fitted.spread**2)
-        if self._wanted.varying and len(more):
-            scaled = [self._scales.features(part).F for part in (self._features[:old], self._features[old:])]
-            more = noise[np.argmin(cdist(scaled[1], scaled[0]), axis=1)]
         return replace(fitted.prior, noise=np.append(noise, more))
 
     def learn(self, tally: Tally) -> Prior:

@@ -112,6 +112,7 @@ class Thinking:
         self._model: Model = known.model  # of the last round, as long as nothing was learned since
         self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
+        self._looked_at = 0  # points of a space
         self._rng = state.generator()
         self._foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
 
@@ -246,7 +247,7 @@ class Thinking:
         table, score = self.problem.table, self.problem.policy.searched
         if not isinstance(table, Sampled) or score is None or not isinstance(self.known.model, Posterior):
             return False
-        found = search(table, lambda points: self._scores(score, table.with_trials(points), extra))
+        found, self._looked_at = search(table, lambda points: self._scores(score, table.with_trials(points), extra))
         self._widen(table.with_points(found[None, :]))
         return len(self.problem.table) > len(table)
 
@@ -329,6 +330,7 @@ class Thinking:
             policy=repr(policy),
             seeks=proposal.seeks or policy.seeks.format(width=width),
             limits=self.known.limits(candidate),
+            searched=self._looked_at,
         )
 
     def _leading(self) -> tuple[int, float] | None:

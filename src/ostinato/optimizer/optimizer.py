@@ -135,9 +135,13 @@ class Optimizer:
 
     def __repr__(self) -> str:
         return (
-            f"Optimizer({counted(self.candidates, 'candidate')}, {counted(self.steps, 'measurement')} of "
+            f"Optimizer({self._choices}, {counted(self.steps, 'measurement')} of "
             f"{self.unique}, {counted(self.switches, 'switch', 'switches')})"
         )
+
+    @property
+    def _choices(self) -> str:
+        return "a space" if self.candidates is None else counted(self.candidates, "candidate")
 
     # What was done so far
 
@@ -166,9 +170,10 @@ class Optimizer:
         self._state.budget = None if budget is None else whole("budget", budget)
 
     @property
-    def candidates(self) -> int:
-        """How many different candidates there are to choose from."""
-        return len(self._problem.table)
+    def candidates(self) -> int | None:
+        """How many different candidates there are to choose from; None for a space that cannot be listed."""
+        table = self._problem.table
+        return None if isinstance(table, Sampled) else len(table)
 
     @property
     def keeps_setups(self) -> bool:

@@ -19,21 +19,22 @@ DIFFERENCE = 0.02  # of a step, for the gradient
 ALONG = (0.25, 0.5, 1.0, 2.0)  # steps along the gradient
 
 
-def search(table: Sampled, scores: Callable[[Matrix], Vector]) -> Vector:
-    """A point that scores as well as the best of the table, or better; `scores` are those of the table and of more."""
+def search(table: Sampled, scores: Callable[[Matrix], Vector]) -> tuple[Vector, int]:
+    """A point that scores as well as the best of the table, or better; and how many were looked at.
+
+    scores: of all points of the table, and of more.
+    """
     known = scores(table.features[:0])
     climbers = [Climber(table, int(place)) for place in _apart(table, known)]
-    rng = np.random.default_rng(len(table))
+    rng, looked_at = np.random.default_rng(len(table)), len(table)
     for climber in climbers:
         climber.value = float(known[climber.start])
     for _ in range(STEPS):
-        around = [climber.around(rng) for climber in climbers]
-        _judge(climbers, around, scores, len(table))
-        along = [climber.along() for climber in climbers]
-        _judge(climbers, along, scores, len(table))
+        looked_at += _judge(climbers, [climber.around(rng) for climber in climbers], scores, len(table))
+        looked_at += _judge(climbers, [climber.along() for climber in climbers], scores, len(table))
         for climber in climbers:
             climber.settle()
-    return max(climbers, key=lambda climber: climber.value).point
+    return max(climbers, key=lambda climber: climber.value).point, looked_at
 
 
 def _apart(table: Sampled, known: Vector) -> list[int]:
@@ -50,11 +51,13 @@ def _apart(table: Sampled, known: Vector) -> list[int]:
     return chosen
 
 
-def _judge(climbers: "list[Climber]", points: list[Matrix], scores: Callable[[Matrix], Vector], known: int) -> None:
+def _judge(climbers: "list[Climber]", points: list[Matrix], scores: Callable[[Matrix], Vector], known: int) -> int:
+    """What each climber tries; returns how many points that was."""
     values = scores(np.concatenate(points))[known:]
     ends = np.cumsum([len(each) for each in points])[:-1]
     for climber, own, each in zip(climbers, points, np.split(values, ends), strict=True):
         climber.hear(own, each)
+    return len(values)
 
 
 class Climber:

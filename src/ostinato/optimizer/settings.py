@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from ostinato.arrays import Vector
-from ostinato.candidates import Candidates
+from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, finite, is_whole, not_negative, positive
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
@@ -97,6 +97,11 @@ def what_to_learn(
         raise InvalidSetting(
             f"noise_std={brief(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: "
             "leave out one of them."
+        )
+    if isinstance(table, Sampled) and (noise_std == "varying" or np.ndim(noise_std) > 0):
+        raise InvalidSetting(
+            f"noise_std={brief(noise_std)} is of candidates that can be listed, and this space cannot be: give one "
+            "number, or nothing to learn it."
         )
     setup = None if setup_std == "learn" else _setup(setup_std)
     if mean is not None:

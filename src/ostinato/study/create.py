@@ -97,8 +97,8 @@ def _difference(name: str, kept: Candidates, given: Candidates) -> str:
     start = f"The study {name!r} exists with other candidates: "
     end = " Give the same ones, or begin a study of another name."
     spaces = [table.space if isinstance(table, Sampled) else None for table in (kept, given)]
-    if any(spaces):
-        was, new = (repr(space) if space else "a table" for space in spaces)
+    if spaces != [None, None]:
+        was, new = ("a table" if space is None else repr(space) for space in spaces)
         return start + f"they are {was}, and {new} was given." + end
     names = [[column.name for column in table.columns] for table in (kept, given)]
     if names[0] != names[1]:
