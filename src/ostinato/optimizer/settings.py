@@ -98,7 +98,9 @@ def what_to_learn(
             f"noise_std={brief(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: "
             "leave out one of them."
         )
-    if isinstance(table, Sampled) and (noise_std == "varying" or np.ndim(noise_std) > 0):
+    if isinstance(table, Sampled) and (
+        isinstance(noise_std, str) or (noise_std is not None and np.ndim(noise_std) > 0)
+    ):
         raise InvalidSetting(
             f"noise_std={brief(noise_std)} is of candidates that can be listed, and this space cannot be: give one "
             "number, or nothing to learn it."
