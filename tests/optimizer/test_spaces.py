@@ -8,7 +8,7 @@ import pytest
 from inside import next_batch
 from ostinato import Category, Float, Integer, Optimizer, Space
 from ostinato.candidates import Sampled
-from ostinato.errors import InvalidSetting
+from ostinato.errors import InvalidCandidates, InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.optimizer.search import search
 from ostinato.policies import BKB, GPBUCB, MiniTS, MiniUCB, Uniform
@@ -90,7 +90,7 @@ def test_any_point_can_be_observed():
     assert opt.best().candidate == point
     opt.observe([point, point | {"x": 0.9}], [1.0, 2.0])
     assert opt.counts() == {0: 4, 1: 1}
-    with pytest.raises(InvalidSetting, match="all its points"):
+    with pytest.raises(InvalidCandidates, match="all its points"):
         opt.add([point])
 
 
@@ -104,6 +104,20 @@ def test_points_can_be_retired_and_values_corrected():
     opt.observe({"x": 0.5, "y": 1.0, "kind": "a"}, [125.0])
     opt.correct({"x": 0.5, "y": 1.0, "kind": "a"}, 125.0, 0.5)
     assert opt.best().candidate == best
+
+
+def test_noise_of_each_candidate_needs_candidates_that_can_be_listed():
+    for noise_std in ("varying", [0.1, 0.2]):
+        with pytest.raises(InvalidSetting, match="can be listed"):
+            Optimizer(SPACE, noise_std=noise_std)
+
+
+def test_what_is_asked_for_is_explained_as_found_by_a_search():
+    opt = run(Optimizer(FLAT, policy=MiniUCB(C=1.3), seed=0, **GIVEN), lambda c: c["x"], 40, np.random.default_rng(0))
+    batch = opt.ask()
+    assert opt.explain(batch).numbers.searched > 2048
+    assert "search of the space" in str(opt.certificate)
+    assert opt.candidates is None
 
 
 def test_plans_are_of_different_points():

@@ -134,14 +134,11 @@ class Optimizer:
         return self.core.state
 
     def __repr__(self) -> str:
+        choices = "a space" if self.candidates is None else counted(self.candidates, "candidate")
         return (
-            f"Optimizer({self._choices}, {counted(self.steps, 'measurement')} of "
+            f"Optimizer({choices}, {counted(self.steps, 'measurement')} of "
             f"{self.unique}, {counted(self.switches, 'switch', 'switches')})"
         )
-
-    @property
-    def _choices(self) -> str:
-        return "a space" if self.candidates is None else counted(self.candidates, "candidate")
 
     # What was done so far
 
@@ -399,8 +396,6 @@ class Optimizer:
         noise_std: of the new rows, where it was given one a row.
         """
         self._check_own()
-        if isinstance(self._table, Sampled):
-            raise InvalidSetting("A space has all its points already: observe any of them, or begin with a wider one.")
         table = extended(self._table, rows)
         if table.rows == self._table.rows:
             return []

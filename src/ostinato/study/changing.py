@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.candidates import Sampled, extended, packed, read_candidates
+from ostinato.candidates import extended, packed, read_candidates
 from ostinato.checks import brief, counted
-from ostinato.errors import InvalidSetting, StudyDiffers
+from ostinato.errors import StudyDiffers
 from ostinato.optimizer import Optimizer
 from ostinato.storage import Writer
 from ostinato.study import log
@@ -23,9 +23,6 @@ from ostinato.study.stored import Stored
 
 def add(stored: Stored, rows: Any, *, again: bool) -> list[int]:
     """More candidates from now on; returns their indices."""
-
-    if isinstance(stored.table, Sampled):
-        raise InvalidSetting("A space has all its points already: observe any of them, or begin with a wider one.")
 
     def change(writer: Writer) -> list[int]:
         before = table_of(writer.table())
