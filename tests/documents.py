@@ -77,9 +77,7 @@ class Shown:
 
 
 def masked(text: str) -> str:
-    """Without what may differ from run to run: numbers, the width of columns, lines of progress, notes on single values,
-    how sure it is.
-    """
+    """Without what may differ from run to run: numbers, the width of columns, progress, notes, how sure it is."""
     text = re.sub(r"[─\s]+", " ", NUMBER.sub("#", PROGRESS.sub("", NOTE.sub("", text)))).strip()
     return SURE.sub("as sure as it is", text)
 

@@ -22,7 +22,7 @@ from ostinato.errors import InvalidCandidates, UnknownCandidate
 
 SMALLEST = 2048  # points of the pool
 STEADY = 512  # measurements from which the pool doubles, each time they do
-MOST = 2**20  # points drawn to find some that the constraints allow
+MOST = 2**16  # points drawn to find some that the constraints allow
 NAMED_LAST = 2**40  # in the order that settles ties: the pool comes first, in the order it was drawn
 
 
