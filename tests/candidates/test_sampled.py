@@ -29,8 +29,11 @@ parameters = st.one_of(
     st.integers(1, 4).map(lambda n: Category(*"abcd"[:n])),
     st.integers(1, 4).map(lambda n: Ordered(*"abcd"[:n])),
 )
-spaces = st.lists(parameters, min_size=1, max_size=4).map(
-    lambda made: Space({"free": Float(0, 1)} | {f"p{i}": parameter for i, parameter in enumerate(made)})
+switch = {"free": Float(0, 1), "switch": Category("on", "off")}
+spaces = st.lists(st.tuples(parameters, st.booleans()), min_size=1, max_size=4).map(
+    lambda made: Space(
+        switch | {f"p{i}": each.when(switch="on") if depends else each for i, (each, depends) in enumerate(made)}
+    )
 )
 
 
@@ -50,6 +53,18 @@ def test_spaces_survive_storage_and_pickling(space, seed, numbers):
         for index in range(named.rows):
             assert again.index_of(again.number_of(index)) == index
             assert np.array_equal(again.features[again.number_of(index)], named.features[named.number_of(index)])
+
+
+@settings(max_examples=30)
+@given(space=spaces, seed=st.integers(0, 100))
+def test_what_depends_on_a_switch_is_there_only_where_it_is_on(space, seed):
+    table = Sampled(space).seeded(seed)
+    for number in range(0, len(table), 97):
+        row = table.point(number)
+        for name in space.depends:
+            assert (row[name] is None) == (row["switch"] == "off")
+        assert np.array_equal(table.encode(row)[0], table.features[number])
+    assert np.array_equal(space.settled_features(table.features), table.features)
 
 
 def test_a_set_only_grows():

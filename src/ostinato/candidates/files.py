@@ -168,7 +168,10 @@ def _column(file: str, name: str, described: Any) -> Parameter:
 
 
 def _parameter(file: str, name: str, described: Any) -> Parameter:
-    given: dict[str, Any] = cast("Any", described) if isinstance(described, dict) else {}
+    given: dict[str, Any] = dict(cast("Any", described)) if isinstance(described, dict) else {}
+    conditions = given.pop("when", None)
+    if isinstance(conditions, dict):
+        return cast("Any", _parameter(file, name, given)).when(**conditions)
     keys = set(given)
     if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):
         return (Ordered if given.get("ordered") else Category)(*given["levels"])
@@ -178,5 +181,6 @@ def _parameter(file: str, name: str, described: Any) -> Parameter:
         return Float(**given)
     raise InvalidCandidates(
         f"{file}: [{name}] is {described!r}. Give levels = [...] (and ordered = true), or low and high, alone or "
-        "with step, count or digits (and log = true, or integer = true)."
+        "with step, count or digits (and log = true, or integer = true); with when = {...} where it depends on "
+        "another."
     )

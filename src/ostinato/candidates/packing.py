@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ostinato.candidates.columns import Levels, Logs, Numbers
-from ostinato.candidates.parameters import Category, Float, Integer, Ordered
+from ostinato.candidates.columns import Absent, Levels, Logs, Numbers
+from ostinato.candidates.parameters import Category, Float, Integer, Ordered, When
 from ostinato.candidates.rows import ArrayRows, ListedRows, columns_of
 from ostinato.candidates.sampled import Sampled
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
-CODECS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Numbers, Logs, Levels)}
+CODECS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Numbers, Logs, Levels, Absent)}
 PARAMETERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Float, Integer, Ordered, Category)}
 
 
@@ -77,12 +77,17 @@ def _not_stored(candidate: dict[str, Any]) -> bool:
 
 def _packed_parameter(parameter: Any) -> dict[str, Any]:
     kind = type(parameter).__name__
+    if isinstance(parameter, When):
+        return {"kind": kind, "parameter": _packed_parameter(parameter.parameter), "conditions": parameter.conditions}
     if isinstance(parameter, (Ordered, Category)):
         return {"kind": kind, "levels": list(parameter.values)}
     return {"kind": kind, **{name: getattr(parameter, name) for name in parameter.__dataclass_fields__}}
 
 
 def _parameter_of(kind: str, **fields: Any) -> Any:
+    if kind == "When":
+        conditions = {name: tuple(allowed) for name, allowed in fields["conditions"].items()}
+        return When(_parameter_of(**fields["parameter"]), conditions)
     made: Any = PARAMETERS[kind]
     return made(*fields["levels"]) if "levels" in fields else made(**fields)
 
@@ -91,16 +96,20 @@ def _table(packed: Packed) -> Candidates:
     codecs = [_codec_of(**given) for given in packed.codecs]
     features = np.stack([codec.encode(column) for codec, column in zip(codecs, packed.columns, strict=True)], axis=1)
     if packed.named:
-        names = tuple(str(codec.name) for codec in codecs)
+        names = tuple(str(codec.column.name) for codec in codecs)
         return Candidates(features, codecs, ListedRows(names, tuple(packed.columns)), named=True)
     return Candidates(features, codecs, ArrayRows(np.array(packed.columns, dtype=packed.dtype).T), named=False)
 
 
 def _packed(codec: Any) -> dict[str, Any]:
+    if isinstance(codec, Absent):
+        return {"kind": "Absent", "codec": _packed(codec.codec), "at": codec.at}
     return {"kind": type(codec).__name__, **{name: getattr(codec, name) for name in codec.__dataclass_fields__}}
 
 
 def _codec_of(kind: str, **fields: Any) -> Any:
+    if kind == "Absent":
+        return Absent(_codec_of(**fields["codec"]), fields["at"])
     if "levels" in fields:
         fields["levels"] = tuple(fields["levels"])
     return CODECS[kind](**fields)

@@ -5,17 +5,18 @@ Float(20, 80, digits=1)             what an instrument with one decimal can set
 Float(20, 80, step=5)               these numbers only
 Float(1e-5, 1, log=True)            any, all decades alike
 Integer(1, 10**6), Ordered("low", "high"), Category("water", "ethanol")
+Float(0, 1).when(solver="sgd")      only where another parameter has that value
 
 Kernels see a parameter as one number, its feature: the value itself, its decimal logarithm, a rank or a code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import floor, inf, log10
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from ostinato.candidates.columns import Codec, Levels, Logs, Numbers
+from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
 from ostinato.checks import finite, positive, whole
 from ostinato.errors import InvalidSetting
 
@@ -49,7 +50,60 @@ class Parameter(Protocol):
         ...
 
 
-class _Range:
+class Conditional:
+    """What all parameters have in common: they may depend on others."""
+
+    def when(self, **conditions: Any) -> "When":
+        """A parameter that there is only where others have some value, or one of several: when(solver="sgd")."""
+        listed: dict[str, tuple[Any, ...]] = {name: _several(each) for name, each in conditions.items()}
+        if not listed or not all(listed.values()):
+            raise InvalidSetting(f"when({conditions!r}) names no value: give some, as in when(solver='sgd').")
+        return When(self, listed)
+
+
+@dataclass(frozen=True)
+class When:
+    """A parameter that there is only where others have some values; elsewhere it is None, and has no influence."""
+
+    parameter: Any
+    conditions: dict[str, tuple[Any, ...]]
+
+    @property
+    def size(self) -> float:
+        return self.parameter.size
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return self.parameter.values
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.parameter.ends
+
+    @property
+    def absent(self) -> float:
+        """The feature of None: the middle of a range, or a level of its own."""
+        low, high = self.ends
+        return high + 1 if isinstance(self.parameter, Category) else (low + high) / 2
+
+    def codec(self, name: str) -> Codec:
+        return Absent(self.parameter.codec(name), self.absent)
+
+    def nearest(self, feature: float) -> Any:
+        return self.parameter.nearest(feature)
+
+    def sampled(self, u: float) -> Any:
+        return self.parameter.sampled(u)
+
+    def holds(self, candidate: dict[str, Any]) -> bool:
+        return all(candidate[name] in allowed for name, allowed in self.conditions.items())
+
+    def __repr__(self) -> str:
+        said = (f"{name}={(each[0] if len(each) == 1 else each)!r}" for name, each in self.conditions.items())
+        return f"{self.parameter!r}.when({', '.join(said)})"
+
+
+class _Range(Conditional):
     """What ranges of numbers have in common."""
 
     low: Any
@@ -63,6 +117,14 @@ class _Range:
     def codec(self, name: str) -> Codec:
         return Logs(name) if self.log else Numbers(name)
 
+    def __repr__(self) -> str:
+        """As one would write it."""
+        others = [each for each in fields(cast("Any", self)) if each.name not in ("low", "high")]
+        said = [
+            f"{each.name}={getattr(self, each.name)!r}" for each in others if getattr(self, each.name) != each.default
+        ]
+        return f"{type(self).__name__}({', '.join([repr(self.low), repr(self.high), *said])})"
+
     def nearest(self, feature: float) -> Any: ...
 
     def sampled(self, u: float) -> Any:
@@ -74,7 +136,7 @@ class _Range:
         return min(max(10.0**feature if self.log else float(feature), self.low), self.high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Float(_Range):
     """Numbers from `low` to `high`: any of them, or `step` apart, or `count` of them, evenly spaced.
 
@@ -142,7 +204,7 @@ class Float(_Range):
         return min(max(fine, float(self.low)), float(self.high)) + 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer(_Range):
     """Whole numbers from `low` to `high`, both included, `step` apart.
 
@@ -191,7 +253,7 @@ class Integer(_Range):
         return self._range[place]
 
 
-class _Choice:
+class _Choice(Conditional):
     ordered: bool
 
     def __init__(self, *levels: Any) -> None:
@@ -247,6 +309,11 @@ def _snapped(feature: float, ends: tuple[float, float], count: int) -> float:
 def _decimals(step: float) -> int:
     """How many decimals a step needs: low + 3·0.1 is meant to be 0.3, not 0.30000000000000004."""
     return 6 - floor(log10(step))
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """One value, or several in a list."""
+    return tuple(cast("list[Any]", given)) if isinstance(given, (list, tuple)) else (given,)
 
 
 def _magnitude(width: float) -> int:

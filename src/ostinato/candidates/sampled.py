@@ -94,6 +94,7 @@ class Sampled(Candidates):
                 row = {
                     name: p.sampled(float(at)) for (name, p), at in zip(self.space.parameters.items(), u, strict=True)
                 }
+                row = self.space.settled(row)
                 if self.space.allows(row):
                     found += 1
                     yield row
@@ -114,7 +115,7 @@ class Sampled(Candidates):
         """With more points as they are, for a moment: to see how they would score."""
         other = copy(self)
         other._by_row = None
-        other.features = np.concatenate([self.features, features])
+        other.features = np.concatenate([self.features, self.space.settled_features(features)])
         other.priority = np.append(self.priority, 2 * NAMED_LAST + np.arange(len(features)))
         other._first = np.append(self._first, np.full(len(features), -1, dtype=np.intp))
         return other
@@ -124,6 +125,7 @@ class Sampled(Candidates):
         named = None if is_whole(where) else _named_columns(where)
         if named is None:
             return self
+        named = self._with_absent(named)
         features = self._encode_named(named)
         rows = [dict(zip(named, values, strict=True)) for values in zip(*named.values(), strict=True)]
         for row, feature in zip(rows, features, strict=True):
@@ -192,13 +194,17 @@ class Sampled(Candidates):
 
     def _value_of(self, feature: Vector) -> dict[str, Any]:
         parameters = self.space.parameters.items()
-        return {name: p.nearest(float(each)) for (name, p), each in zip(parameters, feature, strict=True)}
+        row = {name: p.nearest(float(each)) for (name, p), each in zip(parameters, feature, strict=True)}
+        return self.space.settled(row)
 
     def _check(self, row: dict[str, Any], feature: Vector) -> None:
         low, high = self.span
-        for place, name in enumerate(self.space.parameters):
-            if not low[place] <= feature[place] <= high[place]:
-                parameter = self.space.parameters[name]
+        absent = self.space.absent(feature[None, :])[0]
+        for place, (name, parameter) in enumerate(self.space.parameters.items()):
+            if (row[name] is None) != absent[place]:
+                wanted = "leave it out" if absent[place] else "give a value"
+                raise UnknownCandidate(f"{name} is {row[name]!r} in {brief(row)}, and it is {parameter!r}: {wanted}.")
+            if row[name] is not None and not low[place] <= feature[place] <= high[place]:
                 raise UnknownCandidate(f"{name} is {row[name]!r}, outside of {parameter!r}: give a point of the space.")
         if not self.space.allows(row):
             raise UnknownCandidate(f"{brief(row)} is ruled out by the space's constraints: give a point that is not.")

@@ -10,12 +10,13 @@ Space(
 
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.candidates.parameters import Parameter
+from ostinato.arrays import Matrix, Vector
+from ostinato.candidates.parameters import Parameter, When
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
 LARGEST = 10_000_000  # combinations that are enumerated
@@ -39,6 +40,7 @@ class Space:
                     f"{name}={parameter!r} is not a parameter: give a Float, Integer, Ordered or Category."
                 )
         self.parameters = parameters
+        self.depends = _dependencies(parameters)
         self._constraints: tuple[Callable[[dict[str, Any]], bool], ...] = ()
 
     def where(self, allowed: Callable[[dict[str, Any]], bool]) -> "Space":
@@ -65,6 +67,30 @@ class Space:
         """Whether its combinations can be listed; else points are sampled from it as they are needed."""
         return self.size <= LARGEST
 
+    def settled(self, candidate: dict[str, Any]) -> dict[str, Any]:
+        """With None for parameters that there are not, as the others are."""
+        for name in self.depends:
+            if not self.parameters[name].holds(candidate):  # type: ignore[attr-defined]
+                candidate[name] = None
+        return candidate
+
+    def absent(self, features: Matrix) -> NDArray[np.bool_]:
+        """Which parameters there are not, of candidates as kernels see them."""
+        names, gone = list(self.parameters), np.zeros(features.shape, dtype=np.bool_)
+        for name, conditions in self.depends.items():
+            column = names.index(name)
+            for other, codes in conditions.items():
+                there = np.isin(features[:, names.index(other)], codes) & ~gone[:, names.index(other)]
+                gone[:, column] |= ~there
+        return gone
+
+    def settled_features(self, features: Matrix) -> Matrix:
+        """The same of candidates as kernels see them."""
+        if not self.depends:
+            return features
+        at = [parameter.absent if isinstance(parameter, When) else 0.0 for parameter in self.parameters.values()]
+        return np.where(self.absent(features), np.array(at), features)
+
     def allows(self, candidate: dict[str, Any]) -> bool:
         return all(allowed(candidate) for allowed in self._constraints)
 
@@ -81,14 +107,17 @@ class Space:
             raise InvalidCandidates(
                 f"The space has {self.size:,} combinations, above the {LARGEST:,} that can be listed."
             )
-        total = int(self.size)
-        table = Enumeration(self.parameters, np.arange(total))
+        table = Enumeration(self, np.arange(int(self.size)))
+        if self.depends:
+            table = table.once_each()
         if not self._constraints:
             return table
         kept = [i for i, candidate in enumerate(table) if self.allows(candidate)]
         if not kept:
-            raise InvalidCandidates(f"The constraints allow none of the space's {total:,} combinations: loosen one.")
-        return Enumeration(self.parameters, np.asarray(kept))
+            raise InvalidCandidates(
+                f"The constraints allow none of the space's {len(table):,} combinations: loosen one."
+            )
+        return table.some(np.asarray(kept))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={parameter!r}" for name, parameter in self.parameters.items())
@@ -98,27 +127,56 @@ class Space:
 class Enumeration:
     """The allowed combinations of a space, by number; nothing but the numbers is stored."""
 
-    def __init__(self, parameters: dict[str, Parameter], numbers: NDArray[np.int64]) -> None:
+    def __init__(self, space: Space, numbers: NDArray[np.int64]) -> None:
+        self._space, parameters = space, space.parameters
         self._values = {name: parameter.values for name, parameter in parameters.items()}
         self._numbers = numbers
         self.codecs = [parameter.codec(name) for name, parameter in parameters.items()]
 
-    def __bool__(self) -> bool:
-        return True
+    def some(self, places: NDArray[np.int64]) -> "Enumeration":
+        return Enumeration(self._space, self._numbers[places])
+
+    def once_each(self) -> "Enumeration":
+        """Of combinations that differ only in parameters that there are not, the first."""
+        first = [digit == 0 for digit in self._digits(self._numbers)]
+        return self.some(np.flatnonzero((~self._space.absent(self._codes()) | np.stack(first, axis=1)).all(axis=1)))
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        shape = [len(values) for values in self._values.values()]
-        digits = np.unravel_index(int(self._numbers[index]), shape)
-        return {name: values[int(i)] for (name, values), i in zip(self._values.items(), digits, strict=True)}
+        digits = self._digits(self._numbers[index])
+        row = {name: values[int(i)] for (name, values), i in zip(self._values.items(), digits, strict=True)}
+        return self._space.settled(row)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[index] for index in range(len(self)))
 
-    def features(self) -> NDArray[np.float64]:
-        shape = [len(values) for values in self._values.values()]
-        digits = np.unravel_index(self._numbers, shape)
+    def features(self) -> Matrix:
+        return self._space.settled_features(self._codes())
+
+    def _digits(self, numbers: Any) -> tuple[Any, ...]:
+        return cast("tuple[Any, ...]", np.unravel_index(numbers, [len(values) for values in self._values.values()]))
+
+    def _codes(self) -> Matrix:
+        digits = self._digits(self._numbers)
         codes = [codec.encode(values) for codec, values in zip(self.codecs, self._values.values(), strict=True)]
         return np.stack([code[digit] for code, digit in zip(codes, digits, strict=True)], axis=1)
+
+
+def _dependencies(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Vector]]:
+    """For each parameter that depends on others: those, with the features that they must have."""
+    found: dict[str, dict[str, Vector]] = {}
+    before: list[str] = []
+    for name, parameter in parameters.items():
+        if isinstance(parameter, When):
+            unknown = [other for other in parameter.conditions if other not in before]
+            if unknown:
+                raise InvalidSetting(
+                    f"{name}={parameter!r} depends on {unknown[0]!r}: name a parameter that is given before it."
+                )
+            found[name] = {
+                other: parameters[other].codec(other).encode(allowed) for other, allowed in parameter.conditions.items()
+            }
+        before.append(name)
+    return found

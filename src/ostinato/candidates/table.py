@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates.columns import Codec, Numbers, on_log_scale
+from ostinato.candidates.columns import Absent, Codec, Numbers, on_log_scale
 from ostinato.candidates.rows import Rows
 from ostinato.checks import brief, is_whole
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
@@ -214,7 +214,14 @@ class Candidates:
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
 
+    def _with_absent(self, named: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """With None in columns that may be left out."""
+        count = max((len(values) for values in named.values()), default=0)
+        names = [codec.column.name for codec in self._codecs if isinstance(codec, Absent)]
+        return {**dict.fromkeys(names, [None] * count), **named}
+
     def _encode_named(self, named: Mapping[Any, Any]) -> Matrix:
+        named = self._with_absent(named)
         wanted = [codec.column.name for codec in self._codecs]
         missing = [name for name in wanted if name not in named]
         unknown = [name for name in named if name not in wanted]
