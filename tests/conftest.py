@@ -3,6 +3,10 @@
 import signal
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no defect
+settings.load_profile("patient")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests that run in the background of a shell: it would stay so
     signal.signal(signal.SIGINT, signal.default_int_handler)

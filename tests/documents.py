@@ -32,6 +32,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?")
 PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  \d.*\n", flags=re.MULTILINE)  # a line a minute
+NOTE = re.compile(r"^note: Measurement .*\n?", flags=re.MULTILINE)
 PROMPT = re.compile(r"^( +(?:[\d,]+ of [\d,]+|.* \(or skip\)): )(.*)$", flags=re.MULTILINE)
 SURE = re.compile(r"the best of all with #% probability|within # of the best with #% probability")
 HEAD = re.compile(r"(ostinato .*?)(?: \| head -(\d+))?$")  # what can be run in this process
@@ -76,8 +77,8 @@ class Shown:
 
 
 def masked(text: str) -> str:
-    """Without what may differ from run to run: numbers, the width of columns, lines of progress, how sure it is."""
-    text = re.sub(r"[─\s]+", " ", NUMBER.sub("#", PROGRESS.sub("", text))).strip()
+    """Without what may differ from run to run: numbers, the width of columns, progress, notes, how sure it is."""
+    text = re.sub(r"[─\s]+", " ", NUMBER.sub("#", PROGRESS.sub("", NOTE.sub("", text)))).strip()
     return SURE.sub("as sure as it is", text)
 
 

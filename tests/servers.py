@@ -46,7 +46,7 @@ class Server:
         command = [str(self.bin / program), *map(str, arguments)]
         if os.getuid() == 0:
             command = ["runuser", "-u", "postgres", "--", *command]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=600)
         if check and done.returncode:
             raise RuntimeError(f"{command} failed: {done.stdout} {done.stderr}")
 

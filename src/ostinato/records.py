@@ -21,7 +21,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     the error that repeats share. `staleness` is by how much the batch can shrink any standard deviation, where C is
     the most that the rule allows; `cause` is why the batch is shorter than that. `leads` says whether no measured
     candidate has a higher mean. `seeks` is what the candidate has more of than any other. `limits`: with robust=True,
-    what is expected of a value, its standard deviation, and that of noise alone; higher is better there.
+    what is expected of a value, its standard deviation, and that of noise alone; higher is better there. `searched`: at
+    how many points of a space the score was looked at; 0 where candidates are all of a table.
     """
 
     mean: float
@@ -41,6 +42,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     policy: str = ""
     seeks: str = ""
     limits: tuple[float, float, float] | None = None
+    searched: int = 0
 
     def staleness_of(self, repeats: int) -> float:
         """By how much so many repeats can shrink any standard deviation."""
@@ -130,6 +132,8 @@ class Certificate(msgspec.Struct, frozen=True):
 
     Every full batch adds at least `gain_per_batch` to the log-determinant, which grew by `gain`; so there
     can be at most `bound` of them. Batches cut by a cap, by a limit, or not answered in full are counted apart.
+    searched: candidates are points of a space, each the best that a search found. That bound holds all the same; bounds
+    on regret need the best of all.
     """
 
     full: int
@@ -138,6 +142,7 @@ class Certificate(msgspec.Struct, frozen=True):
     partial: int
     gain: float
     gain_per_batch: float
+    searched: bool = False
 
     @property
     def bound(self) -> float:
@@ -158,6 +163,7 @@ class Certificate(msgspec.Struct, frozen=True):
             f"{counted(self.full, 'full batch', 'full batches')}, at most {self.bound:,.0f} possible"
             + (f" (apart: {', '.join(apart)})" if apart else "")
             + ("" if self.holds else " — VIOLATED")
+            + ("; each candidate is the best that a search of the space found" if self.searched else "")
         )
 
 

@@ -162,7 +162,7 @@ def _patient(rule: Rule) -> Rule:
     """The same rule, once there is something to judge by: where scales are learned, a few candidates say nothing."""
 
     def holds(optimizer: Optimizer) -> bool:
-        looked = optimizer.unique >= min(ENOUGH, optimizer.candidates) and optimizer.steps >= MEASURED
+        looked = optimizer.unique >= min(ENOUGH, optimizer.candidates or ENOUGH) and optimizer.steps >= MEASURED
         return (optimizer.learned.guaranteed or looked) and rule(optimizer)
 
     return holds

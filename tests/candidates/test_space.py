@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostinato import Category, Float, Integer, Ordered, Space
+from ostinato import Category, Float, Integer, Optimizer, Ordered, Space
 from ostinato.candidates import read_candidates
 from ostinato.errors import InvalidCandidates, InvalidSetting, UnknownCandidate
 
@@ -52,7 +52,6 @@ def test_candidates_keep_their_types():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Float(0, 1),
         lambda: Float(0, 1, step=0),
         lambda: Float(1, 0, step=0.1),
         lambda: Float(0, np.inf, step=1),
@@ -69,9 +68,9 @@ def test_parameters_out_of_range_are_refused(make):
         make()
 
 
-def test_spaces_that_cannot_be_enumerated_are_refused():
+def test_spaces_that_cannot_be_listed_are_not():
     for parameter in (Float(0, 1, step=1e-10), Integer(0, 10**12)):  # at once, before any value is made
-        with pytest.raises(InvalidCandidates, match="can be enumerated"):
+        with pytest.raises(InvalidCandidates, match="can be listed"):
             Space(x=parameter).enumerate()
     with pytest.raises(InvalidSetting, match="not a predicate"):
         Space(x=Integer(1, 3)).where("x > 2")
@@ -83,9 +82,50 @@ def test_spaces_that_cannot_be_enumerated_are_refused():
         Space(x=Integer(1, 3)).where(lambda c: False).enumerate()
 
 
+CONDITIONAL = Space(
+    solver=Category("sgd", "adam"),
+    momentum=Float(0, 1, step=0.5).when(solver="sgd"),
+    nesterov=Category(True, False).when(momentum=[0.5, 1.0]),
+)
+
+
+def test_a_parameter_that_depends_on_another_is_none_elsewhere():
+    assert list(CONDITIONAL.enumerate()) == [
+        {"solver": "sgd", "momentum": 0.0, "nesterov": None},
+        {"solver": "sgd", "momentum": 0.5, "nesterov": True},
+        {"solver": "sgd", "momentum": 0.5, "nesterov": False},
+        {"solver": "sgd", "momentum": 1.0, "nesterov": True},
+        {"solver": "sgd", "momentum": 1.0, "nesterov": False},
+        {"solver": "adam", "momentum": None, "nesterov": None},
+    ]
+    candidates = read_candidates(CONDITIONAL)
+    assert len(candidates) == 6
+    assert candidates.named_by({"solver": "adam"}) == 5
+    assert candidates.features[5].tolist() == [1.0, 0.5, 2.0]
+    assert candidates.features[:, 2].tolist() == [2.0, 0.0, 1.0, 0.0, 1.0, 2.0]
+
+
+def test_a_parameter_that_there_is_not_has_no_influence():
+    opt = Optimizer(CONDITIONAL, seed=0)
+    opt.observe({"solver": "adam"}, [1.0, 2.0])
+    opt.observe({"solver": "adam", "momentum": None}, [3.0])
+    assert opt.unique == 1
+    assert opt.best().candidate == {"solver": "adam", "momentum": None, "nesterov": None}
+
+
+def test_conditions_name_parameters_that_come_before():
+    with pytest.raises(InvalidSetting, match="given before it"):
+        Space(momentum=Float(0, 1).when(solver="sgd"), solver=Category("sgd", "adam"))
+    with pytest.raises(UnknownCandidate, match="no level 'rmsprop'"):
+        Space(solver=Category("sgd", "adam"), momentum=Float(0, 1).when(solver="rmsprop"))
+    with pytest.raises(InvalidSetting, match="names no value"):
+        Float(0, 1).when()
+
+
 def test_reads_well():
+    assert repr(Float(0, 1, log=False, digits=2).when(solver="sgd")) == "Float(0, 1, digits=2).when(solver='sgd')"
     assert repr(Space(x=Integer(1, 2), s=Category("a")).where(bool)) == (
-        "Space(x=Integer(low=1, high=2, step=1, log=False, count=None), s=Category('a')).where(…)"
+        "Space(x=Integer(1, 2), s=Category('a')).where(…)"
     )
 
 

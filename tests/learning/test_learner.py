@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import ostinato
 from ostinato import Category, Float, MiniUCB, Optimizer, Space
-from ostinato.kernels import Column, Matern52
+from ostinato.candidates import read_candidates
+from ostinato.kernels import Matern52
 from ostinato.learning import Learner, Wanted
 from ostinato.learning.learner import GROWTH, REPEATED
 from ostinato.measurements.tally import Statistics, Tally
@@ -145,7 +146,7 @@ def test_what_is_given_is_not_learned():
 
 
 def test_fits_come_on_a_growing_schedule():
-    learner = Learner(GRID, [Column(0), Column(1)], Wanted())
+    learner = Learner(read_candidates(GRID), Wanted())
     tally, fits = Tally(), []
     for step in range(1, 2000):
         tally.add(step % 50, Statistics(1, float(np.sin(step))))

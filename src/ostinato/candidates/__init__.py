@@ -3,8 +3,10 @@
 from ostinato.candidates.extending import extended
 from ostinato.candidates.files import read_file
 from ostinato.candidates.packing import packed, unpacked
+from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
 from ostinato.candidates.reading import read_candidates
-from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
+from ostinato.candidates.sampled import Sampled
+from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Integer",
     "Ordered",
     "Parameter",
+    "Sampled",
     "Space",
     "extended",
     "packed",

@@ -83,6 +83,26 @@ class Logs:
         return np.log10(array) + 0.0
 
 
+@dataclass(frozen=True)
+class Absent:
+    """A column that some candidates have no value in: None counts as lying at one number, the same for all of them."""
+
+    codec: Codec
+    at: float
+
+    @property
+    def column(self) -> Column:
+        return self.codec.column
+
+    def encode(self, values: Iterable[Any]) -> Vector:
+        given = list(values)
+        there = np.array([value is not None for value in given])
+        features = np.full(len(given), self.at)
+        if there.any():
+            features[there] = self.codec.encode([value for value in given if value is not None])
+        return features
+
+
 def on_log_scale(name: str | int, values: Vector) -> Logs | None:
     """How to see a column that spreads over decades; None where it does not. A zero lies a step below the others."""
     levels = np.unique(values)

@@ -9,6 +9,7 @@ from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.rows import ArrayRows, ListedRows, Rows, columns_of
+from ostinato.candidates.sampled import Sampled
 from ostinato.candidates.table import Candidates
 from ostinato.checks import brief
 from ostinato.errors import InvalidCandidates
@@ -19,6 +20,8 @@ def extended(table: Candidates, more: Any, *, again: bool = False) -> Candidates
 
     again: whether rows that are there already are kept as rows of their own; else they are left out.
     """
+    if isinstance(table, Sampled):
+        raise InvalidCandidates("A space has all its points already: observe any of them, or begin with a wider one.")
     added = _read(table, more)
     _check_columns(table, added)
     codecs = [_extended(old, new) for old, new in zip(table.codecs, added.codecs, strict=True)]

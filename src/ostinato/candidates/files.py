@@ -1,9 +1,9 @@
 """Candidates from files: CSV, Parquet, or a small TOML file that describes a space.
 
-[temp]                          [solvent]                    [layers]
-low = 20                        levels = ["water", "none"]   low = 1
-high = 80                                                    high = 6
-step = 2.5                                                   integer = true
+[temp]                          [solvent]                    [layers]           [rate]
+low = 20                        levels = ["water", "none"]   low = 1            low = 1e-5
+high = 80                                                    high = 6           high = 1
+step = 2.5                                                   integer = true     log = true
 """
 
 import csv
@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 
+from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
 from ostinato.candidates.reading import listed, read_candidates
-from ostinato.candidates.space import Category, Float, Integer, Ordered, Parameter, Space
+from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
@@ -167,15 +168,19 @@ def _column(file: str, name: str, described: Any) -> Parameter:
 
 
 def _parameter(file: str, name: str, described: Any) -> Parameter:
-    given: dict[str, Any] = cast("Any", described) if isinstance(described, dict) else {}
+    given: dict[str, Any] = dict(cast("Any", described)) if isinstance(described, dict) else {}
+    conditions = given.pop("when", None)
+    if isinstance(conditions, dict):
+        return cast("Any", _parameter(file, name, given)).when(**conditions)
     keys = set(given)
     if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):
         return (Ordered if given.get("ordered") else Category)(*given["levels"])
     if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log", "integer"} and given.get("integer"):
         return Integer(**{key: value for key, value in given.items() if key != "integer"})
-    if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log"}:
+    if {"low", "high"} <= keys <= {"low", "high", "step", "count", "log", "digits"}:
         return Float(**given)
     raise InvalidCandidates(
-        f"{file}: [{name}] is {described!r}. Give levels = [...] (and ordered = true), or low and high with step or "
-        "count (and log = true, or integer = true)."
+        f"{file}: [{name}] is {described!r}. Give levels = [...] (and ordered = true), or low and high, alone or "
+        "with step, count or digits (and log = true, or integer = true); with when = {...} where it depends on "
+        "another."
     )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.rows import ArrayRows, FrameRows, ListedRows
+from ostinato.candidates.sampled import Sampled
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.errors import InvalidCandidates
@@ -27,6 +28,8 @@ def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
 def _read(source: Any) -> Candidates:
     if isinstance(source, Candidates):
         return source
+    if isinstance(source, Space) and not source.enumerable:
+        return Sampled(source)
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table.__getitem__, named=True)

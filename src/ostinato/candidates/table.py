@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates.columns import Codec, Numbers, on_log_scale
+from ostinato.candidates.columns import Absent, Codec, Numbers, on_log_scale
 from ostinato.candidates.rows import Rows
 from ostinato.checks import brief, is_whole
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate, notify
@@ -78,11 +78,32 @@ class Candidates:
         ends = np.cumsum(self.parts)
         return [int(np.max(self._numbers[:end])) + 1 for end in ends]
 
+    def point(self, number: int) -> Any:
+        """A candidate by its number, as the user knows it."""
+        return self[self.index_of(number)]
+
+    def with_pool(self, told: int) -> "Candidates":
+        """With as many points to choose from as so many measurements deserve; of a table, all at any time."""
+        return self
+
+    def holding(self, where: Any) -> "Candidates":
+        """With indices for what is spoken of; a table has all there are."""
+        return self
+
+    def naming(self, numbers: Sequence[int]) -> "Candidates":
+        """With indices for some candidates; those of a table have theirs."""
+        return self
+
     def in_parts(self, parts: Sequence[int]) -> "Candidates":
         """The same, as it came about."""
         other = copy(self)
         other.parts = tuple(parts)
         return other
+
+    @property
+    def span(self) -> tuple[Vector, Vector]:
+        """The lowest and the highest number of every column."""
+        return np.min(self.features, axis=0), np.max(self.features, axis=0)
 
     @property
     def columns(self) -> list[Column]:
@@ -193,7 +214,14 @@ class Candidates:
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
 
+    def _with_absent(self, named: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """With None in columns that may be left out."""
+        count = max((len(values) for values in named.values()), default=0)
+        names = [codec.column.name for codec in self._codecs if isinstance(codec, Absent)]
+        return {**dict.fromkeys(names, [None] * count), **named}
+
     def _encode_named(self, named: Mapping[Any, Any]) -> Matrix:
+        named = self._with_absent(named)
         wanted = [codec.column.name for codec in self._codecs]
         missing = [name for name in wanted if name not in named]
         unknown = [name for name in named if name not in wanted]

@@ -103,9 +103,9 @@ def optimize(
     is started without a shell: for pipes write --command "sh -c './measure {temp} | tail -1'". The candidate is in its
     environment too, as JSON in OSTINATO_CANDIDATE. A value that does not fit is named, and measured again.
 
-    A space is described by a TOML file with a section a column: [bold]\\[temp][/bold] with low = 20, high = 80,
-    step = 2.5 (or count = 11, and log = true, or integer = true), or [bold]\\[solvent][/bold] with
-    levels = \\["water", "ethanol"] (and ordered = true).
+    A space is described by a TOML file with a section a column: [bold]\\[temp][/bold] with low = 20 and high = 80,
+    for any number in between (or with step = 2.5, count = 11 or digits = 1; log = true; integer = true), or
+    [bold]\\[solvent][/bold] with levels = \\["water", "ethanol"] (and ordered = true).
 
     Examples:
 

@@ -4,6 +4,7 @@ Refits come on a growing schedule, when candidates or measurements have grown by
 fixed, and the posterior goes on incrementally.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from math import exp, inf, isnan, log, sqrt
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels import Column, Kernel
+from ostinato.candidates import Candidates
+from ostinato.kernels import Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
 from ostinato.learning.fit_state import FitState
 from ostinato.learning.following import Following
@@ -62,10 +64,10 @@ class Wanted:
 class Learner:
     """The hyper-parameters so far, and when they are due again."""
 
-    def __init__(self, features: Matrix, columns: list[Column], wanted: Wanted, half_life: int | None = None) -> None:
-        self._features, self._wanted = features, wanted
+    def __init__(self, table: Candidates, wanted: Wanted, half_life: int | None = None) -> None:
+        self._features, self._wanted, columns = table.features, wanted, table.columns
         self._lasting = half_life or inf  # measurements after which a fit is due in any case
-        self._scales = Scales(features, columns)
+        self._scales = Scales(table.span, columns)
         self._priors = Priors.of(len(columns))
         self._last: _Fitted | None = None
         self._at = (0, 0.0)
@@ -88,6 +90,27 @@ class Learner:
     def first(self) -> Prior:
         """Before anything is measured: a kernel of the middle of the priors, so that first candidates spread out."""
         return self._prior(self._priors.start, 0.0, 1.0, np.ones(len(self._features)), -inf)
+
+    def over(self, features: Matrix, wanted: Wanted) -> "Learner":
+        """The same, for more candidates after those that there were."""
+        other = copy(self)
+        other._features, other._wanted = features, wanted
+        if self._last is not None:
+            other._last = replace(self._last, prior=other._extended(self._last))
+        return other
+
+    @property
+    def prior(self) -> Prior:
+        """That of the last fit, or of none."""
+        return self.first() if self._last is None else self._last.prior
+
+    def _extended(self, fitted: "_Fitted") -> Prior:
+        """Noise for candidates that were not there, as usual."""
+        if self._wanted.noise is not None:
+            return replace(fitted.prior, noise=self._wanted.noise)
+        noise, old = fitted.prior.noise, len(fitted.prior.noise)
+        more = np.full(len(self._features) - old, exp(fitted.point.noise) * fitted.spread**2)
+        return replace(fitted.prior, noise=np.append(noise, more))
 
     def learn(self, tally: Tally) -> Prior:
         """Fit to everything measured so far, for choosing what to measure next. The last prior, if it still does."""

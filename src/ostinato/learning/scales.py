@@ -16,11 +16,11 @@ from ostinato.learning.likelihood import Features
 class Scales:
     """The range of every column, and which of them are categories."""
 
-    def __init__(self, features: Matrix, columns: Sequence[Column]) -> None:
+    def __init__(self, span: tuple[Vector, Vector], columns: Sequence[Column]) -> None:
         self.columns = list(columns)
         self.categories = tuple(j for j, column in enumerate(columns) if column.kind == "category")
-        self._low: Vector = np.min(features, axis=0)
-        width = np.max(features, axis=0) - self._low
+        self._low, high = span
+        width = high - self._low
         self._range = np.where(width > 0, width, 1.0)
         self._range[list(self.categories)] = 1.0
 

@@ -1,8 +1,10 @@
 """A length-scale that shrinks as measurements come, as an adaptive policy says (`policies/adaptive.py`)."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
+from ostinato.arrays import Vector
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import Constant, Kernel, Stationary, Sum
 from ostinato.learning.fit_state import FitState
@@ -17,6 +19,12 @@ class Shrinking:
         self._prior, self._shrinkage = prior, shrinkage
         self._at, self._now = 0, 1.0
         shrunk(prior.kernel, 2.0)
+
+    def over(self, noise: Vector) -> "Shrinking":
+        """The same, for more candidates."""
+        other = copy(self)
+        other._prior = replace(self._prior, noise=noise)
+        return other
 
     def due(self, tally: Tally) -> bool:
         return self._shrinkage(int(tally.steps)) > self._now

@@ -3,6 +3,7 @@
 Both sides speak of what was measured and of nothing else: a candidate whose measurements failed counts for nothing.
 """
 
+from ostinato.candidates import Sampled
 from ostinato.measurements.tally import Tally
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
@@ -19,7 +20,8 @@ def certificate(problem: Problem, state: State, known: Knowledge) -> Certificate
         return None
     ledger = state.ledger
     gain = known.honest.log_det - _log_det_before(problem, state, known)
-    return Certificate(ledger.full, ledger.capped, ledger.truncated, ledger.partial, gain, per_batch)
+    counts = ledger.full, ledger.capped, ledger.truncated, ledger.partial
+    return Certificate(*counts, gain, per_batch, searched=isinstance(problem.table, Sampled))
 
 
 def _log_det_before(problem: Problem, state: State, known: Knowledge) -> float:

@@ -8,6 +8,7 @@ from math import inf
 
 from msgspec.structs import replace
 
+from ostinato.candidates import Candidates
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Entry
@@ -70,9 +71,18 @@ class Core:
         if decision.asked[0].batch.id != self.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
+        self.problem, self._state.cost = decision.problem, decision.problem.cost
         self._state.absorb_all(decision.asked, decision.mind)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]
+
+    def widen(self, table: Candidates) -> None:
+        """More candidates after those that there are; what is known of these stays."""
+        if table is not self.problem.table:
+            problem, known = self.problem.over(table), self.known
+            self._known = self._answers = None
+            self.problem, self._state.cost = problem, problem.cost
+            self._known = known.over(problem)
 
     # Taking in
 

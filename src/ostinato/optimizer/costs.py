@@ -69,7 +69,7 @@ class ByFunction:
         return np.array([0.0 if int(other) == start else self._one(start, int(other)) for other in others])
 
     def _one(self, start: int, other: int) -> float:
-        pair = [self._table[self._table.index_of(candidate)] for candidate in (start, other)]
+        pair = [self._table.point(candidate) for candidate in (start, other)]
         cost = number(self._function(*pair))
         if not (np.isfinite(cost) and cost >= 0):
             raise InvalidSetting(

@@ -4,7 +4,7 @@
 whoever commits it; thrown away, it leaves nothing behind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import cast
 
@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.arrays import Vector
-from ostinato.candidates import Candidates
+from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
@@ -22,10 +22,12 @@ from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Asked, Mind
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
 from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.search import search
 from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import Model
+from ostinato.policies.belief import Scores
+from ostinato.posterior import Model, Posterior
 from ostinato.records import Batch, Reason
 
 HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
@@ -48,13 +50,15 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True, eq=False):
-    """Batches; what the next decision rests on if this one is taken, and what is known then.
+    """Batches; what the next decision rests on if this one is taken, the problem with all that was asked for, and what
+    is known then.
 
     ratio: by how much, within the batches, some standard deviation shrinks.
     """
 
     asked: list[Asked]
     mind: Mind
+    problem: Problem
     known: Knowledge
     ratio: float = 1.0
 
@@ -92,9 +96,10 @@ def decide(problem: Problem, state: State, known: Knowledge, most: int | None, w
     """The next batch, of at most so many repeats; or a plan of several, of at most so many measurements in all."""
     thinking = Thinking(problem, state, known.fork())
     decided, ratio = ([thinking.next(most)], 1.0) if wish is None else thinking.plan(wish, most)
-    first = state.ledger.asked
-    asked = [each.asked(first + place, problem.table) for place, each in enumerate(decided)]
-    return Decision(asked, thinking.mind, thinking.known, ratio)
+    thinking.name([each.proposal.candidate for each in decided])
+    first, table = state.ledger.asked, thinking.problem.table
+    asked = [each.asked(first + place, table) for place, each in enumerate(decided)]
+    return Decision(asked, thinking.mind, thinking.problem, thinking.known, ratio)
 
 
 class Thinking:
@@ -107,6 +112,7 @@ class Thinking:
         self._model: Model = known.model  # of the last round, as long as nothing was learned since
         self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
+        self._looked_at = 0  # points of a space
         self._rng = state.generator()
         self._foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
 
@@ -201,12 +207,14 @@ class Thinking:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
         first = False
         if not self.round:
+            self._widen(self.problem.table.with_pool(self.state.told))
             proposals = self._learn(extra)
             first = bool(proposals)
             drawn = self.state.mind.drawn if self.known.model is self._model else None
             self.known.model = self._model = self.known.model.refreshed(self._rng, drawn)
-            belief = self.belief(extra)
-            proposals = proposals or self._checks(extra) or self.problem.policy.propose(belief, most)
+            proposals, belief = proposals or self._checks(extra), self.belief(extra)
+            if not proposals:
+                proposals, belief = self._proposed(belief, extra, most)
             proposals = self._at_least_twice(proposals)
             self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
             self._check_retired()
@@ -224,11 +232,50 @@ class Thinking:
         self._asked.append(proposal)
         return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
 
+    def _proposed(self, belief: Belief, extra: Sequence[Proposal], most: int | None) -> tuple[list[Proposal], Belief]:
+        """By the policy; where candidates are points of a space, with the best that a search finds among them."""
+        policy, before = self.problem.policy, (self.problem, self.known, self._model)
+        if self._has_found_more(extra):
+            proposals, wider = policy.propose(self.belief(extra), most), self.belief(extra)
+            if any(each.candidate >= len(before[0].table) for each in proposals):
+                return proposals, wider
+            self.problem, self.known, self._model = before
+        return policy.propose(belief, most), belief
+
+    def _has_found_more(self, extra: Sequence[Proposal]) -> bool:
+        """Whether a search of the space found a point to add to the candidates."""
+        table, score = self.problem.table, self.problem.policy.searched
+        if not isinstance(table, Sampled) or score is None or not isinstance(self.known.model, Posterior):
+            return False
+        found, self._looked_at = search(table, lambda points: self._scores(score, table.with_trials(points), extra))
+        self._widen(table.with_points(found[None, :]))
+        return len(self.problem.table) > len(table)
+
+    def _scores(self, score: Callable[[Belief], Scores], table: Candidates, extra: Sequence[Proposal]) -> Vector:
+        """Of all candidates of a wider table."""
+        problem = self.problem.over(table)
+        known = self.known.over(problem)
+        belief = Present(problem, self.state, known, self._rng, extra, self._barred)
+        return score(belief).values.flat()
+
+    def _widen(self, table: Candidates) -> None:
+        """More candidates, for this decision and those to come."""
+        if table is not self.problem.table:
+            same = self.known.model is self._model
+            self.problem = self.problem.over(table)
+            self.known = self.known.over(self.problem)
+            self._model = self.known.model if same else self._model
+
+    def name(self, candidates: Sequence[int]) -> None:
+        """What is asked for has an index, and so has all that is to come of the round."""
+        numbers = [*candidates, *(each.candidate for each in self.round)]
+        self._widen(self.problem.table.naming(numbers))
+
     def _check_retired(self) -> None:
         """A policy of the user's own may not know of them."""
         gone = [each.candidate for each in self.round if each.candidate in self.state.retired]
         if gone:
-            row = self.problem.table[self.problem.table.index_of(gone[0])]
+            row = self.problem.table.point(gone[0])
             raise InvalidSetting(
                 f"The policy {self.problem.policy!r} proposed {brief(row)}, which was retired: leave out what is in "
                 "belief.barred."
@@ -273,7 +320,7 @@ class Thinking:
             staleness=repeat_value.staleness(proposal.repeats),
             leads=leader is not None and leader[0] == candidate,
             measured=int(self.known.tally[candidate].n),
-            leader=None if leader is None else table[table.index_of(leader[0])],
+            leader=None if leader is None else table.point(leader[0]),
             leader_mean=None if leader is None else sign * leader[1],
             first=first or (self.known.learner is not None and leader is None),
             beta=width,
@@ -283,6 +330,7 @@ class Thinking:
             policy=repr(policy),
             seeks=proposal.seeks or policy.seeks.format(width=width),
             limits=self.known.limits(candidate),
+            searched=self._looked_at,
         )
 
     def _leading(self) -> tuple[int, float] | None:

@@ -41,7 +41,8 @@ def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.leads:
         return text + ", the best measured so far, and it is worth knowing better."
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
-    return text + (f", and {reason.seeks}" if reason.seeks else "") + f"; {other}."
+    among = f" among the {reason.searched:,} points of the space that were looked at" if reason.searched else ""
+    return text + (f", and {reason.seeks}{among}" if reason.seeks else "") + f"; {other}."
 
 
 def _repeats(batch: Batch, reason: Reason) -> str:

@@ -5,7 +5,7 @@ is these and the log of values, never a matrix.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -123,6 +123,23 @@ class Mind(msgspec.Struct, frozen=True):
     looked: Looked = Looked()
     began: int | None = None
     drawn: Drawn | None = None
+
+    def renumbered(self, number: Callable[[int], int]) -> "Mind":
+        """The same, where candidates have other numbers."""
+        fit, drawn = self.fit_state, self.drawn
+        return Mind(
+            self.random,
+            [replace(each, candidate=number(each.candidate)) for each in self.round],
+            fit and replace(fit, noises={number(each): noise for each, noise in fit.noises.items()}),
+            replace(self.looked, aside={value: number(each) for value, each in self.looked.aside.items()}),
+            self.began,
+            drawn
+            and replace(
+                drawn,
+                inducing=[number(each) for each in drawn.inducing],
+                variances={number(each): variance for each, variance in drawn.variances.items()},
+            ),
+        )
 
 
 # Facts

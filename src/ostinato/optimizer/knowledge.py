@@ -7,6 +7,7 @@ nothing behind.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from math import sqrt
 from typing import Any, NamedTuple, cast
 
@@ -85,6 +86,32 @@ class Knowledge:
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
         other.learner = copy(self.learner)
+        return other
+
+    def over(self, problem: Problem) -> "Knowledge":
+        """The same, for a problem with more candidates after those that there were; only one of the two may go on."""
+        if problem is self.problem:
+            return self
+        other, noise = self.fork(), problem.wanted.noise
+        other.problem = problem
+        if len(problem.features) == len(self.problem.features):
+            return other
+        if isinstance(self.learner, Learner):
+            other.learner = self.learner.over(problem.features, problem.wanted)
+            other.prior = other.learner.prior
+        else:
+            other.learner = None if self.learner is None else self.learner.over(cast("Vector", noise))
+            other.prior = replace(self.prior, noise=noise)
+        if isinstance(self.model, Posterior):
+            other.model = self.model.extended(problem.features, other.prior.noise)
+            other._honest = self._honest and self._honest.extended(problem.features, other.prior.noise)
+        else:
+            other.model = problem.model(other.prior)
+            other._rebuild(other.model, other.prior, other.tally)
+            if self.state.mind.drawn is not None:
+                other.model.recall(self.state.mind.drawn)
+        other._draws = None
+        other._forget()
         return other
 
     # Taking in

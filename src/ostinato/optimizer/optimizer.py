@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import extended, read_candidates
+from ostinato.candidates import Sampled, extended, read_candidates
 from ostinato.checks import brief, counted, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
@@ -109,6 +109,8 @@ class Optimizer:
             block_size=block_size,
             xp=xp,
         )
+        if isinstance(self._table, Sampled):
+            self._table = self._table.seeded(int(rng.integers(2**32)))
         problem = settings.problem(self._table, priority_of(self._table, rng))
         self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
         mind = Mind(dict(rng.bit_generator.state))
@@ -132,8 +134,9 @@ class Optimizer:
         return self.core.state
 
     def __repr__(self) -> str:
+        choices = "a space" if self.candidates is None else counted(self.candidates, "candidate")
         return (
-            f"Optimizer({counted(self.candidates, 'candidate')}, {counted(self.steps, 'measurement')} of "
+            f"Optimizer({choices}, {counted(self.steps, 'measurement')} of "
             f"{self.unique}, {counted(self.switches, 'switch', 'switches')})"
         )
 
@@ -164,9 +167,10 @@ class Optimizer:
         self._state.budget = None if budget is None else whole("budget", budget)
 
     @property
-    def candidates(self) -> int:
-        """How many different candidates there are to choose from."""
-        return len(self._problem.table)
+    def candidates(self) -> int | None:
+        """How many different candidates there are to choose from; None for a space that cannot be listed."""
+        table = self._problem.table
+        return None if isinstance(table, Sampled) else len(table)
 
     @property
     def keeps_setups(self) -> bool:
@@ -432,6 +436,7 @@ class Optimizer:
         rows = list(rows) if isinstance(rows, range) else rows
         if isinstance(rows, list) and not rows:
             return set()
+        self.core.widen(self._problem.table.holding(rows))
         named = self._problem.table.named_by(rows)
         return {named} if isinstance(named, int) else set(named)
 
@@ -459,6 +464,7 @@ class Optimizer:
         is a row.
         """
         self._check_own()
+        self.core.widen(self._problem.table.holding(candidate))
         named = self._problem.table.named_by(candidate)
         claim = Given(values, stderr, n, mean, std, successes, trials)
         if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):

@@ -1,6 +1,6 @@
 """What is to be optimised, and how: everything that is settled before the first measurement, and never changes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -9,13 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import Candidates
+from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.optimizer.costs import SwitchCost, read_costs
-from ostinato.optimizer.settings import checked_policy, given, learner_for, policy_for, sign_of, what_to_learn
+from ostinato.optimizer.settings import (
+    checked_policy,
+    given,
+    learner_for,
+    noise_variances,
+    policy_for,
+    sign_of,
+    what_to_learn,
+)
 from ostinato.policies.base import BasePolicy
 from ostinato.posterior import Model
 
@@ -87,6 +95,17 @@ class Problem:
     wanted: Wanted
     switch_cost: SwitchCost | None = None
 
+    def over(self, table: Candidates) -> "Problem":
+        """The same, with more candidates after those that there were."""
+        if table is self.table:
+            return self
+        settings = self.settings
+        priority = table.priority if isinstance(table, Sampled) else grown_priority(self.priority, len(table))
+        noise = None if self.wanted.noise is None else noise_variances(settings.noise_std, table)
+        costs = read_costs(settings.switch_cost, table)
+        wanted = replace(self.wanted, noise=noise)
+        return replace(self, table=table, priority=priority, wanted=wanted, switch_cost=costs)
+
     @property
     def features(self) -> Matrix:
         return self.table.features
@@ -133,6 +152,8 @@ class Problem:
 
 def priority_of(table: Candidates, rng: np.random.Generator) -> NDArray[np.int64]:
     """The order that settles ties: random, and the same however many candidates were added since."""
+    if isinstance(table, Sampled):
+        return table.priority
     first, *later = table.grown
     priority = rng.permutation(first)
     for size in later:

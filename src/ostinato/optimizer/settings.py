@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from ostinato.arrays import Vector
-from ostinato.candidates import Candidates
+from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, counted, finite, is_whole, not_negative, positive
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
@@ -98,6 +98,13 @@ def what_to_learn(
             f"noise_std={brief(noise_std)} was given with outcome={outcome.name!r}, whose noise follows the mean: "
             "leave out one of them."
         )
+    if isinstance(table, Sampled) and (
+        isinstance(noise_std, str) or (noise_std is not None and np.ndim(noise_std) > 0)
+    ):
+        raise InvalidSetting(
+            f"noise_std={brief(noise_std)} is of candidates that can be listed, and this space cannot be: give one "
+            "number, or nothing to learn it."
+        )
     setup = None if setup_std == "learn" else _setup(setup_std)
     if mean is not None:
         mean = sign * finite("mean", mean)
@@ -133,7 +140,7 @@ def learner_for(
 ) -> Learner | Shrinking | None:
     """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
     if policy.shrinking is None:
-        return Learner(table.features, table.columns, wanted, half_life) if wanted.learned else None
+        return Learner(table, wanted, half_life) if wanted.learned else None
     if wanted.learned:
         raise InvalidSetting(
             f"{policy!r} starts from a kernel and a noise that are given: give kernel= and noise_std=."

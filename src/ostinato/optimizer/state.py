@@ -25,7 +25,7 @@ class State:
     """sign: −1 where values are turned; cost: of a switch; mind: what the next decision rests on."""
 
     def __init__(self, sign: int, cost: Cost, mind: Mind, budget: int | None = None) -> None:
-        self._sign, self._cost, self.mind, self.budget = sign, cost, mind, budget
+        self._sign, self.cost, self.mind, self.budget = sign, cost, mind, budget
         self.facts: list[Fact] = []
         self.gaps: Sequence[int] = ()  # numbers of measurements that a storage knows, and that do not count
         self._rng = generator_in(mind.random)
@@ -92,7 +92,7 @@ class State:
 
     def rewrite(self, facts: Sequence[Fact], mind: Mind, cost: Cost | None = None) -> None:
         """Other facts from now on, as if they had been told in the first place; or other costs."""
-        self._cost = cost or self._cost
+        self.cost = cost or self.cost
         self.facts, self.mind, self._whole = list(facts), mind, False
         self.restored()
 
@@ -150,7 +150,7 @@ class State:
         if open_ is not None:
             way = self.ledger.way(open_)
             each = next(iter(fact.feedback.values()))
-            self.ledger.told(open_, each.n, each.failed, 0.0 if way is None else self._cost(*way))
+            self.ledger.told(open_, each.n, each.failed, 0.0 if way is None else self.cost(*way))
         self._add(entries, {number: each.failed for number, each in fact.feedback.items()})
         self.observed = max(self.observed, -fact.batch)
 
@@ -161,7 +161,7 @@ class State:
         if fact.facts.id < 0:
             self.observed = max(self.observed, -fact.facts.id)
         else:
-            self.ledger.recall(fact, self._cost)
+            self.ledger.recall(fact, self.cost)
 
     def _add(self, entries: list[Entry], failed: dict[int, int]) -> None:
         self.history.add(entries)

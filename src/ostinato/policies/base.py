@@ -11,7 +11,7 @@ import msgspec
 from ostinato.checks import number
 from ostinato.confidence import Schedule, as_schedule, width_at
 from ostinato.errors import InvalidSetting
-from ostinato.policies.belief import Belief
+from ostinato.policies.belief import Belief, Scores
 from ostinato.posterior import Model, Posterior
 
 
@@ -75,6 +75,11 @@ class BasePolicy(ABC):
     @property
     def shrinking(self) -> Callable[[int, int], float] | None:
         """By how much length-scales are shorter after so many measurements of so many columns; None if they are not."""
+        return None
+
+    @property
+    def searched(self) -> Callable[[Belief], Scores] | None:
+        """The score whose maximum over a space is looked for; None where the points of the pool are all there is."""
         return None
 
     @property

@@ -22,6 +22,8 @@ NEAR = 0.25  # of the winner's confidence width: as near as that, the candidate 
 class Score(ABC):
     """How attractive every candidate is."""
 
+    smooth = True  # whether it is a function of mean and variance alone, and can be followed uphill
+
     @property
     def seeks(self) -> str:
         """In words, what the best-scoring candidate has more of than any other."""
@@ -83,6 +85,10 @@ class ScoredPolicy(Limited, BasePolicy):
     @property
     def seeks(self) -> str:
         return self.score.seeks
+
+    @property
+    def searched(self) -> Score | None:
+        return self.score if self.score.smooth else None
 
     def width(self, belief: Belief) -> float | None:
         return self.score.width(belief)

@@ -14,6 +14,8 @@ from ostinato.policies.scored import NEAR, Score
 class TS(Score):
     """u = one draw of the posterior."""
 
+    smooth = False
+
     @property
     def seeks(self) -> str:
         return "was the best in a draw of what the values may be"

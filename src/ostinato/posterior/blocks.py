@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import pairwise
 from math import ceil, inf
+from typing import cast
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
 
 BLOCK_SIZE = 16_384
+TAIL = 512  # candidates, at most, of a block that grows
 SWEEP = 1024  # candidates whose variances are recomputed at a time, to bound memory
 
 
@@ -142,6 +144,16 @@ class Block:
             fresh[part] = factor.variance(self.cache.columns(part), self.prior_variance[part])
         return self._not_negative(fresh)
 
+    def fill(self, factor: Factor, part: slice) -> None:
+        """Mean and variance of some candidates, computed afresh."""
+        k_x = self.cache.columns(part)
+        self.mean[part] = self._prior_mean + factor.mean(k_x)
+        self.variance[part] = self._not_negative(factor.variance(k_x, self.prior_variance[part]))
+
+    def features_with(self, more: Matrix) -> Array:
+        """The features of its candidates, and of more."""
+        return self._xp.concat([cast("Rows", self.cache).features, from_numpy(self._xp, more)])
+
     def _not_negative(self, variance: Array) -> Array:
         """Variances fall below zero by rounding only; how far is noted, for the posterior to judge."""
         below = lowest(variance)
@@ -168,6 +180,21 @@ class Blocks:
             return cls([Block(xp, 0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))])
         parts = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
         return cls(Block(xp, start, mean, kernel.diag(part), Rows(kernel, part)) for start, part in parts)
+
+    def extended(self, kernel: Kernel, X: Array, more: Matrix, factor: Factor, prior_mean: float) -> "Blocks":
+        """With more candidates, after all others: in a small block at the end, which grows. X: the unique ones."""
+        *others, last = self._parts
+        grows = last.size + len(more) <= TAIL
+        kept = last if grows else None
+        start = last.start if grows else last.start + last.size
+        features = from_numpy(self.xp, more) if kept is None else kept.features_with(more)
+        tail = Block(self.xp, start, prior_mean, kernel.diag(features), Rows(kernel, features))
+        tail.cache.add(X)
+        new = slice(0 if kept is None else kept.size, tail.size)
+        tail.fill(factor, new)
+        if kept is not None:
+            tail.mean[: kept.size], tail.variance[: kept.size] = kept.mean, kept.variance
+        return Blocks([*others, tail] if grows else [*self._parts, tail])
 
     def fork(self) -> "Blocks":
         """The same covariances, with means and variances that go their own way."""

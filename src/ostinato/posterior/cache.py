@@ -41,14 +41,14 @@ class Rows:
     """All rows, in chunks, so that they grow without being copied."""
 
     def __init__(self, kernel: Kernel, features: Array) -> None:
-        self._kernel, self._features = kernel, features
+        self._kernel, self.features = kernel, features
         self._chunks = [self._chunk()]
         self._filled = 0
 
-    _xp = property(lambda self: namespace_of(self._features))
+    _xp = property(lambda self: namespace_of(self.features))
 
     def add(self, X: Array) -> None:
-        self._append(self._kernel(X, self._features))
+        self._append(self._kernel(X, self.features))
 
     def _append(self, new: Array) -> None:
         done = 0
@@ -63,7 +63,7 @@ class Rows:
 
     def __getstate__(self) -> tuple[Kernel, Array, Array]:
         """For pickle and copy: the rows that are filled, not the room for more."""
-        return self._kernel, self._features, self.columns(slice(None))
+        return self._kernel, self.features, self.columns(slice(None))
 
     def __setstate__(self, state: tuple[Kernel, Array, Array]) -> None:
         kernel, features, rows = state
@@ -89,7 +89,7 @@ class Rows:
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def _chunk(self) -> Array:
-        return self._xp.empty((CHUNK, self._features.shape[0]), dtype=self._xp.float64)
+        return self._xp.empty((CHUNK, self.features.shape[0]), dtype=self._xp.float64)
 
     def _rows(self, count: int) -> Iterator[tuple[int, Array]]:
         """The first rows, chunk by chunk, each with the number of its first."""

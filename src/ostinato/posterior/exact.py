@@ -9,6 +9,7 @@ cheap.
 """
 
 from collections.abc import Collection
+from copy import copy
 from math import isfinite
 
 import numpy as np
@@ -148,6 +149,16 @@ class Posterior:
             xp=model.xp,
             block_size=model.block_size,
         )
+
+    def extended(self, features: Matrix, noise: Vector) -> "Posterior":
+        """The same with more candidates after those that there were; only one of the two may go on."""
+        other = copy(self)
+        more = features[len(self.features) :]
+        other.features, other.noise, other._foreseen = features, noise, {}
+        if len(more):
+            blocks = self.blocks.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
+            other.blocks, other.kappa2 = blocks, blocks.prior_variances.highest
+        return other
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":
         """Always up to date."""

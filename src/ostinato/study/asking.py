@@ -107,8 +107,9 @@ def _keep(stored: Stored, writer: Writer, decision: Decision) -> list[int]:
         raise Damaged(f"The study {stored.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
     for batch in batches:
         writer.add_batch(BatchRecord(BatchFacts(batch), writer.now(), _as_text(batch.reason)))
-    state, asked = msgspec.json.encode(replica.optimizer.core.state.mind), record.asked + len(batches)
-    writer.change(replace(record, asked=asked, state=state, decided=record.decided + 1))
+    stored.keep_table(writer, replica.optimizer.core.problem.table)
+    state, asked = msgspec.json.encode(replica.stored_mind), record.asked + len(batches)
+    writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))
     replica.decided(writer.record, {batch.id: batch.index for batch in batches})
     return [batch.id for batch in batches]
 

@@ -72,6 +72,8 @@ def restore(stored: Stored, rows: Any) -> int:
 
 
 def _change(stored: Stored, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
+    stored.hold(rows)
+
     def change(writer: Writer) -> int:
         stored.refresh(writer)
         numbers = _numbers(stored, rows)

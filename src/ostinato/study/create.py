@@ -7,7 +7,7 @@ from zlib import compress, decompress
 
 import numpy as np
 
-from ostinato.candidates import Candidates, packed, read_candidates, unpacked
+from ostinato.candidates import Candidates, Sampled, packed, read_candidates, unpacked
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.measurements.tally import MOST
@@ -44,9 +44,21 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
     if kept_digest == digest:
         return 0
     stored = table_of(kept)
+    if isinstance(stored, Sampled) or isinstance(table, Sampled):
+        if not _same_space(stored, table):
+            raise StudyDiffers(_difference(name, stored, table))
+        return 0
     if not _begin_alike(stored, table):
         raise StudyDiffers(_difference(name, stored, table))
     return max(0, table.rows - stored.rows)
+
+
+def _same_space(kept: Candidates, given: Candidates) -> bool:
+    """Whether both are points of the same space; which have indices is the study's business."""
+    if not (isinstance(kept, Sampled) and isinstance(given, Sampled)):
+        return False
+    same = kept.space.parameters == given.space.parameters
+    return same and len(kept.space.constraints) == len(given.space.constraints)
 
 
 def _begin_alike(kept: Candidates, given: Candidates) -> bool:
@@ -86,6 +98,10 @@ def _difference(name: str, kept: Candidates, given: Candidates) -> str:
     """In words, where two sets of candidates differ first."""
     start = f"The study {name!r} exists with other candidates: "
     end = " Give the same ones, or begin a study of another name."
+    spaces = [table.space if isinstance(table, Sampled) else None for table in (kept, given)]
+    if spaces != [None, None]:
+        was, new = ("a table" if space is None else repr(space) for space in spaces)
+        return start + f"they are {was}, and {new} was given." + end
     names = [[column.name for column in table.columns] for table in (kept, given)]
     if names[0] != names[1]:
         return start + f"its columns are {names[0]}, and {names[1]} were given." + end

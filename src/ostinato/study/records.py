@@ -50,7 +50,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     created: float
-    candidates: int
+    candidates: int | None
     budget: int | None
     measurements: int
     failures: int
@@ -72,7 +72,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         failed = f", {self.failures:,} of them failed" if self.failures else ""
         retired = f", {self.retired:,} more retired" if self.retired else ""
         lines = [
-            f"study       {self.name}: {counted(self.candidates, 'candidate')} to choose from{retired}",
+            f"study       {self.name}: {self._choices} to choose from{retired}",
             f"so far      {self._so_far}{failed}; {counted(self.unique, 'candidate')}, "
             f"{counted(self.switches, 'switch', 'switches')}",
         ]
@@ -85,6 +85,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
             names = " and the ".join(self.missing)
             lines.append(f"best        not known here: it takes the {names} of your own Python code")
         return "\n".join([*lines, *(f"outlier     {outlier}" for outlier in self.outliers)])
+
+    @property
+    def _choices(self) -> str:
+        return "any point of a space" if self.candidates is None else counted(self.candidates, "candidate")
 
     @property
     def _so_far(self) -> str:

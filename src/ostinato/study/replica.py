@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ostinato.candidates import Candidates
+from ostinato.candidates import Candidates, Sampled
 from ostinato.errors import Damaged
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
@@ -32,7 +32,7 @@ class Replica:
         self._robust = bool(settings.get("robust"))
         limits = {batch.facts.id: each for batch in batches if (each := self._limits(batch)) is not None}
         told = list(self._told(reader, limits)) if self._robust else []
-        what = (facts, mind_of(record), gaps_of(reader), retired_of(record))
+        what = (facts, self._mind(record), gaps_of(reader), retired_of(record))
         self.optimizer.core.recall(*what, told=told, limits=limits)
         self._at = record
 
@@ -45,7 +45,7 @@ class Replica:
             return False
         if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
             return False
-        mind = mind_of(record) if record.decided != then.decided else None
+        mind = self._mind(record) if record.decided != then.decided else None
         if mind is not None and mind.fit_state != self.optimizer.core.state.mind.fit_state:
             return False
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
@@ -61,6 +61,16 @@ class Replica:
         self.optimizer.core.state.budget = record.budget
         self._at = record
         return True
+
+    @property
+    def stored_mind(self) -> Mind:
+        """What the next decision rests on, to be stored: points of a space have the same indices everywhere."""
+        table, mind = self.optimizer.core.problem.table, self.optimizer.core.state.mind
+        return mind.renumbered(table.index_of) if isinstance(table, Sampled) else mind
+
+    def _mind(self, record: StudyRecord) -> Mind | None:
+        mind, table = mind_of(record), self.optimizer.core.problem.table
+        return mind.renumbered(table.number_of) if mind is not None and isinstance(table, Sampled) else mind
 
     def _limits(self, batch: BatchRecord) -> Limits | None:
         """What was expected of a batch's values when it was decided; for robust=True."""

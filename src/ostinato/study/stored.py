@@ -4,15 +4,18 @@ import os
 from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any, TypeVar
+from zlib import compress
 
-from ostinato.candidates import Candidates
+from msgspec.structs import replace
+
+from ostinato.candidates import Candidates, Sampled, Space, packed
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
-from ostinato.study.create import table_of
+from ostinato.study.create import digest_of, table_of
 from ostinato.study.replica import Replica
 from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of
 
@@ -22,19 +25,25 @@ T = TypeVar("T")
 class Stored:
     """What everything that is done with a study rests on.
 
-    given: settings that must be those that were stored, and such as are Python code, which is not. rows_given: with the
-    candidates.
+    given: settings that must be those that were stored, and such as are Python code, which is not; space: the same for
+    the constraints of a space. rows_given: with the candidates.
     """
 
     def __init__(
-        self, name: str, storage: Storage, given: Mapping[str, Any] | None = None, *, rows_given: bool = False
+        self,
+        name: str,
+        storage: Storage,
+        given: Mapping[str, Any] | None = None,
+        *,
+        rows_given: bool = False,
+        space: Space | None = None,
     ) -> None:
-        self.name, self.storage = name, storage
+        self.name, self.storage, self._space = name, storage, space
         problems = storage.patiently(storage.check)
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
         record, table = self.read(lambda reader: (reader.record, reader.table()))
-        self.table: Candidates = table_of(table)
+        self.table: Candidates = self._table_of(table)
         self._created: float = record.created
         self._digest: str = record.digest
         self._given, self._text = dict(given or {}), record.settings
@@ -124,8 +133,30 @@ class Stored:
         if reader.record.created != self._created:
             raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
         if reader.record.digest != self._digest:
-            self.table, self._digest, self.replica = table_of(reader.table()), reader.record.digest, None
+            self.table, self._digest, self.replica = self._table_of(reader.table()), reader.record.digest, None
             self._text = reader.record.settings  # noise of each row comes with the rows
+
+    def _table_of(self, data: bytes) -> Candidates:
+        table = table_of(data)
+        return table.within(self._space) if isinstance(table, Sampled) and self._space is not None else table
+
+    def keep_table(self, writer: Writer, table: Candidates) -> None:
+        """More candidates, in the storage and here."""
+        if table.rows > self.table.rows:
+            data = packed(table)
+            self.table, self._digest = table, digest_of(data)
+            writer.change_table(compress(data))
+            writer.change(replace(writer.record, digest=self._digest))
+
+    def hold(self, candidate: Any) -> None:
+        """Points of a space that are spoken of have indices from now on."""
+        if self.table.holding(candidate) is not self.table:
+
+            def change(writer: Writer) -> None:
+                self.refresh(writer)
+                self.keep_table(writer, self.table.holding(candidate))
+
+            self.write(change)
 
     # Candidates and batches
 

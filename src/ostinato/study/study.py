@@ -5,6 +5,7 @@ from typing import Any, cast, overload
 
 from msgspec.structs import replace
 
+from ostinato.candidates import Sampled, read_candidates
 from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting
 from ostinato.measurements.feedback import Given
@@ -67,7 +68,9 @@ class Study(StudyView):
             settings.pop("seed")
         missing = 0 if candidates is None else create(store, name, candidates, budget, settings)
         stop = settings.pop("stop", None)
-        super().__init__(Stored(name, store, settings, rows_given=candidates is not None))
+        given = None if candidates is None else read_candidates(candidates)
+        space = given.space if isinstance(given, Sampled) else None
+        super().__init__(Stored(name, store, settings, rows_given=candidates is not None, space=space))
         if candidates is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
         if stop is not None:

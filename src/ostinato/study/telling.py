@@ -70,6 +70,7 @@ def skip(stored: Stored, task: Task, repeat: int) -> None:
 
 def observe(stored: Stored, candidate: Any, given: Given) -> None:
     """Measurements of one candidate, or of many with one value each, that were not asked for."""
+    stored.hold(candidate)
     if _is_many(stored, candidate):
         observe_all(stored, _many(stored, candidate, given))
         return

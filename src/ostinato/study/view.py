@@ -191,7 +191,7 @@ def _status(stored: Stored, optimizer: Optimizer) -> Status:
     return Status(
         name=stored.name,
         created=record.created,
-        candidates=optimizer.candidates - len(optimizer.retired),
+        candidates=None if optimizer.candidates is None else optimizer.candidates - len(optimizer.retired),
         retired=len(optimizer.retired),
         budget=record.budget,
         measurements=record.answered - record.failed,

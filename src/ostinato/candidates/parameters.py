@@ -1,0 +1,324 @@
+"""The parameters of a space: which values each may have, and how they become numbers.
+
+Float(20, 80)                       any number in between
+Float(20, 80, digits=1)             what an instrument with one decimal can set
+Float(20, 80, step=5)               these numbers only
+Float(1e-5, 1, log=True)            any, all decades alike
+Integer(1, 10**6), Ordered("low", "high"), Category("water", "ethanol")
+Float(0, 1).when(solver="sgd")      only where another parameter has that value
+
+Kernels see a parameter as one number, its feature: the value itself, its decimal logarithm, a rank or a code.
+"""
+
+from dataclasses import dataclass, fields
+from math import floor, inf, log10
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
+from ostinato.checks import finite, positive, whole
+from ostinato.errors import InvalidSetting
+
+FINE = 6  # decimals of a range, and significant digits on a logarithmic scale: finer than any instrument
+
+
+class Parameter(Protocol):
+    """One named dimension."""
+
+    @property
+    def size(self) -> float:
+        """How many values it has; infinitely many where it is a continuous range."""
+        ...
+
+    @property
+    def values(self) -> tuple[Any, ...]: ...
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Its lowest and highest feature."""
+        ...
+
+    def codec(self, name: str) -> Codec: ...
+
+    def nearest(self, feature: float) -> Any:
+        """The value whose feature is nearest to a number."""
+        ...
+
+    def sampled(self, u: float) -> Any:
+        """The value at a share u of the way from its lowest to its highest."""
+        ...
+
+
+class Conditional:
+    """What all parameters have in common: they may depend on others."""
+
+    def when(self, **conditions: Any) -> "When":
+        """A parameter that there is only where others have some value, or one of several: when(solver="sgd")."""
+        listed: dict[str, tuple[Any, ...]] = {name: _several(each) for name, each in conditions.items()}
+        if not listed or not all(listed.values()):
+            raise InvalidSetting(f"when({conditions!r}) names no value: give some, as in when(solver='sgd').")
+        return When(self, listed)
+
+
+@dataclass(frozen=True)
+class When:
+    """A parameter that there is only where others have some values; elsewhere it is None, and has no influence."""
+
+    parameter: Any
+    conditions: dict[str, tuple[Any, ...]]
+
+    @property
+    def size(self) -> float:
+        return self.parameter.size
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return self.parameter.values
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.parameter.ends
+
+    @property
+    def absent(self) -> float:
+        """The feature of None: the middle of a range, or a level of its own."""
+        low, high = self.ends
+        return high + 1 if isinstance(self.parameter, Category) else (low + high) / 2
+
+    def codec(self, name: str) -> Codec:
+        return Absent(self.parameter.codec(name), self.absent)
+
+    def nearest(self, feature: float) -> Any:
+        return self.parameter.nearest(feature)
+
+    def sampled(self, u: float) -> Any:
+        return self.parameter.sampled(u)
+
+    def holds(self, candidate: dict[str, Any]) -> bool:
+        return all(candidate[name] in allowed for name, allowed in self.conditions.items())
+
+    def __repr__(self) -> str:
+        said = (f"{name}={(each[0] if len(each) == 1 else each)!r}" for name, each in self.conditions.items())
+        return f"{self.parameter!r}.when({', '.join(said)})"
+
+
+class _Range(Conditional):
+    """What ranges of numbers have in common."""
+
+    low: Any
+    high: Any
+    log: bool
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return (log10(self.low), log10(self.high)) if self.log else (float(self.low), float(self.high))
+
+    def codec(self, name: str) -> Codec:
+        return Logs(name) if self.log else Numbers(name)
+
+    def __repr__(self) -> str:
+        """As one would write it."""
+        others = [(each.name, getattr(self, each.name), each.default) for each in fields(cast("Any", self))[2:]]
+        said = [f"{name}={value!r}" for name, value, default in others if value != default]
+        return f"{type(self).__name__}({', '.join([repr(self.low), repr(self.high), *said])})"
+
+    def nearest(self, feature: float) -> Any: ...
+
+    def sampled(self, u: float) -> Any:
+        low, high = self.ends
+        return self.nearest(low + u * (high - low))
+
+    def _within(self, feature: float) -> float:
+        """The number that a feature stands for, within the range."""
+        return min(max(10.0**feature if self.log else float(feature), self.low), self.high)
+
+
+@dataclass(frozen=True, repr=False)
+class Float(_Range):
+    """Numbers from `low` to `high`: any of them, or `step` apart, or `count` of them, evenly spaced.
+
+    digits: decimals, where an instrument cannot set more. log: all decades are alike; kernels see decimal logarithms.
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+    count: int | None = None
+    log: bool = False
+    digits: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_range(self.low, self.high)
+        if self.log and (self.step is not None or not self.low > 0):
+            raise InvalidSetting(
+                f"Float({self.low}, {self.high}, log=True) needs low above 0, and takes no step: give a count, as in "
+                "Float(1e-5, 1, count=11, log=True), or neither for any number in between."
+            )
+        if sum(each is not None for each in (self.step, self.count, self.digits)) > 1:
+            raise InvalidSetting(f"Float({self.low}, {self.high}) has two of step, count and digits: give one of them.")
+        if self.step is not None:
+            positive("step", self.step)
+        if self.count is not None:
+            whole("count", self.count, 2)
+        if self.digits is not None:
+            whole("digits", self.digits, 0)
+            if any(round(end, self.digits) != end for end in (self.low, self.high)):
+                raise InvalidSetting(
+                    f"Float({self.low}, {self.high}, digits={self.digits}) ends between two of its values: give ends "
+                    "of as many digits."
+                )
+
+    @property
+    def size(self) -> float:
+        if self.digits is not None:
+            return floor((self.high - self.low) * 10**self.digits + 1e-9) + 1
+        if self.step is not None:
+            return floor((self.high - self.low) / self.step + 1e-9) + 1
+        return inf if self.count is None else int(self.count)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        if self.digits is not None:
+            return tuple(round(self.low + i / 10**self.digits, self.digits) for i in range(int(self.size)))
+        if self.step is not None:
+            digits = _decimals(self.step)
+            return tuple(round(float(self.low + i * self.step), digits) for i in range(int(self.size)))
+        if self.log:
+            return tuple(float(f"{value:.12g}") for value in np.geomspace(self.low, self.high, int(self.size)))
+        return tuple(float(value) for value in np.linspace(self.low, self.high, int(self.size)))
+
+    def nearest(self, feature: float) -> float:
+        value = self._within(feature)
+        if self.digits is not None:
+            return round(value, self.digits) + 0.0
+        if self.step is not None:
+            place = min(round((value - self.low) / self.step), int(self.size) - 1)
+            return round(float(self.low + place * self.step), _decimals(self.step)) + 0.0
+        if self.count is not None:
+            value = self._within(_snapped(feature, self.ends, self.count))
+            return float(f"{value:.12g}")
+        fine = float(f"{value:.{FINE}g}") if self.log else round(value, FINE - _magnitude(self.high - self.low))
+        return min(max(fine, float(self.low)), float(self.high)) + 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Integer(_Range):
+    """Whole numbers from `low` to `high`, both included, `step` apart.
+
+    log: kernels see their decimal logarithms. count: so many of them at most, evenly spaced (on that scale).
+    """
+
+    low: int
+    high: int
+    step: int = 1
+    log: bool = False
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_range(self.low, self.high)
+        for name, value in (("low", self.low), ("high", self.high)):
+            if value % 1:
+                raise InvalidSetting(f"{name}={value!r} is not a whole number: use Float for fractions.")
+        whole("step", self.step)
+        if self.log and not self.low > 0:
+            raise InvalidSetting(f"Integer({self.low}, {self.high}, log=True) needs low above 0.")
+        if self.count is not None:
+            whole("count", self.count, 2)
+            if self.step != 1:
+                raise InvalidSetting(f"Integer({self.low}, {self.high}) has a step and a count: give one of them.")
+
+    @property
+    def size(self) -> float:
+        return len(self._range) if self.count is None else len(self.values)
+
+    @property
+    def _range(self) -> range:
+        return range(int(self.low), int(self.high) + 1, int(self.step))
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        if self.count is None:
+            return tuple(self._range)
+        spaced = np.geomspace if self.log else np.linspace
+        return tuple(sorted({round(float(each)) for each in spaced(self.low, self.high, self.count)}))
+
+    def nearest(self, feature: float) -> int:
+        if self.count is not None:
+            return round(self._within(_snapped(feature, self.ends, self.count)))
+        value = self._within(feature)
+        place = min(round((value - int(self.low)) / self.step), len(self._range) - 1)
+        return self._range[place]
+
+
+class _Choice(Conditional):
+    ordered: bool
+
+    def __init__(self, *levels: Any) -> None:
+        if len(levels) == 1 and isinstance(levels[0], (list, tuple)):  # a list of them
+            levels = tuple(levels[0])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if not levels or len(set(levels)) < len(levels):
+            raise InvalidSetting(f"The levels {levels!r} must be at least one, and all different.")
+        self.values: tuple[Any, ...] = levels
+        self.size: float = len(levels)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return 0.0, len(self.values) - 1.0
+
+    def codec(self, name: str) -> Codec:
+        return Levels(name, self.values, self.ordered)
+
+    def nearest(self, feature: float) -> Any:
+        return self.values[min(max(round(feature), 0), len(self.values) - 1)]
+
+    def sampled(self, u: float) -> Any:
+        return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.values))})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.values == getattr(other, "values", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.values))
+
+
+class Ordered(_Choice):
+    """Categories with an order, from lowest to highest: neighbours are alike. Seen by kernels as ranks 0, 1, 2, …"""
+
+    ordered = True
+
+
+class Category(_Choice):
+    """Categories without an order: any two are equally different. For a Hamming kernel."""
+
+    ordered = False
+
+
+def _snapped(feature: float, ends: tuple[float, float], count: int) -> float:
+    """The nearest of so many features, evenly spaced."""
+    low, high = ends
+    share = round((feature - low) / (high - low) * (count - 1)) / (count - 1) if high > low else 0.0
+    return low + share * (high - low)
+
+
+def _decimals(step: float) -> int:
+    """How many decimals a step needs: low + 3·0.1 is meant to be 0.3, not 0.30000000000000004."""
+    return 6 - floor(log10(step))
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """One value, or several in a list."""
+    return tuple(cast("list[Any]", given)) if isinstance(given, (list, tuple)) else (given,)
+
+
+def _magnitude(width: float) -> int:
+    """The power of ten that a width is of."""
+    return floor(log10(width)) if width > 0 else 0
+
+
+def _check_range(low: Any, high: Any) -> None:
+    if finite("low", low) > finite("high", high):
+        raise InvalidSetting(f"The range {low!r} to {high!r} is empty: give low ≤ high.")

@@ -1,0 +1,210 @@
+"""Candidates of a space that cannot be listed: points sampled from it, and those that were asked for or observed.
+
+Inside there is a finite set of candidates, as with a table: a pool of quasi-random points that grows with the run, and
+points that a search found beside them. Outside there are only the points that were named, asked for or observed: they
+have indices, in the order they were named, and keep them. Numbers are never given anew: a set only grows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from ostinato.arrays import Matrix, Vector
+from ostinato.candidates.rows import ListedRows
+from ostinato.candidates.space import Space
+from ostinato.candidates.table import Candidates, _named_columns
+from ostinato.checks import brief, is_whole
+from ostinato.errors import InvalidCandidates, UnknownCandidate
+
+SMALLEST = 2048  # points of the pool
+STEADY = 512  # measurements from which the pool doubles, each time they do
+MOST = 2**16  # points drawn to find some that the constraints allow
+NAMED_LAST = 2**40  # in the order that settles ties: the pool comes first, in the order it was drawn
+
+
+class Sampled(Candidates):
+    """A growing set of points of a space. What adds to it gives another one; this one stays as it is."""
+
+    def __init__(self, space: Space, seed: int = 0) -> None:
+        self.space, self._seed = space, seed
+        self._codecs = [parameter.codec(name) for name, parameter in space.parameters.items()]
+        self._named, self.rows, self.parts = True, 0, (0,)
+        self._drawn = 0  # points of the quasi-random sequence that were used
+        self._by_row = None
+        self.features = np.zeros((0, len(self._codecs)))
+        self.priority = np.zeros(0, dtype=np.int64)
+        self._first = np.zeros(0, dtype=np.intp)
+        self._numbers = np.zeros(0, dtype=np.intp)
+        self._row = ListedRows(tuple(space.parameters), tuple([] for _ in space.parameters))
+
+    def seeded(self, seed: int) -> "Sampled":
+        """The same named points, with a pool of its own."""
+        fresh = Sampled(self.space, seed).with_pool(0)
+        return fresh.with_named([self[index] for index in range(self.rows)])
+
+    def within(self, space: Space) -> "Sampled":
+        """The same named points, of a space with constraints that were not known here."""
+        return Sampled(space, self._seed).with_named([self[index] for index in range(self.rows)])
+
+    @property
+    def span(self) -> tuple[Vector, Vector]:
+        """The lowest and the highest feature of every column."""
+        low, high = zip(*(parameter.ends for parameter in self.space.parameters.values()), strict=True)
+        return np.array(low), np.array(high)
+
+    def on_logs(self) -> "Sampled":
+        """The space says which columns are."""
+        return self
+
+    def index_of(self, number: int) -> int:
+        if self._first[number] < 0:
+            raise UnknownCandidate(f"Point {number} of the pool was never asked for or observed: it has no index.")
+        return int(self._first[number])
+
+    def point(self, number: int) -> dict[str, Any]:
+        """Any point of the set, named or not, as the user knows it."""
+        return self._value_of(self.features[number])
+
+    # What adds to it
+
+    def with_pool(self, told: int) -> "Sampled":
+        """With as many points in the pool as so many measurements deserve."""
+        wanted = SMALLEST * 2 ** int(np.log2(max(1, told // STEADY)))
+        if self._drawn >= wanted:
+            return self
+        rows = list(self._allowed(wanted))
+        other = self._with(
+            self.encode(rows) if rows else self.features[:0], np.arange(self._drawn, wanted, dtype=np.int64)
+        )
+        other._drawn = wanted
+        return other
+
+    def _allowed(self, wanted: int) -> Iterator[dict[str, Any]]:
+        """New points of the sequence that the constraints allow, and that are not there yet."""
+        found = 0
+        while True:
+            unit = qmc.Sobol(len(self._codecs), rng=np.random.default_rng((self._seed, 1))).random(wanted)[
+                self._drawn :
+            ]
+            for u in unit:
+                row = {
+                    name: p.sampled(float(at)) for (name, p), at in zip(self.space.parameters.items(), u, strict=True)
+                }
+                row = self.space.settled(row)
+                if self.space.allows(row):
+                    found += 1
+                    yield row
+            if found or wanted >= MOST:
+                break
+            wanted *= 2
+        if not found and not len(self):
+            raise InvalidCandidates(f"The constraints allow none of {MOST:,} points of the space: loosen one.")
+
+    def with_points(self, features: Matrix) -> "Sampled":
+        """With more points, each the nearest that the space has; those that it has already, or forbids, left out."""
+        rows = [self._value_of(feature) for feature in features]
+        allowed = [row for row in rows if self.space.allows(row)]
+        encoded = self.encode(allowed) if allowed else features[:0]
+        return self._with(encoded, NAMED_LAST + len(self) + np.arange(len(encoded)))
+
+    def with_trials(self, features: Matrix) -> "Sampled":
+        """With more points as they are, for a moment: to see how they would score."""
+        other = copy(self)
+        other._by_row = None
+        other.features = np.concatenate([self.features, self.space.settled_features(features)])
+        other.priority = np.append(self.priority, 2 * NAMED_LAST + np.arange(len(features)))
+        other._first = np.append(self._first, np.full(len(features), -1, dtype=np.intp))
+        return other
+
+    def holding(self, where: Any) -> "Sampled":
+        """With indices for the points that are spoken of, by rows as the user knows them."""
+        named = None if is_whole(where) else _named_columns(where)
+        if named is None:
+            return self
+        named = self._with_absent(named)
+        features = self._encode_named(named)
+        rows = [dict(zip(named, values, strict=True)) for values in zip(*named.values(), strict=True)]
+        for row, feature in zip(rows, features, strict=True):
+            self._check(row, feature)
+        return self.with_named([{name: row[name] for name in self.space.parameters} for row in rows])
+
+    def with_named(self, rows: Sequence[dict[str, Any]]) -> "Sampled":
+        """With indices for some points, which are added where they are new; they stay as they are given."""
+        if not rows:
+            return self
+        features = self.encode(list(rows))
+        other = self._with(features, NAMED_LAST + len(self) + np.arange(len(features)))
+        given = {other._at(feature): row for row, feature in zip(rows, features, strict=True)}
+        return other.naming(list(given), given)
+
+    def naming(self, numbers: Sequence[int], given: Mapping[int, dict[str, Any]] | None = None) -> "Sampled":
+        """With indices for some points of the set that have none yet."""
+        new = [number for number in dict.fromkeys(numbers) if self._first[number] < 0]
+        if not new:
+            return self
+        other, rows = copy(self), [(given or {}).get(number) or self.point(number) for number in new]
+        other._first, other.priority = self._first.copy(), self.priority.copy()
+        other._first[new] = np.arange(self.rows, self.rows + len(new))
+        other.priority[new] = NAMED_LAST + other._first[new]
+        other._numbers = np.append(self._numbers, new)
+        listed = zip(self._row.listed, zip(*(row.values() for row in rows), strict=True), strict=True)
+        other._row = ListedRows(self._row.names, tuple([*old, *more] for old, more in listed))
+        other.rows, other.parts = self.rows + len(new), (self.rows + len(new),)
+        return other
+
+    def _with(self, features: Matrix, priority: NDArray[np.int64]) -> "Sampled":
+        """With more points, those that it has already left out."""
+        other = copy(self)
+        known = dict(self._known)
+        new = list[int]()
+        for place, row in enumerate(np.ascontiguousarray(features)):
+            if row.tobytes() not in known:
+                known[row.tobytes()] = len(self) + len(new)
+                new.append(place)
+        other._by_row = known
+        other.features = np.concatenate([self.features, features[new]])
+        other.priority = np.append(self.priority, priority[: len(features)][new])
+        other._first = np.append(self._first, np.full(len(new), -1, dtype=np.intp))
+        return other
+
+    # Finding
+
+    @property
+    def _known(self) -> dict[bytes, int]:
+        if self._by_row is None:
+            self._by_row = {row.tobytes(): number for number, row in enumerate(self.features)}
+        return self._by_row
+
+    def _at(self, feature: Vector) -> int:
+        return self._known[np.ascontiguousarray(feature).tobytes()]
+
+    def find(self, features: Matrix) -> list[int]:
+        """The numbers of named points; of others there are none."""
+        found = [self._known.get(row.tobytes()) for row in np.ascontiguousarray(features)]
+        unknown = [place for place, number in enumerate(found) if number is None or self._first[number] < 0]
+        if unknown:
+            raise UnknownCandidate(
+                f"{brief(self._value_of(features[unknown[0]]))} was never asked for or observed: observe it first."
+            )
+        return [int(number) for number in found if number is not None]
+
+    def _value_of(self, feature: Vector) -> dict[str, Any]:
+        parameters = self.space.parameters.items()
+        row = {name: p.nearest(float(each)) for (name, p), each in zip(parameters, feature, strict=True)}
+        return self.space.settled(row)
+
+    def _check(self, row: dict[str, Any], feature: Vector) -> None:
+        low, high = self.span
+        absent = self.space.absent(feature[None, :])[0]
+        for place, (name, parameter) in enumerate(self.space.parameters.items()):
+            if (row[name] is None) != absent[place]:
+                wanted = "leave it out" if absent[place] else "give a value"
+                raise UnknownCandidate(f"{name} is {row[name]!r} in {brief(row)}, and it is {parameter!r}: {wanted}.")
+            if row[name] is not None and not low[place] <= feature[place] <= high[place]:
+                raise UnknownCandidate(f"{name} is {row[name]!r}, outside of {parameter!r}: give a point of the space.")
+        if not self.space.allows(row):
+            raise UnknownCandidate(f"{brief(row)} is ruled out by the space's constraints: give a point that is not.")

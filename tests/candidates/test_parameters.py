@@ -1,0 +1,87 @@
+"""Values of parameters: within bounds, of as many digits as an instrument can set, the same after a round trip."""
+
+from math import inf, isinf
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ostinato import Category, Float, Integer, Ordered
+from ostinato.errors import InvalidSetting
+
+shares = st.floats(0, 1)
+numbers = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)
+
+
+@given(low=numbers, width=st.floats(1e-3, 1e6), u=shares)
+def test_any_number_of_a_range(low, width, u):
+    parameter = Float(low, low + width)
+    value = parameter.sampled(u)
+    assert parameter.low <= value <= parameter.high
+    assert parameter.nearest(value) == value
+    assert value == pytest.approx(low + u * width, abs=2e-6 * width)
+    assert isinf(parameter.size)
+
+
+@given(low=st.floats(1e-9, 1e3), factor=st.floats(1.5, 1e9), u=shares)
+def test_all_decades_alike(low, factor, u):
+    parameter = Float(low, low * factor, log=True)
+    value = parameter.sampled(u)
+    assert parameter.low <= value <= parameter.high
+    (feature,) = parameter.codec("x").encode([value])
+    assert parameter.nearest(feature) == pytest.approx(value, rel=1e-5)
+    assert value == pytest.approx(low * factor**u, rel=1e-5)
+
+
+@given(low=st.integers(-100, 100), width=st.integers(1, 50), digits=st.integers(0, 2), u=shares)
+def test_what_an_instrument_can_set(low, width, digits, u):
+    parameter = Float(low, low + width, digits=digits)
+    value = parameter.sampled(u)
+    assert value == round(value, digits)
+    assert low <= value <= low + width
+    assert parameter.size == width * 10**digits + 1
+    assert value in parameter.values
+
+
+@given(low=st.integers(-(10**6), 10**6), width=st.integers(0, 10**7), step=st.integers(1, 50), u=shares)
+def test_whole_numbers(low, width, step, u):
+    parameter = Integer(low, low + width, step)
+    value = parameter.sampled(u)
+    assert isinstance(value, int)
+    assert low <= value <= low + width
+    assert (value - low) % step == 0
+    assert parameter.nearest(value) == value
+
+
+@given(
+    levels=st.lists(st.text(min_size=1), min_size=1, unique=True), kind=st.sampled_from([Ordered, Category]), u=shares
+)
+def test_levels(levels, kind, u):
+    parameter = kind(*levels)
+    value = parameter.sampled(u)
+    (code,) = parameter.codec("x").encode([value])
+    assert parameter.nearest(code) == value
+    assert parameter == kind(*levels)
+
+
+@given(step=st.sampled_from([0.1, 0.25, 5]), u=shares)
+def test_steps_are_kept(step, u):
+    parameter = Float(0, 10, step=step)
+    assume(parameter.size > 1)
+    assert parameter.sampled(u) in parameter.values
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Float(0, 1, step=0.1, digits=2), "give one of them"),
+        (lambda: Float(0, 1, log=True), "low above 0"),
+        (lambda: Float(1, 10, step=1, log=True), "takes no step"),
+        (lambda: Float(0.05, 1, digits=1), "ends between two of its values"),
+        (lambda: Float(2, 1), "empty"),
+        (lambda: Float(0, inf), "finite"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, says):
+    with pytest.raises(InvalidSetting, match=says):
+        make()

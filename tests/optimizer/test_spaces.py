@@ -1,0 +1,164 @@
+"""Optimising over a space that cannot be listed: batches, repeats, plans and answers are those of a table."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from inside import next_batch
+from ostinato import Category, Float, Integer, Optimizer, Space
+from ostinato.candidates import Sampled
+from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.kernels import RBF
+from ostinato.optimizer.search import search
+from ostinato.policies import BKB, GPBUCB, MiniTS, MiniUCB, Uniform
+
+SPACE = Space(x=Float(0, 1), y=Float(0.001, 10, log=True), kind=Category("a", "b", "c"))
+GIVEN = {"kernel": RBF(0.3), "noise_std": 0.1}
+FLAT = Space(x=Float(0, 1), y=Float(0, 1))
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.OstinatoWarning")
+
+
+def truth(c):
+    return -10 * (c["x"] - 0.3) ** 2 - (np.log10(c["y"]) + 1) ** 2 + (c["kind"] == "b")
+
+
+def run(opt, f, n, rng, noise=0.1):
+    while opt.steps < n:
+        batch = opt.ask(limit=n - opt.steps)
+        opt.tell(batch, f(batch.candidate) + noise * rng.standard_normal(batch.repeats))
+    return opt
+
+
+def test_it_finds_the_best_point_of_a_mixed_space():
+    opt = run(Optimizer(SPACE, seed=1, budget=120), truth, 120, np.random.default_rng(0))
+    best = opt.best()
+    assert truth(best.candidate) > 0.9
+    assert opt.unique < 120
+    assert best.candidate["kind"] == "b"
+
+
+@pytest.mark.parametrize(
+    "policy", [MiniUCB(C=1.3), MiniTS(C=1.3), GPBUCB(C=1.5), BKB(), Uniform()], ids=lambda p: type(p).__name__
+)
+def test_every_policy_takes_a_space(policy):
+    opt = Optimizer(FLAT, policy=policy, seed=0, **GIVEN)
+    run(opt, lambda c: -((c["x"] - 0.3) ** 2) - (c["y"] - 0.6) ** 2, 40, np.random.default_rng(0))
+    assert opt.steps == 40
+    assert 0 <= opt.best().candidate["x"] <= 1
+
+
+def test_the_search_beats_the_pool():
+    """The point that is asked for scores better than any of a hundred thousand others."""
+    opt = Optimizer(FLAT, policy=MiniUCB(C=1.3, beta=2.0), seed=0, **GIVEN)
+    run(opt, lambda c: -((c["x"] - 0.3) ** 2) - (c["y"] - 0.6) ** 2, 60, np.random.default_rng(0))
+    asked = next_batch(opt).candidate
+    points = np.random.default_rng(1).random((100_000, 2))
+    many = opt.predict([{"x": float(x), "y": float(y)} for x, y in points[:20_000]])
+    one = opt.predict([asked])
+    assert one.mean[0] + 2 * one.std[0] >= np.max(many.mean + 2 * many.std) - 1e-4
+
+
+def test_a_search_climbs_to_the_top():
+    table = Sampled(Space({f"x{j}": Float(0, 1) for j in range(5)} | {"kind": Category("a", "b", "c")})).seeded(0)
+
+    def score(features):
+        return -np.sum((features[:, :5] - 0.37) ** 2, axis=1) + (features[:, 5] == 2)
+
+    found, looked_at = search(table, lambda more: score(np.concatenate([table.features, more])))
+    assert looked_at > len(table)
+    assert score(found[None, :])[0] > 1 - 1e-3
+    assert score(found[None, :])[0] > score(table.features).max()
+
+
+def test_repeats_go_to_exactly_the_same_point():
+    opt = run(Optimizer(SPACE, seed=0), truth, 100, np.random.default_rng(0), noise=1.0)
+    counts = opt.counts()
+    assert max(counts.values()) > 1
+    assert sum(counts.values()) == 100
+    assert set(counts) <= set(range(opt.unique))
+
+
+def test_any_point_can_be_observed():
+    opt = Optimizer(SPACE, seed=0)
+    point = {"x": 0.123456789, "y": 0.5, "kind": "c"}
+    opt.observe(point, [1.0, 1.2])
+    opt.observe(point, [1.1])
+    assert opt.unique == 1
+    assert opt.best().candidate == point
+    opt.observe([point, point | {"x": 0.9}], [1.0, 2.0])
+    assert opt.counts() == {0: 4, 1: 1}
+    with pytest.raises(InvalidCandidates, match="all its points"):
+        opt.add([point])
+
+
+def test_points_can_be_retired_and_values_corrected():
+    opt = run(Optimizer(SPACE, seed=0), truth, 30, np.random.default_rng(0))
+    best = opt.best().candidate
+    opt.retire(best)
+    assert opt.best().candidate != best
+    opt.restore(best)
+    assert opt.best().candidate == best
+    opt.observe({"x": 0.5, "y": 1.0, "kind": "a"}, [125.0])
+    opt.correct({"x": 0.5, "y": 1.0, "kind": "a"}, 125.0, 0.5)
+    assert opt.best().candidate == best
+
+
+def test_noise_of_each_candidate_needs_candidates_that_can_be_listed():
+    for noise_std in ("varying", [0.1, 0.2]):
+        with pytest.raises(InvalidSetting, match="can be listed"):
+            Optimizer(SPACE, noise_std=noise_std)
+
+
+def test_what_is_asked_for_is_explained_as_found_by_a_search():
+    opt = run(Optimizer(FLAT, policy=MiniUCB(C=1.3), seed=0, **GIVEN), lambda c: c["x"], 40, np.random.default_rng(0))
+    batch = opt.ask()
+    assert opt.explain(batch).numbers.searched > 2048
+    assert "search of the space" in str(opt.certificate)
+    assert opt.candidates is None
+
+
+def test_plans_are_of_different_points():
+    opt = run(Optimizer(SPACE, seed=0), truth, 30, np.random.default_rng(0))
+    plan = opt.ask(slots=8, distinct=True)
+    assert len({tuple(batch.candidate.values()) for batch in plan}) == 8
+    for batch in plan:
+        opt.tell(batch, [truth(batch.candidate)] * batch.repeats)
+    assert opt.steps == 38
+
+
+def test_looking_changes_nothing_and_a_copy_goes_on_alike():
+    opt = run(Optimizer(SPACE, seed=3), truth, 40, np.random.default_rng(0))
+    copy = pickle.loads(pickle.dumps(opt))
+    opt.best(), opt.predict(), opt.top(), next_batch(opt), repr(opt)
+    for _ in range(5):
+        a, b = opt.ask(), copy.ask()
+        assert (a.index, a.candidate, a.repeats) == (b.index, b.candidate, b.repeats)
+        for each, batch in ((opt, a), (copy, b)):
+            each.tell(batch, [truth(batch.candidate)] * batch.repeats)
+
+
+def test_constraints_rule_out_what_the_search_finds():
+    space = FLAT.where(lambda c: c["x"] + c["y"] < 0.8)
+    opt = Optimizer(space, seed=0)
+    run(opt, lambda c: c["x"] + 2 * c["y"], 60, np.random.default_rng(0))
+    assert all(opt.core.problem.table[i]["x"] + opt.core.problem.table[i]["y"] < 0.8 for i in opt.counts())
+
+
+def test_switching_has_a_cost_in_a_space_too():
+    opt = Optimizer(FLAT, switch_cost={"x": 20, "y": 1}, seed=0)
+    run(opt, lambda c: c["x"] - c["y"], 60, np.random.default_rng(0))
+    assert opt.costs.switches == opt.switches
+    free = run(Optimizer(FLAT, seed=0), lambda c: c["x"] - c["y"], 60, np.random.default_rng(0))
+    assert opt.switches <= free.switches
+
+
+def test_large_spaces_of_whole_numbers_are_searched():
+    space = Space(a=Integer(1, 10**6), b=Integer(1, 10**6))
+    opt = Optimizer(space, seed=0)
+    run(opt, lambda c: -(((c["a"] - 3e5) / 1e6) ** 2) - ((c["b"] - 7e5) / 1e6) ** 2, 80, np.random.default_rng(0), 0.01)
+    best = opt.best().candidate
+    assert isinstance(best["a"], int)
+    assert abs(best["a"] - 3e5) < 2e5

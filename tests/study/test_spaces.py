@@ -1,0 +1,70 @@
+"""Studies over spaces that cannot be listed."""
+
+import numpy as np
+import pytest
+
+from inside import next_batch
+from ostinato import Category, Float, Space, Study
+from ostinato.errors import InvalidSetting, StudyDiffers
+from ostinato.kernels import RBF
+from ostinato.policies import BKB, GPBUCB
+
+SPACE = Space(x=Float(0, 1), y=Float(0.001, 10, log=True), kind=Category("a", "b"))
+
+
+def truth(c):
+    return -10 * (c["x"] - 0.3) ** 2 - (np.log10(c["y"]) + 1) ** 2 + (c["kind"] == "b")
+
+
+@pytest.mark.filterwarnings("ignore::ostinato.errors.OstinatoWarning")
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"robust": True}, {"outcome": "count"}]
+    + [{"kernel": RBF(0.3), "noise_std": 0.3, "policy": policy} for policy in (GPBUCB(C=2.0), BKB(oversampling=0.3))],
+    ids=["learned", "robust", "count", "GP-BUCB", "BKB"],
+)
+def test_two_processes_and_a_newcomer_decide_alike(tmp_path, settings):
+    path, rng = tmp_path / "lab.db", np.random.default_rng(0)
+    studies = [Study("lab", path, SPACE, seed=0, **settings), Study("lab", path)]
+    for step in range(24):
+        study = studies[step % 2]
+        task = study.ask(limit=4)
+        values = truth(task.candidate) + 0.1 * rng.standard_normal(task.repeats)
+        study.tell(task, np.maximum(0, np.round(5 + values)) if settings.get("outcome") else values)
+        if step == 7:
+            study.observe({"x": 0.5, "y": 0.1, "kind": "b"}, [5.0])
+        follower, newcomer = study.optimizer, Study("lab", path).optimizer
+        assert follower.counts() == newcomer.counts()
+        a, b = next_batch(follower), next_batch(newcomer)
+        assert (a.index, a.candidate, a.repeats) == (b.index, b.candidate, b.repeats), step
+
+
+def test_points_keep_their_numbers(tmp_path):
+    path, rng = tmp_path / "lab.db", np.random.default_rng(0)
+    study, seen = Study("lab", path, SPACE, seed=0, budget=40), {}
+    while (task := study.ask()) is not None:
+        assert seen.setdefault(task.index, task.candidate) == task.candidate
+        study.tell(task, truth(task.candidate) + 0.3 * rng.standard_normal(task.repeats))
+    again = Study("lab", path)
+    assert {index: again.table[index] for index in seen} == seen
+    assert again.best().candidate == study.best().candidate
+
+
+def test_the_same_space_opens_it_and_another_does_not(tmp_path):
+    path = tmp_path / "lab.db"
+    Study("lab", path, SPACE, seed=0).ask()
+    Study("lab", path, SPACE)
+    with pytest.raises(StudyDiffers, match="Float"):
+        Study("lab", path, Space(x=Float(0, 2), y=Float(0.001, 10, log=True), kind=Category("a", "b")))
+    with pytest.raises(StudyDiffers, match="a table"):
+        Study("lab", path, np.zeros((1, 3)))
+
+
+def test_constraints_have_to_be_given_again(tmp_path):
+    path, space = tmp_path / "lab.db", SPACE.where(lambda c: c["x"] < 0.5)
+    task = Study("lab", path, space, seed=0).ask()
+    bare = Study("lab", path)
+    bare.tell(task, [1.0] * task.repeats)
+    with pytest.raises(InvalidSetting, match="give the space"):
+        bare.ask()
+    assert Study("lab", path, space).ask().candidate["x"] < 0.5
