@@ -33,7 +33,7 @@ from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, 
 
 
 class Optimizer:
-    """Optimise a noisy function over a finite set of candidates by ask and tell.
+    """Optimise a noisy function over a table or a space of candidates by ask and tell.
 
     candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
 
