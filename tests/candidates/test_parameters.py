@@ -2,6 +2,7 @@
 
 from math import inf, isinf
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -64,6 +65,30 @@ def test_levels(levels, kind, u):
     assert parameter == kind(*levels)
 
 
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Float(1 / 3, 10, step=0.5),
+        Float(1 / 3, 1, count=5),
+        Float(1e-8, 1, step=0.1),
+        Float(0.33585575305464355, 7, log=True),
+    ],
+    ids=repr,
+)
+def test_its_own_values_lie_within_a_range(parameter):
+    for u in np.linspace(0, 1, 201):
+        value = parameter.sampled(float(u))
+        (feature,) = parameter.codec("x").encode([value])
+        assert parameter.low <= value <= parameter.high
+        assert parameter.ends[0] <= feature <= parameter.ends[1]
+        assert parameter.nearest(feature) == value
+
+
+def test_whole_numbers_are_drawn_evenly():
+    drawn = [Integer(1, 3).sampled((i + 0.5) / 300) for i in range(300)]
+    assert [drawn.count(n) for n in (1, 2, 3)] == [100, 100, 100]
+
+
 @given(step=st.sampled_from([0.1, 0.25, 5]), u=shares)
 def test_steps_are_kept(step, u):
     parameter = Float(0, 10, step=step)
@@ -80,6 +105,8 @@ def test_steps_are_kept(step, u):
         (lambda: Float(0.05, 1, digits=1), "ends between two of its values"),
         (lambda: Float(2, 1), "empty"),
         (lambda: Float(0, inf), "finite"),
+        (lambda: Float(-1e308, 1e308), "too wide"),
+        (lambda: Float(0, 1, digits=400), "at most 15"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, says):

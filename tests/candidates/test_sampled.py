@@ -71,7 +71,7 @@ def test_a_set_only_grows():
     named = table.naming([7, 3])
     assert (table.rows, named.rows) == (0, 2)
     assert [named.index_of(7), named.index_of(3)] == [0, 1]
-    grown = named.with_pool(10_000)
+    grown = named.naming(range(1000)).with_pool()
     assert len(grown) > len(named)
     assert np.array_equal(grown.features[: len(named)], named.features)
     assert grown[0] == named[0] == table.point(7)
@@ -84,6 +84,7 @@ def test_points_are_known_again():
     assert table.named_by(POINT) == table.number_of(0)
     assert table.holding([POINT]).rows == 1
     assert table.holding(0) is table
+    assert table.holding(POINT | {"temp": 33.3 + 1e-12}).rows == 1
     assert table.with_points(table.features[:5]).rows == table.rows
     assert len(table.with_points(table.features[:5])) == len(table)
 

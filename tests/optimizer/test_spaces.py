@@ -8,7 +8,7 @@ import pytest
 from inside import next_batch
 from ostinato import Category, Float, Integer, Optimizer, Space
 from ostinato.candidates import Sampled
-from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, UnknownCandidate
 from ostinato.kernels import RBF
 from ostinato.optimizer.search import search
 from ostinato.policies import BKB, GPBUCB, MiniTS, MiniUCB, Uniform
@@ -145,6 +145,64 @@ def test_constraints_rule_out_what_the_search_finds():
     opt = Optimizer(space, seed=0)
     run(opt, lambda c: c["x"] + 2 * c["y"], 60, np.random.default_rng(0))
     assert all(opt.core.problem.table[i]["x"] + opt.core.problem.table[i]["y"] < 0.8 for i in opt.counts())
+
+
+def test_the_best_may_lie_on_a_constraint():
+    """The search stays within what is allowed, and so it finds what a narrower range would find."""
+    six = {f"x{j}": Float(0, 1) for j in range(6)}
+    narrowed, narrow = Space(six).where(lambda c: c["x5"] <= 0.5), Space(six | {"x5": Float(0, 0.5)})
+
+    def hill(c):
+        return c["x5"] - sum((c[name] - 0.5) ** 2 for name in six)
+
+    best = []
+    for space in (narrowed, narrow):
+        opt = Optimizer(space, policy=MiniUCB(C=1.3, beta=1.0), kernel=RBF(0.6), noise_std=0.01, seed=0)
+        run(opt, hill, 80, np.random.default_rng(0), noise=0.01)
+        best.append(hill(opt.best().candidate))
+    assert best[0] > 0.46
+    assert best[1] > 0.46
+
+
+def test_few_points_that_are_allowed_are_found():
+    space = FLAT.where(lambda c: abs(c["x"] - 0.5) < 0.02 and abs(c["y"] - 0.5) < 0.1)
+    opt = run(Optimizer(space, seed=0), lambda c: c["y"], 20, np.random.default_rng(0), noise=0.001)
+    assert opt.unique > 5
+    assert opt.best().candidate["y"] > 0.57
+
+
+@pytest.mark.parametrize("t", [Float(0, 1), Float(0, 100, step=25)])
+def test_a_plan_shares_columns_of_a_space(t):
+    opt = run(Optimizer(Space(t=t, x=Float(0, 1)), seed=0), lambda c: c["x"] - c["t"], 12, np.random.default_rng(0))
+    plan = opt.ask(slots=6, shared=["t"], distinct=True)
+    assert len({batch.candidate["t"] for batch in plan}) == 1
+    assert len({batch.candidate["x"] for batch in plan}) == 6
+
+
+def test_values_that_the_space_does_not_have_are_refused():
+    opt = Optimizer(Space(n=Integer(1, 10**8), t=Float(20, 80, step=5)), seed=0)
+    opt.observe({"n": np.int64(3), "t": 20.000000000001}, [1.0])
+    opt.observe({"n": 3.0, "t": 20}, [1.0])
+    assert opt.best().candidate == {"n": 3, "t": 20.0}
+    for wrong in ({"n": 2.5, "t": 20}, {"n": 2, "t": 22.3}):
+        with pytest.raises(UnknownCandidate, match="none of"):
+            opt.observe(wrong, [1.0])
+    with pytest.raises(InvalidFeedback):
+        opt.observe({"n": 7, "t": 25}, ["abc"])
+    assert opt.unique == 1
+    assert opt.core.problem.table.rows == 1
+
+
+def test_many_measurements_do_not_make_a_large_pool():
+    opt = Optimizer(FLAT, seed=0)
+    opt.observe({"x": 0.5, "y": 0.5}, n=10**7, mean=1.0, std=0.5)
+    opt.ask()
+    assert len(opt.core.problem.table) < 5_000
+
+
+def test_listed_spaces_with_constraints_can_be_pickled():
+    opt = Optimizer(Space(x=Integer(1, 9), y=Integer(1, 9)).where(lambda c: c["x"] < c["y"]), seed=0)
+    assert pickle.loads(pickle.dumps(opt)).ask().candidate == opt.ask().candidate
 
 
 def test_switching_has_a_cost_in_a_space_too():

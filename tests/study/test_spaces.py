@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inside import next_batch
-from ostinato import Category, Float, Space, Study
-from ostinato.errors import InvalidSetting, StudyDiffers
+from ostinato import Category, Float, Integer, Space, Study
+from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, StudyDiffers
 from ostinato.kernels import RBF
 from ostinato.policies import BKB, GPBUCB
 
@@ -56,6 +56,8 @@ def test_the_same_space_opens_it_and_another_does_not(tmp_path):
     Study("lab", path, SPACE)
     with pytest.raises(StudyDiffers, match="Float"):
         Study("lab", path, Space(x=Float(0, 2), y=Float(0.001, 10, log=True), kind=Category("a", "b")))
+    with pytest.raises(StudyDiffers, match="Float"):  # columns in another order are other columns
+        Study("lab", path, Space(dict(reversed(SPACE.parameters.items()))))
     with pytest.raises(StudyDiffers, match="a table"):
         Study("lab", path, np.zeros((1, 3)))
 
@@ -67,4 +69,22 @@ def test_constraints_have_to_be_given_again(tmp_path):
     bare.tell(task, [1.0] * task.repeats)
     with pytest.raises(InvalidSetting, match="give the space"):
         bare.ask()
+    bare.observe(task.candidate, [1.1])
+    assert bare.status().measurements == task.repeats + 1
+    assert bare.retire(task.candidate) == 1
     assert Study("lab", path, space).ask().candidate["x"] < 0.5
+
+
+def test_what_is_refused_leaves_nothing_behind(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", SPACE, seed=0)
+    with pytest.raises(InvalidFeedback):
+        study.observe({"x": 0.5, "y": 0.1, "kind": "a"}, ["abc"])
+    assert study.table.rows == 0
+    study.observe({"x": np.float64(0.5), "y": 0.1, "kind": "a"}, [1.0])
+    assert Study("lab", tmp_path / "lab.db").table[0] == {"x": 0.5, "y": 0.1, "kind": "a"}
+
+
+def test_what_cannot_be_stored_is_said(tmp_path):
+    with pytest.raises(InvalidCandidates, match="cannot be stored"):
+        Study("lab", tmp_path / "lab.db", Space(x=Float(0, 1), kind=Category(("a", "b"), ("c", "d"))))
+    Study("lab", tmp_path / "lab.db", Space(x=Float(np.float64(0), 1), n=Integer(np.int64(1), 10**20))).ask()

@@ -36,10 +36,16 @@ def packed(table: Candidates) -> bytes:
     rows = table.source
     values = columns_of(rows, table.rows)
     dtype = rows.array.dtype.str if isinstance(rows, ArrayRows) else None
+    parts = list(table.parts) if len(table.parts) > 1 else []
+    return _encoded(Packed(table.named, dtype, [_packed(codec) for codec in table.codecs], values, parts))
+
+
+def _encoded(packed: Packed) -> bytes:
+    levels = [level for each in (*packed.codecs, *packed.space.values()) for level in each.get("levels", ())]
     try:
-        parts = list(table.parts) if len(table.parts) > 1 else []
-        codecs = [_packed(codec) for codec in table.codecs]
-        return msgspec.json.encode(Packed(table.named, dtype, codecs, values, parts))
+        if any(isinstance(level, (list, tuple)) for level in levels):
+            raise TypeError("levels that are lists or tuples")
+        return msgspec.json.encode(packed)
     except TypeError as error:
         raise InvalidCandidates(f"These candidates cannot be stored ({error}): use numbers and texts.") from None
 
@@ -57,7 +63,7 @@ def _packed_space(table: Sampled) -> bytes:
     space = table.space
     parameters = {name: _packed_parameter(each) for name, each in space.parameters.items()}
     columns = columns_of(table.source, table.rows)
-    return msgspec.json.encode(Packed(True, None, [], columns, [], parameters, len(space.constraints)))
+    return _encoded(Packed(True, None, [], columns, [], parameters, len(space.constraints)))
 
 
 def _unpacked_space(packed: Packed) -> Sampled:

@@ -11,15 +11,17 @@ Kernels see a parameter as one number, its feature: the value itself, its decima
 """
 
 from dataclasses import dataclass, fields
-from math import floor, inf, log10
+from math import floor, inf, isinf, log10
 from typing import Any, Protocol, cast
 
 import numpy as np
 
+from ostinato.arrays import Vector
 from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
 from ostinato.checks import finite, positive, whole
 from ostinato.errors import InvalidSetting
 
+PRECISE = 15  # digits
 FINE = 6  # decimals of a range, and significant digits on a logarithmic scale: finer than any instrument
 
 
@@ -49,9 +51,25 @@ class Parameter(Protocol):
         """The value at a share u of the way from its lowest to its highest."""
         ...
 
+    def snapped(self, features: Vector) -> Vector:
+        """The features of the values that are nearest to some numbers."""
+        ...
+
 
 class Conditional:
     """What all parameters have in common: they may depend on others."""
+
+    size: Any
+    ends: Any
+
+    def nearest(self, feature: float) -> Any: ...
+
+    def codec(self, name: str) -> Codec: ...
+
+    def snapped(self, features: Vector) -> Vector:
+        if isinf(self.size):
+            return np.clip(features, *self.ends)
+        return self.codec("").encode([self.nearest(float(each)) for each in features])
 
     def when(self, **conditions: Any) -> "When":
         """A parameter that there is only where others have some value, or one of several: when(solver="sgd")."""
@@ -95,6 +113,9 @@ class When:
     def sampled(self, u: float) -> Any:
         return self.parameter.sampled(u)
 
+    def snapped(self, features: Vector) -> Vector:
+        return self.parameter.snapped(features)
+
     def holds(self, candidate: dict[str, Any]) -> bool:
         return all(candidate[name] in allowed for name, allowed in self.conditions.items())
 
@@ -112,7 +133,8 @@ class _Range(Conditional):
 
     @property
     def ends(self) -> tuple[float, float]:
-        return (log10(self.low), log10(self.high)) if self.log else (float(self.low), float(self.high))
+        low, high = self.codec("").encode([self.low, self.high]).tolist()
+        return low, high
 
     def codec(self, name: str) -> Codec:
         return Logs(name) if self.log else Numbers(name)
@@ -123,15 +145,17 @@ class _Range(Conditional):
         said = [f"{name}={value!r}" for name, value, default in others if value != default]
         return f"{type(self).__name__}({', '.join([repr(self.low), repr(self.high), *said])})"
 
-    def nearest(self, feature: float) -> Any: ...
-
     def sampled(self, u: float) -> Any:
         low, high = self.ends
         return self.nearest(low + u * (high - low))
 
     def _within(self, feature: float) -> float:
         """The number that a feature stands for, within the range."""
-        return min(max(10.0**feature if self.log else float(feature), self.low), self.high)
+        return self._clamped(10.0**feature if self.log else float(feature))
+
+    def _clamped(self, value: float) -> float:
+        """Within the range, which rounding may have left."""
+        return min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,6 +173,7 @@ class Float(_Range):
     digits: int | None = None
 
     def __post_init__(self) -> None:
+        _make_plain(self)
         _check_range(self.low, self.high)
         if self.log and (self.step is not None or not self.low > 0):
             raise InvalidSetting(
@@ -162,7 +187,8 @@ class Float(_Range):
         if self.count is not None:
             whole("count", self.count, 2)
         if self.digits is not None:
-            whole("digits", self.digits, 0)
+            if whole("digits", self.digits, 0) > PRECISE:
+                raise InvalidSetting(f"digits={self.digits} is more than numbers have: give at most {PRECISE}.")
             if any(round(end, self.digits) != end for end in (self.low, self.high)):
                 raise InvalidSetting(
                     f"Float({self.low}, {self.high}, digits={self.digits}) ends between two of its values: give ends "
@@ -180,26 +206,27 @@ class Float(_Range):
     @property
     def values(self) -> tuple[float, ...]:
         if self.digits is not None:
-            return tuple(round(self.low + i / 10**self.digits, self.digits) for i in range(int(self.size)))
+            return tuple(float(round(self.low + i / 10**self.digits, self.digits)) for i in range(int(self.size)))
         if self.step is not None:
             digits = _decimals(self.step)
-            return tuple(round(float(self.low + i * self.step), digits) for i in range(int(self.size)))
+            return tuple(self._clamped(round(float(self.low + i * self.step), digits)) for i in range(int(self.size)))
         if self.log:
-            return tuple(float(f"{value:.12g}") for value in np.geomspace(self.low, self.high, int(self.size)))
+            spaced = np.geomspace(self.low, self.high, int(self.size))
+            return tuple(self._clamped(float(f"{value:.12g}")) for value in spaced)
         return tuple(float(value) for value in np.linspace(self.low, self.high, int(self.size)))
 
     def nearest(self, feature: float) -> float:
         value = self._within(feature)
         if self.digits is not None:
-            return round(value, self.digits) + 0.0
+            return float(self._clamped(round(value, self.digits))) + 0.0
         if self.step is not None:
             place = min(round((value - self.low) / self.step), int(self.size) - 1)
-            return round(float(self.low + place * self.step), _decimals(self.step)) + 0.0
+            return float(self._clamped(round(float(self.low + place * self.step), _decimals(self.step)))) + 0.0
         if self.count is not None:
             value = self._within(_snapped(feature, self.ends, self.count))
-            return float(f"{value:.12g}")
+            return float(self._clamped(float(f"{value:.12g}")))
         fine = float(f"{value:.{FINE}g}") if self.log else round(value, FINE - _magnitude(self.high - self.low))
-        return min(max(fine, float(self.low)), float(self.high)) + 0.0
+        return float(self._clamped(fine)) + 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,6 +243,7 @@ class Integer(_Range):
     count: int | None = None
 
     def __post_init__(self) -> None:
+        _make_plain(self)
         _check_range(self.low, self.high)
         for name, value in (("low", self.low), ("high", self.high)):
             if value % 1:
@@ -230,7 +258,7 @@ class Integer(_Range):
 
     @property
     def size(self) -> float:
-        return len(self._range) if self.count is None else len(self.values)
+        return (int(self.high) - int(self.low)) // int(self.step) + 1 if self.count is None else len(self.values)
 
     @property
     def _range(self) -> range:
@@ -246,9 +274,13 @@ class Integer(_Range):
     def nearest(self, feature: float) -> int:
         if self.count is not None:
             return round(self._within(_snapped(feature, self.ends, self.count)))
-        value = self._within(feature)
-        place = min(round((value - int(self.low)) / self.step), len(self._range) - 1)
-        return self._range[place]
+        return self._at(round((self._within(feature) - int(self.low)) / self.step))
+
+    def sampled(self, u: float) -> int:
+        return super().sampled(u) if self.log or self.count else self._at(int(u * self.size))
+
+    def _at(self, place: int) -> int:
+        return int(self.low) + int(self.step) * min(place, int(self.size) - 1)
 
 
 class _Choice(Conditional):
@@ -319,6 +351,16 @@ def _magnitude(width: float) -> int:
     return floor(log10(width)) if width > 0 else 0
 
 
+def _make_plain(parameter: Any) -> None:
+    """NumPy's numbers as Python's own, which every storage takes."""
+    for each in fields(parameter):
+        value = getattr(parameter, each.name)
+        if isinstance(value, np.generic):
+            object.__setattr__(parameter, each.name, value.item())
+
+
 def _check_range(low: Any, high: Any) -> None:
     if finite("low", low) > finite("high", high):
         raise InvalidSetting(f"The range {low!r} to {high!r} is empty: give low ≤ high.")
+    if isinf(float(high) - float(low)):
+        raise InvalidSetting(f"The range {low!r} to {high!r} is too wide to compute with: give a narrower one.")

@@ -5,9 +5,10 @@ points that a search found beside them. Outside there are only the points that w
 have indices, in the order they were named, and keep them. Numbers are never given anew: a set only grows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from math import isinf
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,15 @@ from scipy.stats import qmc
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.rows import ListedRows
 from ostinato.candidates.space import Space
-from ostinato.candidates.table import Candidates, _named_columns
+from ostinato.candidates.table import ROUNDING, Candidates, named_columns
 from ostinato.checks import brief, is_whole
 from ostinato.errors import InvalidCandidates, UnknownCandidate
 
 SMALLEST = 2048  # points of the pool
-STEADY = 512  # measurements from which the pool doubles, each time they do
-MOST = 2**16  # points drawn to find some that the constraints allow
+STEADY = 128  # named points from which the pool doubles, each time they do
+LARGEST = 2**15  # points of the pool
+ENOUGH = 256  # points that the constraints allow, for which as many as MOST are drawn
+MOST = 2**16
 NAMED_LAST = 2**40  # in the order that settles ties: the pool comes first, in the order it was drawn
 
 
@@ -43,7 +46,7 @@ class Sampled(Candidates):
 
     def seeded(self, seed: int) -> "Sampled":
         """The same named points, with a pool of its own."""
-        fresh = Sampled(self.space, seed).with_pool(0)
+        fresh = Sampled(self.space, seed).with_pool()
         return fresh.with_named([self[index] for index in range(self.rows)])
 
     def within(self, space: Space) -> "Sampled":
@@ -66,80 +69,81 @@ class Sampled(Candidates):
         return int(self._first[number])
 
     def point(self, number: int) -> dict[str, Any]:
-        """Any point of the set, named or not, as the user knows it."""
-        return self._value_of(self.features[number])
+        """Any point of the set as the user knows it: as it was named, or as it would be."""
+        return self[self.index_of(number)] if self._first[number] >= 0 else self._value_of(self.features[number])
 
     # What adds to it
 
-    def with_pool(self, told: int) -> "Sampled":
-        """With as many points in the pool as so many measurements deserve."""
-        wanted = SMALLEST * 2 ** int(np.log2(max(1, told // STEADY)))
+    def with_pool(self) -> "Sampled":
+        """With as many points in the pool as so many named ones deserve."""
+        wanted = min(SMALLEST * 2 ** int(np.log2(max(1, self.rows // STEADY))), LARGEST)
         if self._drawn >= wanted:
             return self
-        rows = list(self._allowed(wanted))
-        other = self._with(
-            self.encode(rows) if rows else self.features[:0], np.arange(self._drawn, wanted, dtype=np.int64)
-        )
+        rows = self._allowed(wanted)
+        while len(rows) + len(self) < ENOUGH and wanted < MOST:
+            wanted *= 2
+            rows = self._allowed(wanted)
+        if not rows and not len(self):
+            raise InvalidCandidates(f"The constraints allow none of {MOST:,} points of the space: loosen one.")
+        other = self._with(self._encoded(rows), self._drawn + np.arange(len(rows)))
         other._drawn = wanted
         return other
 
-    def _allowed(self, wanted: int) -> Iterator[dict[str, Any]]:
-        """New points of the sequence that the constraints allow, and that are not there yet."""
-        found = 0
-        while True:
-            unit = qmc.Sobol(len(self._codecs), rng=np.random.default_rng((self._seed, 1))).random(wanted)[
-                self._drawn :
-            ]
-            for u in unit:
-                row = {
-                    name: p.sampled(float(at)) for (name, p), at in zip(self.space.parameters.items(), u, strict=True)
-                }
-                row = self.space.settled(row)
-                if self.space.allows(row):
-                    found += 1
-                    yield row
-            if found or wanted >= MOST:
-                break
-            wanted *= 2
-        if not found and not len(self):
-            raise InvalidCandidates(f"The constraints allow none of {MOST:,} points of the space: loosen one.")
+    def _allowed(self, upto: int) -> list[dict[str, Any]]:
+        """The new ones of so many points of the sequence that the constraints allow."""
+        unit = qmc.Sobol(len(self._codecs), rng=np.random.default_rng((self._seed, 1))).random(upto)[self._drawn :]
+        parameters = self.space.parameters
+        rows = ({name: p.sampled(float(at)) for (name, p), at in zip(parameters.items(), u, strict=True)} for u in unit)
+        return [row for row in map(self.space.settled, rows) if self.space.allows(row)]
 
     def with_points(self, features: Matrix) -> "Sampled":
         """With more points, each the nearest that the space has; those that it has already, or forbids, left out."""
-        rows = [self._value_of(feature) for feature in features]
-        allowed = [row for row in rows if self.space.allows(row)]
-        encoded = self.encode(allowed) if allowed else features[:0]
-        return self._with(encoded, NAMED_LAST + len(self) + np.arange(len(encoded)))
+        rows = [row for row in map(self._value_of, features) if self.space.allows(row)]
+        return self._with(self._encoded(rows), NAMED_LAST + len(self) + np.arange(len(rows)))
+
+    def trials(self, features: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+        """The points of the space that are nearest to some, as kernels see them; and which of them are allowed."""
+        snapped = self.space.snapped(features)
+        if not self.space.constraints:
+            return snapped, np.ones(len(snapped), dtype=np.bool_)
+        return snapped, np.array([self.space.allows(self._value_of(each)) for each in snapped], dtype=np.bool_)
 
     def with_trials(self, features: Matrix) -> "Sampled":
         """With more points as they are, for a moment: to see how they would score."""
         other = copy(self)
         other._by_row = None
-        other.features = np.concatenate([self.features, self.space.settled_features(features)])
+        other.features = np.concatenate([self.features, features])
         other.priority = np.append(self.priority, 2 * NAMED_LAST + np.arange(len(features)))
         other._first = np.append(self._first, np.full(len(features), -1, dtype=np.intp))
         return other
 
     def holding(self, where: Any) -> "Sampled":
         """With indices for the points that are spoken of, by rows as the user knows them."""
-        named = None if is_whole(where) else _named_columns(where)
+        named = None if is_whole(where) else named_columns(where)
         if named is None:
             return self
         named = self._with_absent(named)
         features = self._encode_named(named)
-        rows = [dict(zip(named, values, strict=True)) for values in zip(*named.values(), strict=True)]
-        for row, feature in zip(rows, features, strict=True):
-            self._check(row, feature)
-        return self.with_named([{name: row[name] for name in self.space.parameters} for row in rows])
+        columns = [named[name] for name in self.space.parameters]
+        rows = [dict(zip(self.space.parameters, values, strict=True)) for values in zip(*columns, strict=True)]
+        new = [self._checked(row, f) for row, f in zip(rows, features, strict=True) if self._near(f) is None]
+        return self.with_named(new)
 
     def with_named(self, rows: Sequence[dict[str, Any]]) -> "Sampled":
         """With indices for some points, which are added where they are new; they stay as they are given."""
         if not rows:
             return self
-        features = self.encode(list(rows))
+        features = self._encoded(rows)
         other = self._with(features, NAMED_LAST + len(self) + np.arange(len(features)))
-        given = {other._at(feature): row for row, feature in zip(rows, features, strict=True)}
+        given = dict(zip(other.numbers_of(rows), rows, strict=True))
         return other.naming(list(given), given)
+
+    def numbers_of(self, rows: Sequence[dict[str, Any]]) -> list[int]:
+        """The numbers of points of the set."""
+        return [self._known[feature.tobytes()] for feature in np.ascontiguousarray(self._encoded(rows))]
+
+    def _encoded(self, rows: Sequence[dict[str, Any]]) -> Matrix:
+        return self.encode(list(rows)) if rows else self.features[:0]
 
     def naming(self, numbers: Sequence[int], given: Mapping[int, dict[str, Any]] | None = None) -> "Sampled":
         """With indices for some points of the set that have none yet."""
@@ -179,32 +183,49 @@ class Sampled(Candidates):
             self._by_row = {row.tobytes(): number for number, row in enumerate(self.features)}
         return self._by_row
 
-    def _at(self, feature: Vector) -> int:
-        return self._known[np.ascontiguousarray(feature).tobytes()]
-
     def find(self, features: Matrix) -> list[int]:
-        """The numbers of named points; of others there are none."""
-        found = [self._known.get(row.tobytes()) for row in np.ascontiguousarray(features)]
-        unknown = [place for place, number in enumerate(found) if number is None or self._first[number] < 0]
-        if unknown:
-            raise UnknownCandidate(
-                f"{brief(self._value_of(features[unknown[0]]))} was never asked for or observed: observe it first."
-            )
-        return [int(number) for number in found if number is not None]
+        """The numbers of named points, which may be off by rounding; of others there are none."""
+        return [self._found(row, self._near(row)) for row in features]
+
+    def _near(self, feature: Vector) -> int | None:
+        """The named point that this one is, but for rounding."""
+        if not self.rows:
+            return None
+        low, high = self.span
+        gaps = np.max(np.abs(self.features[self._numbers] - feature) / np.where(high > low, high - low, 1.0), axis=1)
+        return int(self._numbers[np.argmin(gaps)]) if gaps.min() <= ROUNDING else None
+
+    def _found(self, row: Vector, number: int | None) -> int:
+        if number is None:
+            raise UnknownCandidate(f"{brief(self._value_of(row))} was never asked for or observed: observe it first.")
+        return number
 
     def _value_of(self, feature: Vector) -> dict[str, Any]:
         parameters = self.space.parameters.items()
         row = {name: p.nearest(float(each)) for (name, p), each in zip(parameters, feature, strict=True)}
         return self.space.settled(row)
 
-    def _check(self, row: dict[str, Any], feature: Vector) -> None:
-        low, high = self.span
+    def _checked(self, row: dict[str, Any], feature: Vector) -> dict[str, Any]:
+        """A point as a user gives it, with values that the space has."""
         absent = self.space.absent(feature[None, :])[0]
         for place, (name, parameter) in enumerate(self.space.parameters.items()):
             if (row[name] is None) != absent[place]:
                 wanted = "leave it out" if absent[place] else "give a value"
                 raise UnknownCandidate(f"{name} is {row[name]!r} in {brief(row)}, and it is {parameter!r}: {wanted}.")
-            if row[name] is not None and not low[place] <= feature[place] <= high[place]:
-                raise UnknownCandidate(f"{name} is {row[name]!r}, outside of {parameter!r}: give a point of the space.")
+            if row[name] is not None:
+                row[name] = self._value(name, row[name], float(feature[place]))
         if not self.space.allows(row):
             raise UnknownCandidate(f"{brief(row)} is ruled out by the space's constraints: give a point that is not.")
+        return row
+
+    def _value(self, name: str, given: Any, feature: float) -> Any:
+        parameter = self.space.parameters[name]
+        (low, high), nearest = parameter.ends, parameter.nearest(feature)
+        if not low - ROUNDING * (high - low) <= feature <= high + ROUNDING * (high - low):
+            raise UnknownCandidate(f"{name} is {given!r}, outside of {parameter!r}: give a point of the space.")
+        if isinf(parameter.size):
+            return cast("Any", given).item() if isinstance(given, np.generic) else given
+        off = abs(float(parameter.codec(name).encode([nearest])[0]) - feature)
+        if off > ROUNDING * max(high - low, 1.0):
+            raise UnknownCandidate(f"{name} is {given!r}, none of {parameter!r}: the nearest is {nearest!r}.")
+        return nearest

@@ -91,6 +91,11 @@ class Space:
         at = [parameter.absent if isinstance(parameter, When) else 0.0 for parameter in self.parameters.values()]
         return np.where(self.absent(features), np.array(at), features)
 
+    def snapped(self, features: Matrix) -> Matrix:
+        """The points of the space that are nearest to some."""
+        columns = zip(self.parameters.values(), features.T, strict=True)
+        return self.settled_features(np.stack([each.snapped(column) for each, column in columns], axis=1))
+
     def allows(self, candidate: dict[str, Any]) -> bool:
         return all(allowed(candidate) for allowed in self._constraints)
 
@@ -107,7 +112,7 @@ class Space:
             raise InvalidCandidates(
                 f"The space has {self.size:,} combinations, above the {LARGEST:,} that can be listed."
             )
-        table = Enumeration(self, np.arange(int(self.size)))
+        table = Enumeration(Space(self.parameters), np.arange(int(self.size)))
         if self.depends:
             table = table.once_each()
         if not self._constraints:

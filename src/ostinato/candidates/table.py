@@ -82,8 +82,8 @@ class Candidates:
         """A candidate by its number, as the user knows it."""
         return self[self.index_of(number)]
 
-    def with_pool(self, told: int) -> "Candidates":
-        """With as many points to choose from as so many measurements deserve; of a table, all at any time."""
+    def with_pool(self) -> "Candidates":
+        """With as many points to choose from as it should have now; of a table, all at any time."""
         return self
 
     def holding(self, where: Any) -> "Candidates":
@@ -196,7 +196,7 @@ class Candidates:
 
     def encode(self, points: Any) -> Matrix:
         """Features of one row or of many, given as the table was: rows, dicts, or a data frame."""
-        named = _named_columns(points)
+        named = named_columns(points)
         if named is not None:
             return self._encode_named(named)
         if self._named:
@@ -238,7 +238,7 @@ def _is_one_row(where: Any) -> bool:
     return isinstance(where, Mapping) or (hasattr(where, "to_dict") and np.ndim(where) == 1)
 
 
-def _named_columns(points: Any) -> Mapping[Any, Any] | None:
+def named_columns(points: Any) -> Mapping[Any, Any] | None:
     """Columns by name, where `points` is a dict, a list of dicts or a data frame; else None."""
     if _is_one_row(points):
         row = cast("Mapping[str, Any]", points if isinstance(points, Mapping) else points.to_dict())

@@ -5,6 +5,7 @@ whoever commits it; thrown away, it leaves nothing behind.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import sqrt
 from typing import cast
 
@@ -12,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.arrays import Vector
+from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
@@ -30,6 +31,7 @@ from ostinato.policies.belief import Scores
 from ostinato.posterior import Model, Posterior
 from ostinato.records import Batch, Reason
 
+ALIKE = 512  # points of a space that are like the first of a plan in the columns that it shares
 HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
 DOUBTED = "gave a value that does not fit, and is measured again to see whether that was a mistake"
 
@@ -96,7 +98,7 @@ def decide(problem: Problem, state: State, known: Knowledge, most: int | None, w
     """The next batch, of at most so many repeats; or a plan of several, of at most so many measurements in all."""
     thinking = Thinking(problem, state, known.fork())
     decided, ratio = ([thinking.next(most)], 1.0) if wish is None else thinking.plan(wish, most)
-    thinking.name([each.proposal.candidate for each in decided])
+    decided = thinking.named(decided)
     first, table = state.ledger.asked, thinking.problem.table
     asked = [each.asked(first + place, table) for place, each in enumerate(decided)]
     return Decision(asked, thinking.mind, thinking.problem, thinking.known, ratio)
@@ -112,9 +114,12 @@ class Thinking:
         self._model: Model = known.model  # of the last round, as long as nothing was learned since
         self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
+        self._kept: tuple[Problem, Knowledge] | None = None  # without points that are only looked at
+        self._shared: list[int] = []  # columns in which all candidates of this plan are alike
         self._looked_at = 0  # points of a space
         self._rng = state.generator()
         self._foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
+        self._widen(problem.table.with_pool())
 
     @property
     def mind(self) -> Mind:
@@ -173,9 +178,17 @@ class Thinking:
         if distinct:
             self._apart |= {candidate}
         if columns:
-            features = self.problem.features[:, columns]
-            self._apart |= frozenset(np.flatnonzero((features != features[candidate]).any(axis=1)).tolist())
+            self._share(columns, self.problem.features[candidate])
         self.round = [each for each in self.round if each.candidate not in self._apart]
+
+    def _share(self, columns: list[int], point: Vector) -> None:
+        """All candidates from now on are like this one in some columns; of a space, there are more such points."""
+        if isinstance(self.problem.table, Sampled) and not self._shared:
+            alike = self.problem.features[:ALIKE].copy()
+            alike[:, columns] = point[columns]
+            self._look_at(alike)
+        self._shared = columns
+        self._apart |= frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist())
 
     def _with_one_more(self, planned: list[Planned], new: Planned) -> list[Planned]:
         """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
@@ -205,17 +218,17 @@ class Thinking:
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
-        first = False
+        first, self._looked_at = False, 0
         if not self.round:
-            self._widen(self.problem.table.with_pool(self.state.told))
             proposals = self._learn(extra)
             first = bool(proposals)
             drawn = self.state.mind.drawn if self.known.model is self._model else None
             self.known.model = self._model = self.known.model.refreshed(self._rng, drawn)
-            proposals, belief = proposals or self._checks(extra), self.belief(extra)
+            proposals = proposals or self._checks(extra)
             if not proposals:
-                proposals, belief = self._proposed(belief, extra, most)
-            proposals = self._at_least_twice(proposals)
+                self._search(extra)
+            belief = self.belief(extra)
+            proposals = self._at_least_twice(proposals or self.problem.policy.propose(belief, most))
             self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
             self._check_retired()
             self._rounds += 1
@@ -232,28 +245,27 @@ class Thinking:
         self._asked.append(proposal)
         return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
 
-    def _proposed(self, belief: Belief, extra: Sequence[Proposal], most: int | None) -> tuple[list[Proposal], Belief]:
-        """By the policy; where candidates are points of a space, with the best that a search finds among them."""
-        policy, before = self.problem.policy, (self.problem, self.known, self._model)
-        if self._has_found_more(extra):
-            proposals, wider = policy.propose(self.belief(extra), most), self.belief(extra)
-            if any(each.candidate >= len(before[0].table) for each in proposals):
-                return proposals, wider
-            self.problem, self.known, self._model = before
-        return policy.propose(belief, most), belief
-
-    def _has_found_more(self, extra: Sequence[Proposal]) -> bool:
-        """Whether a search of the space found a point to add to the candidates."""
+    def _search(self, extra: Sequence[Proposal]) -> None:
+        """Where candidates are points of a space: the best that is found among them is one more."""
         table, score = self.problem.table, self.problem.policy.searched
-        if not isinstance(table, Sampled) or score is None or not isinstance(self.known.model, Posterior):
-            return False
-        found, self._looked_at = search(table, lambda points: self._scores(score, table.with_trials(points), extra))
-        self._widen(table.with_points(found[None, :]))
-        return len(self.problem.table) > len(table)
+        if isinstance(table, Sampled) and score is not None and isinstance(self.known.model, Posterior):
+            scores = partial(self._scores, score, table, extra)
+            found = search(table, scores, self._barred, self._shared)
+            if found is not None:
+                self._looked_at = found[1]
+                self._look_at(found[0][None, :])
 
-    def _scores(self, score: Callable[[Belief], Scores], table: Candidates, extra: Sequence[Proposal]) -> Vector:
-        """Of all candidates of a wider table."""
-        problem = self.problem.over(table)
+    def _look_at(self, points: Matrix) -> None:
+        """More candidates for this decision alone."""
+        if self._kept is None:
+            self._kept = self.problem, self.known
+        self._widen(cast("Sampled", self.problem.table).with_points(points))
+
+    def _scores(
+        self, score: Callable[[Belief], Scores], table: Sampled, extra: Sequence[Proposal], points: Matrix
+    ) -> Vector:
+        """Of all candidates, and of more points."""
+        problem = self.problem.over(table.with_trials(points))
         known = self.known.over(problem)
         belief = Present(problem, self.state, known, self._rng, extra, self._barred)
         return score(belief).values.flat()
@@ -266,10 +278,19 @@ class Thinking:
             self.known = self.known.over(self.problem)
             self._model = self.known.model if same else self._model
 
-    def name(self, candidates: Sequence[int]) -> None:
-        """What is asked for has an index, and so has all that is to come of the round."""
-        numbers = [*candidates, *(each.candidate for each in self.round)]
-        self._widen(self.problem.table.naming(numbers))
+    def named(self, decided: list[Planned]) -> list[Planned]:
+        """What was decided, and the rest of the round, with indices; points that were only looked at are dropped."""
+        numbers = [*(each.proposal.candidate for each in decided), *(each.candidate for each in self.round)]
+        if self._kept is None:
+            self._widen(self.problem.table.naming(numbers))
+            return decided
+        points = [self.problem.table.point(number) for number in numbers]
+        self.problem, self.known = self._kept
+        self._widen(cast("Sampled", self.problem.table).with_named(points))
+        known = dict(zip(numbers, cast("Sampled", self.problem.table).numbers_of(points), strict=True))
+        self.round = [replace(each, candidate=known[each.candidate]) for each in self.round]
+        asked = [replace(each.proposal, candidate=known[each.proposal.candidate]) for each in decided]
+        return [replace(each, proposal=proposal) for each, proposal in zip(decided, asked, strict=True)]
 
     def _check_retired(self) -> None:
         """A policy of the user's own may not know of them."""

@@ -464,14 +464,15 @@ class Optimizer:
         is a row.
         """
         self._check_own()
-        self.core.widen(self._problem.table.holding(candidate))
-        named = self._problem.table.named_by(candidate)
+        table = self._problem.table.holding(candidate)
+        named = table.named_by(candidate)
         claim = Given(values, stderr, n, mean, std, successes, trials)
         if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):
             number = named if isinstance(named, int) else named[0]
             feedback = {number: claim.read(self._problem.outcome)}
         else:
             feedback = read_many(named, claim, self._problem.outcome)
+        self.core.widen(table)
         self.core.hear(-1 - self._state.observed, feedback)
 
     # Answers

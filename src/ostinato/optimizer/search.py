@@ -4,7 +4,7 @@ Each of a few starts climbs: a gradient by differences and points scattered arou
 far; other levels of one category at a time are tried too. Where nothing is gained, the next step is smaller.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -19,19 +19,26 @@ DIFFERENCE = 0.02  # of a step, for the gradient
 ALONG = (0.25, 0.5, 1.0, 2.0)  # steps along the gradient
 
 
-def search(table: Sampled, scores: Callable[[Matrix], Vector]) -> tuple[Vector, int]:
+def search(
+    table: Sampled,
+    scores: Callable[[Matrix], Vector],
+    out: Collection[int] = (),
+    fixed: Collection[int] = (),
+) -> tuple[Vector, int] | None:
     """A point that scores as well as the best of the table, or better; and how many were looked at.
 
-    scores: of all points of the table, and of more.
+    scores: of all points of the table, and of more. out: points that are out of the question. fixed: columns that stay
+    as they are at the starts. None where nothing is left to start from.
     """
     known = scores(table.features[:0])
-    climbers = [Climber(table, int(place)) for place in _apart(table, known)]
+    known[list(out)] = -np.inf
+    climbers = [Climber(table, place, float(known[place]), fixed) for place in _apart(table, known)]
     rng, looked_at = np.random.default_rng(len(table)), len(table)
-    for climber in climbers:
-        climber.value = float(known[climber.start])
+    if not climbers:
+        return None
     for _ in range(STEPS):
-        looked_at += _judge(climbers, [climber.around(rng) for climber in climbers], scores, len(table))
-        looked_at += _judge(climbers, [climber.along() for climber in climbers], scores, len(table))
+        looked_at += _judge(climbers, [climber.around(rng) for climber in climbers], table, scores)
+        looked_at += _judge(climbers, [climber.along() for climber in climbers], table, scores)
         for climber in climbers:
             climber.settle()
     return max(climbers, key=lambda climber: climber.value).point, looked_at
@@ -42,20 +49,21 @@ def _apart(table: Sampled, known: Vector) -> list[int]:
     low, high = table.span
     width = np.where(high > low, high - low, 1.0)
     chosen: list[int] = []
-    for place in np.argsort(-known)[: 16 * STARTS]:
+    for place in np.lexsort((table.priority, -known))[: 16 * STARTS].tolist():
         gaps = [np.max(np.abs(table.features[place] - table.features[other]) / width) for other in chosen]
-        if not gaps or min(gaps) > FIRST:
-            chosen.append(int(place))
+        if np.isfinite(known[place]) and (not gaps or min(gaps) > FIRST):
+            chosen.append(place)
         if len(chosen) == STARTS:
             break
     return chosen
 
 
-def _judge(climbers: "list[Climber]", points: list[Matrix], scores: Callable[[Matrix], Vector], known: int) -> int:
+def _judge(climbers: "list[Climber]", points: list[Matrix], table: Sampled, scores: Callable[[Matrix], Vector]) -> int:
     """What each climber tries; returns how many points that was."""
-    values = scores(np.concatenate(points))[known:]
+    snapped, allowed = table.trials(np.concatenate(points))
+    values = np.where(allowed, scores(snapped)[len(table) :], -np.inf)
     ends = np.cumsum([len(each) for each in points])[:-1]
-    for climber, own, each in zip(climbers, points, np.split(values, ends), strict=True):
+    for climber, own, each in zip(climbers, np.split(snapped, ends), np.split(values, ends), strict=True):
         climber.hear(own, each)
     return len(values)
 
@@ -63,12 +71,12 @@ def _judge(climbers: "list[Climber]", points: list[Matrix], scores: Callable[[Ma
 class Climber:
     """A point on its way up, its score, and how far it steps."""
 
-    def __init__(self, table: Sampled, start: int) -> None:
-        self.start, self.point, self.value = start, table.features[start].copy(), -np.inf
+    def __init__(self, table: Sampled, start: int, value: float, fixed: Collection[int]) -> None:
+        self.point, self.value = table.features[start].copy(), value
         self._low, self._high = table.span
-        columns = table.columns
-        self._levels = [j for j, column in enumerate(columns) if column.kind == "category"]
-        self._numbers = np.array([j for j in range(len(columns)) if j not in self._levels], dtype=np.int64)
+        free = [(j, column.kind) for j, column in enumerate(table.columns) if j not in fixed]
+        self._levels = [j for j, kind in free if kind == "category"]
+        self._numbers = np.array([j for j, kind in free if kind != "category"], dtype=np.int64)
         self._width = self._high - self._low
         self._step, self._gained = FIRST, False
         self._slope = np.zeros(len(self._numbers))
@@ -82,7 +90,7 @@ class Climber:
         scattered = np.repeat(self.point[None, :], SCATTERED, axis=0)
         moves = rng.normal(size=(SCATTERED, d)) * (rng.random((SCATTERED, d)) < max(0.5, 2 / max(d, 1)))
         scattered[:, self._numbers] += self._step * moves * self._width[self._numbers]
-        return self._inside(np.concatenate([sides, scattered, self._other_levels()]))
+        return np.concatenate([sides, scattered, self._other_levels()])
 
     def along(self) -> Matrix:
         """Up the gradient."""
@@ -91,11 +99,11 @@ class Climber:
         if norm > 0:
             way = self._slope / norm * self._width[self._numbers]
             steps[:, self._numbers] += self._step * np.array(ALONG)[:, None] * way
-        return self._inside(steps)
+        return steps
 
     def hear(self, points: Matrix, values: Vector) -> None:
         d = len(self._numbers)
-        if len(points) >= 2 * d + SCATTERED:
+        if len(points) >= 2 * d + SCATTERED:  # both sides come first
             difference = points[:d, self._numbers] - points[d : 2 * d, self._numbers]
             gaps = np.diagonal(difference) / np.where(self._width[self._numbers] > 0, self._width[self._numbers], 1.0)
             rise = values[:d] - values[d : 2 * d]
@@ -119,6 +127,3 @@ class Climber:
                     other[j] = level
                     others.append(other)
         return np.array(others).reshape(-1, len(self.point))
-
-    def _inside(self, points: Matrix) -> Matrix:
-        return np.clip(points, self._low, self._high)

@@ -57,7 +57,7 @@ def _same_space(kept: Candidates, given: Candidates) -> bool:
     """Whether both are points of the same space; which have indices is the study's business."""
     if not (isinstance(kept, Sampled) and isinstance(given, Sampled)):
         return False
-    same = kept.space.parameters == given.space.parameters
+    same = list(kept.space.parameters.items()) == list(given.space.parameters.items())
     return same and len(kept.space.constraints) == len(given.space.constraints)
 
 

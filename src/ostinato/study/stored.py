@@ -64,7 +64,11 @@ class Stored:
     @property
     def missing(self) -> tuple[str, ...]:
         """Settings that are Python code and were not given: without them nothing is decided, nor asked of the model."""
-        return missing_code(self._text, self._given)
+        return (*missing_code(self._text, self._given), *(["constraints"] if self._lacks_constraints else []))
+
+    @property
+    def _lacks_constraints(self) -> bool:
+        return isinstance(self.table, Sampled) and self._space is None and bool(self.table.space.constraints)
 
     @property
     def stop(self) -> Any:
@@ -126,7 +130,8 @@ class Stored:
         if not self.missing:
             return self.synced(reader).optimizer
         self.refresh(reader)
-        return Replica(reader, self.table, {}).optimizer
+        table = self.table.within(Space(self.table.space.parameters)) if isinstance(self.table, Sampled) else self.table
+        return Replica(reader, table, {}).optimizer
 
     def refresh(self, reader: Reader) -> None:
         """The candidates as they are now: others may have added some."""
@@ -198,6 +203,6 @@ class Stored:
             raise UnknownBatch(f"{brief(task)} is not a task of the study {self.name!r}: give what ask() returned.")
 
 
-def _revised(reader: Reader) -> tuple[str, str, int]:
+def _revised(reader: Reader) -> tuple[Any, ...]:
     """What changes when candidates or measurements are revised, and not when more is asked or told."""
-    return reader.record.digest, reader.record.retired, reader.record.revised
+    return reader.record.digest, reader.record.retired, *reader.revisions()[-1:]

@@ -70,6 +70,7 @@ def skip(stored: Stored, task: Task, repeat: int) -> None:
 
 def observe(stored: Stored, candidate: Any, given: Given) -> None:
     """Measurements of one candidate, or of many with one value each, that were not asked for."""
+    _check(stored, candidate, given)
     stored.hold(candidate)
     if _is_many(stored, candidate):
         observe_all(stored, _many(stored, candidate, given))
@@ -78,6 +79,17 @@ def observe(stored: Stored, candidate: Any, given: Given) -> None:
     summed = given.read(stored.outcome).statistics
     told = told_summary(summed) if given.values is None else read_values(given.values, given.stderr, stored.outcome)
     observe_all(stored, [(index, told)])
+
+
+def _check(stored: Stored, candidate: Any, given: Given) -> None:
+    """What is refused is refused before anything is kept, a point of a space that is new included."""
+    table = stored.table.holding(candidate)
+    if table is not stored.table:
+        named = table.named_by(candidate)
+        if isinstance(named, int) or len(named) == 1:
+            given.read(stored.outcome)
+        else:
+            read_many(named, given, stored.outcome)
 
 
 def observe_all(stored: Stored, told: Sequence[tuple[int, Told]]) -> None:
