@@ -101,7 +101,9 @@ def test_a_parameter_that_depends_on_another_is_none_elsewhere():
     candidates = read_candidates(CONDITIONAL)
     assert len(candidates) == 6
     assert candidates.named_by({"solver": "adam"}) == 5
-    assert candidates.features[5].tolist() == [1.0, 0.5, 2.0]
+    assert candidates.features[5] == pytest.approx([1.0, 0.5, 2.0], abs=1e-3)
+    with pytest.raises(UnknownCandidate, match="not among"):
+        candidates.named_by({"solver": "sgd"})  # momentum is missing, and nothing is put in its place
     assert candidates.features[:, 2].tolist() == [2.0, 0.0, 1.0, 0.0, 1.0, 2.0]
 
 
@@ -118,6 +120,12 @@ def test_conditions_name_parameters_that_come_before():
         Space(momentum=Float(0, 1).when(solver="sgd"), solver=Category("sgd", "adam"))
     with pytest.raises(UnknownCandidate, match="no level 'rmsprop'"):
         Space(solver=Category("sgd", "adam"), momentum=Float(0, 1).when(solver="rmsprop"))
+    with pytest.raises(InvalidSetting, match="never 7"):
+        Space(n=Integer(1, 3), a=Float(0, 1).when(n=7))
+    with pytest.raises(InvalidSetting, match="any number of a range"):
+        Space(x=Float(0, 1), a=Float(0, 1).when(x=0.5))
+    both = Float(0, 1).when(solver="sgd").when(kind=["x", "y"])
+    assert both.conditions == {"solver": ("sgd",), "kind": ("x", "y")}
     with pytest.raises(InvalidSetting, match="names no value"):
         Float(0, 1).when()
 

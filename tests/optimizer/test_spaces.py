@@ -193,6 +193,19 @@ def test_values_that_the_space_does_not_have_are_refused():
     assert opt.core.problem.table.rows == 1
 
 
+def test_what_is_absent_may_be_left_out_of_some_rows():
+    space = Space(solver=Category("sgd", "adam"), rate=Float(0, 1), momentum=Float(0, 1).when(solver="sgd"))
+    opt = Optimizer(space, seed=0)
+    rows = [{"solver": "sgd", "rate": 0.5, "momentum": 0.9}, {"solver": "adam", "rate": 0.5}]
+    opt.observe(rows, [1.0, 2.0])
+    assert opt.best().candidate == {"solver": "adam", "rate": 0.5, "momentum": None}
+    assert len(opt.predict(rows)) == 2
+    with pytest.raises(UnknownCandidate, match="give a value"):
+        opt.observe({"solver": "sgd", "rate": 0.1}, [1.0])
+    with pytest.raises(UnknownCandidate, match="leave it out"):
+        opt.observe({"solver": "adam", "rate": 0.1, "momentum": 0.5}, [1.0])
+
+
 def test_many_measurements_do_not_make_a_large_pool():
     opt = Optimizer(FLAT, seed=0)
     opt.observe({"x": 0.5, "y": 0.5}, n=10**7, mean=1.0, std=0.5)

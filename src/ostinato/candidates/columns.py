@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,7 +96,7 @@ class Absent:
         return self.codec.column
 
     def encode(self, values: Iterable[Any]) -> Vector:
-        given = list(values)
+        given = [None if isinstance(value, float) and isnan(value) else value for value in values]  # as pandas says it
         there = np.array([value is not None for value in given])
         features = np.full(len(given), self.at)
         if there.any():

@@ -169,8 +169,9 @@ def _column(file: str, name: str, described: Any) -> Parameter:
 
 def _parameter(file: str, name: str, described: Any) -> Parameter:
     given: dict[str, Any] = dict(cast("Any", described)) if isinstance(described, dict) else {}
-    conditions = given.pop("when", None)
+    conditions = given.get("when")
     if isinstance(conditions, dict):
+        del given["when"]
         return cast("Any", _parameter(file, name, given)).when(**conditions)
     keys = set(given)
     if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):

@@ -22,6 +22,7 @@ from ostinato.checks import finite, positive, whole
 from ostinato.errors import InvalidSetting
 
 PRECISE = 15  # digits
+MIDDLE = 0.50003  # of a range: next to values that lie there, and none of them
 FINE = 6  # decimals of a range, and significant digits on a logarithmic scale: finer than any instrument
 
 
@@ -100,9 +101,9 @@ class When:
 
     @property
     def absent(self) -> float:
-        """The feature of None: the middle of a range, or a level of its own."""
+        """The feature of None: about the middle of a range, where no value lies; or a level of its own."""
         low, high = self.ends
-        return high + 1 if isinstance(self.parameter, Category) else (low + high) / 2
+        return high + 1 if isinstance(self.parameter, Category) or low == high else low + MIDDLE * (high - low)
 
     def codec(self, name: str) -> Codec:
         return Absent(self.parameter.codec(name), self.absent)
@@ -115,6 +116,10 @@ class When:
 
     def snapped(self, features: Vector) -> Vector:
         return self.parameter.snapped(features)
+
+    def when(self, **conditions: Any) -> "When":
+        """With more conditions."""
+        return When(self.parameter, self.conditions | self.parameter.when(**conditions).conditions)
 
     def holds(self, candidate: dict[str, Any]) -> bool:
         return all(candidate[name] in allowed for name, allowed in self.conditions.items())

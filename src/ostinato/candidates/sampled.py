@@ -119,7 +119,7 @@ class Sampled(Candidates):
 
     def holding(self, where: Any) -> "Sampled":
         """With indices for the points that are spoken of, by rows as the user knows them."""
-        named = None if is_whole(where) else named_columns(where)
+        named = None if is_whole(where) else named_columns(self._filled(where))
         if named is None:
             return self
         named = self._with_absent(named)

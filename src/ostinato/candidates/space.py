@@ -9,7 +9,7 @@ Space(
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from math import prod
+from math import isinf, prod
 from typing import Any, cast
 
 import numpy as np
@@ -181,7 +181,18 @@ def _dependencies(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Ve
                     f"{name}={parameter!r} depends on {unknown[0]!r}: name a parameter that is given before it."
                 )
             found[name] = {
-                other: parameters[other].codec(other).encode(allowed) for other, allowed in parameter.conditions.items()
+                other: _features(name, other, parameters[other], allowed)
+                for other, allowed in parameter.conditions.items()
             }
         before.append(name)
     return found
+
+
+def _features(name: str, other: str, parameter: Parameter, allowed: tuple[Any, ...]) -> Vector:
+    """Those of the values that another parameter must have, each of which it can have."""
+    features = parameter.codec(other).encode(allowed)
+    wrong = [value for value, each in zip(allowed, features, strict=True) if parameter.nearest(float(each)) != value]
+    if isinf(parameter.size) or wrong:
+        why = "any number of a range" if isinf(parameter.size) else f"never {wrong[0]!r}"
+        raise InvalidSetting(f"{name} is there only where {other} has some values, and that is {why}: {parameter!r}.")
+    return features

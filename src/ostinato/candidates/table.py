@@ -196,7 +196,7 @@ class Candidates:
 
     def encode(self, points: Any) -> Matrix:
         """Features of one row or of many, given as the table was: rows, dicts, or a data frame."""
-        named = named_columns(points)
+        named = named_columns(self._filled(points))
         if named is not None:
             return self._encode_named(named)
         if self._named:
@@ -213,6 +213,14 @@ class Candidates:
                 "like the candidates."
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
+
+    def _filled(self, points: Any) -> Any:
+        """Rows with None for what they may leave out."""
+        optional = [codec.column.name for codec in self._codecs if isinstance(codec, Absent)]
+        if not optional or not isinstance(points, (list, tuple)):
+            return points
+        rows = cast("Sequence[Any]", points)
+        return [{**dict.fromkeys(optional), **row} if isinstance(row, Mapping) else row for row in rows]
 
     def _with_absent(self, named: Mapping[Any, Any]) -> Mapping[Any, Any]:
         """With None in columns that may be left out."""

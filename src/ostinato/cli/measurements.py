@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from ostinato.candidates import Candidates
+from ostinato.candidates import Candidates, Sampled
+from ostinato.candidates.columns import Absent, Levels
 from ostinato.cli.manual import in_words
 from ostinato.cli.terminal import plain, print_answer, table_of
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
@@ -41,8 +42,8 @@ def write_csv(out: Path | None, table: Candidates, measurements: Iterable[Measur
             file.close()
 
 
-def read_csv(source: Path, study: Study) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Row of the candidate and what was measured, line by line; errors name the line."""
+def read_csv(source: Path, study: Study) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The candidate and what was measured, line by line; errors name the line."""
     with source.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
         names = list(reader.fieldnames or [])
@@ -166,7 +167,7 @@ def _own(table: Candidates) -> list[str]:
     return [f"study's {name}" if name in columns_of(table) else name for name in OWN]
 
 
-def _read(row: dict[str, Any], study: Study) -> tuple[int, dict[str, Any]]:
+def _read(row: dict[str, Any], study: Study) -> tuple[Any, dict[str, Any]]:
     table = study.table
     own = dict(zip(OWN, _own(table), strict=True))
     what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
@@ -181,25 +182,39 @@ def _read(row: dict[str, Any], study: Study) -> tuple[int, dict[str, Any]]:
     return _candidate(row, own["row"], study), what
 
 
-def _candidate(row: dict[str, Any], own_row: str, study: Study) -> int:
-    """The candidate that a line names: by the number of its row, or by its columns."""
+def _candidate(row: dict[str, Any], own_row: str, study: Study) -> Any:
+    """The candidate that a line names: by its columns, or by the number of its row. Both must say the same.
+
+    In a space rows are numbered as they are asked for, in every study in its own way: columns decide.
+    """
     table = study.table
-    if row.get(own_row):
-        index = _number(row, own_row)
-        if index != int(index) or not 0 <= index < table.rows:
-            raise UnknownCandidate(f"{own_row} {row[own_row]} is none of the rows 0 to {table.rows - 1}.")
-        return int(index)
-    missing = [name for name in columns_of(table) if not row.get(name)]
+    optional = [str(codec.column.name) for codec in table.codecs if isinstance(codec, Absent)]
+    missing = [name for name in columns_of(table) if not row.get(name) and name not in optional]
+    if len(missing) == len(columns_of(table)) - len(optional) and row.get(own_row):
+        return _row(row, own_row, table)
     if missing:
         raise InvalidFeedback(f"there is no {missing[0]} (nor {own_row}, the number of the candidate's row).")
-    first = table[0]
-    like = list(cast("Any", first).values()) if isinstance(first, dict) else list(first)
-    cells = {name: _cell(row[name], value) for name, value in zip(columns_of(table), like, strict=True)}
+    columns = zip(columns_of(table), table.codecs, strict=True)
+    cells = {name: _cell(row.get(name) or "", codec) for name, codec in columns}
+    if isinstance(table, Sampled):
+        table.holding(cells)
+        return cells
+    words = ", ".join(f"{name} {value}" for name, value in cells.items())
     try:
-        return study.index(cells if isinstance(first, dict) else list(cells.values()))
+        index = study.index(cells if table.named else list(cells.values()))
     except OstinatoError:
-        words = ", ".join(f"{name} {value}" for name, value in cells.items())
         raise UnknownCandidate(f"{words} is none of the study's candidates.") from None
+    if row.get(own_row) and table.number_of(_row(row, own_row, table)) != table.number_of(index):
+        raise UnknownCandidate(f"{words} is row {index} of the study, and not {own_row} {row[own_row]}.")
+    return index
+
+
+def _row(row: dict[str, Any], own_row: str, table: Candidates) -> int:
+    index = _number(row, own_row)
+    if index != int(index) or not 0 <= index < table.rows:
+        there = f"none of the rows 0 to {table.rows - 1}" if table.rows else "of a study that has no rows yet"
+        raise UnknownCandidate(f"{own_row} {row[own_row]} is {there}.")
+    return int(index)
 
 
 def _number(row: dict[str, Any], name: str) -> float:
@@ -209,14 +224,15 @@ def _number(row: dict[str, Any], name: str) -> float:
         raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a number.") from None
 
 
-def _cell(text: str, like: Any) -> Any:
-    """A cell, as the same kind of thing that the candidates hold in its column."""
-    if isinstance(like, str):
-        return text
-    if isinstance(like, bool):
-        return {"true": True, "false": False}.get(text.lower(), text)
+def _cell(text: str, codec: Any) -> Any:
+    """A cell, as the kind of thing that the candidates hold in its column."""
+    if isinstance(codec, Absent):
+        return None if text in ("", "None") else _cell(text, codec.codec)
+    if isinstance(codec, Levels):
+        known = {str(level): level for level in codec.levels} | {str(level).lower(): level for level in codec.levels}
+        return known.get(text, known.get(text.lower(), text))
     try:
-        value = float(text)
+        value = {"true": 1.0, "false": 0.0}.get(text.lower())
+        return float(text) if value is None else value
     except ValueError:
         return text
-    return int(value) if isinstance(like, int) and value == int(value) else value

@@ -225,7 +225,7 @@ class Thinking:
             drawn = self.state.mind.drawn if self.known.model is self._model else None
             self.known.model = self._model = self.known.model.refreshed(self._rng, drawn)
             proposals = proposals or self._checks(extra)
-            if not proposals:
+            if not proposals and not extra:  # the first of a plan; the others take what is there
                 self._search(extra)
             belief = self.belief(extra)
             proposals = self._at_least_twice(proposals or self.problem.policy.propose(belief, most))

@@ -189,7 +189,11 @@ class Study(StudyView):
         That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
         what it averages; or `successes` and `trials`. Returns how many measurements that is.
         """
-        told = [(self.index(candidate), read_one(**what, outcome=self.outcome)) for candidate, what in given]
+        read = [(candidate, read_one(**what, outcome=self.outcome)) for candidate, what in given]
+        rows: list[Any] = [candidate for candidate, _ in read if isinstance(candidate, Mapping)]
+        if rows:
+            self._stored.hold(rows)
+        told = [(self.index(candidate), each) for candidate, each in read]
         telling.observe_all(self._stored, told)
         return sum(each.count for _, each in told)
 
