@@ -100,6 +100,33 @@ def test_changes_that_were_kept_unheard_are_made_once(study, monkeypatch, busy):
     assert verify(study.storage, "lab") == []
 
 
+def test_a_retraction_that_was_not_kept_is_not_taken_for_one_of_somebody_else(study, monkeypatch):
+    study.observe(3, [1.0, 2.0, 3.0])
+    original, left = study.storage.write, [1]
+
+    @contextmanager
+    def write(name):
+        with original(name) as writer:
+            yield writer
+            if left[0]:
+                left[0] -= 1
+                error = Unavailable("the line is cut")
+                error.passing = True
+                raise error  # within the transaction: nothing of it is kept
+
+    def retried(action):
+        try:
+            return action()
+        except Unavailable:
+            Study("lab", study.storage).retract(number=2)
+            return action()
+
+    monkeypatch.setattr(study.storage, "write", write)
+    monkeypatch.setattr(study.storage, "patiently", retried)
+    assert study.retract(number=1) == 1
+    assert [each.value for each in study.measurements()] == [3.0]
+
+
 def test_an_older_copy_in_place_of_the_file(tmp_path):
     path = tmp_path / "lab.db"
     study = Study("lab", path, X, **GIVEN)
