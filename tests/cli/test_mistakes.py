@@ -82,7 +82,7 @@ def test_columns_of_any_name(lab):
     [
         ("temp,ph,value\n20,5,abc\n", "line 2: value is 'abc', which is not a number"),
         ("temp,ph,value\n20,5,1.5\n20,5,\n", "line 3: there is no value"),
-        ("temp,ph,value\n20,5,1.5\n21,5,1\n", "line 3: temp 21, ph 5.0 is none of the study's candidates"),
+        ("temp,ph,value\n20,5,1.5\n21,5,1\n", "line 3: temp 21, ph 5 is none of the study's candidates"),
         ("row,value\n3.5,1\n", "row 3.5 is none of the rows 0 to 34"),
         ("temp,value\n20,1\n", "there is no ph"),
         ("temp,ph,value\n20,5,1e308\n", "line 2"),

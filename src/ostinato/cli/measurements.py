@@ -199,7 +199,7 @@ def _candidate(row: dict[str, Any], own_row: str, study: Study) -> Any:
     if isinstance(table, Sampled):
         table.holding(cells)
         return cells
-    words = ", ".join(f"{name} {value}" for name, value in cells.items())
+    words = ", ".join(f"{name} {row.get(name) or None}" for name in cells)
     try:
         index = study.index(cells if table.named else list(cells.values()))
     except OstinatoError:
