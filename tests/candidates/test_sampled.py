@@ -36,7 +36,7 @@ spaces = st.lists(perhaps, min_size=1, max_size=4).map(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40)
 @given(space=spaces, seed=st.integers(0, 100), numbers=st.lists(st.integers(0, 2000), min_size=1, max_size=5))
 def test_spaces_survive_storage_and_pickling(space, seed, numbers):
     table = read_candidates(space)

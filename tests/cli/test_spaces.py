@@ -30,13 +30,13 @@ def made(lab, name="space.db"):
 
 def test_points_are_handed_out_told_and_listed(lab):
     made(lab)
-    for _ in range(3):
-        for line in ostinato("ask", "space.db", "--slots", "3", cwd=lab).stdout.splitlines():
-            task = json.loads(line)
+    for _ in range(2):
+        tasks = [json.loads(line) for line in ostinato("ask", "space.db", "--slots", "6", cwd=lab).stdout.splitlines()]
+        for task in tasks:
             assert (task["candidate"]["momentum"] is None) == (task["candidate"]["solver"] == "adam")
             task["values"] = [float(task["candidate"]["rate"])] * task["repeats"]
-            told = ostinato("tell", "space.db", cwd=lab, typed=json.dumps(task) + "\n")
-            assert told.returncode == 0, told.stderr
+        told = ostinato("tell", "space.db", cwd=lab, typed="".join(json.dumps(task) + "\n" for task in tasks))
+        assert told.returncode == 0, told.stderr
     listed = json.loads(ostinato("candidates", "space.db", "list", "--json", cwd=lab).stdout)
     assert [each["row"] for each in listed] == list(range(len(listed)))
     assert json.loads(ostinato("status", "space.db", "--json", cwd=lab).stdout)["candidates"] is None

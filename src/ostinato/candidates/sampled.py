@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.rows import ListedRows
@@ -91,6 +90,8 @@ class Sampled(Candidates):
 
     def _allowed(self, upto: int) -> list[dict[str, Any]]:
         """The new ones of so many points of the sequence that the constraints allow."""
+        from scipy.stats import qmc  # it takes a third of a second to import, and few need it
+
         unit = qmc.Sobol(len(self._codecs), rng=np.random.default_rng((self._seed, 1))).random(upto)[self._drawn :]
         parameters = self.space.parameters
         rows = ({name: p.sampled(float(at)) for (name, p), at in zip(parameters.items(), u, strict=True)} for u in unit)
