@@ -39,8 +39,8 @@ def test_two_processes_and_a_newcomer_decide_alike(tmp_path, settings):
         assert (a.index, a.candidate, a.repeats) == (b.index, b.candidate, b.repeats), step
 
 
-def test_points_keep_their_numbers(tmp_path):
-    path, rng = tmp_path / "lab.db", np.random.default_rng(0)
+def test_points_keep_their_numbers(address):
+    path, rng = address, np.random.default_rng(0)
     study, seen = Study("lab", path, SPACE, seed=0, budget=40), {}
     while (task := study.ask()) is not None:
         assert seen.setdefault(task.index, task.candidate) == task.candidate
