@@ -172,8 +172,14 @@ def test_few_points_that_are_allowed_are_found():
 
 
 @pytest.mark.parametrize("t", [Float(0, 1), Float(0, 100, step=25)])
-def test_a_plan_shares_columns_of_a_space(t):
-    opt = run(Optimizer(Space(t=t, x=Float(0, 1)), seed=0), lambda c: c["x"] - c["t"], 12, np.random.default_rng(0))
+@pytest.mark.parametrize("settings", [{}, GIVEN | {"policy": BKB()}], ids=["find", "BKB"])
+def test_a_plan_shares_columns_of_a_space(t, settings):
+    opt = run(
+        Optimizer(Space(t=t, x=Float(0, 1)), seed=0, **settings),
+        lambda c: c["x"] - c["t"],
+        12,
+        np.random.default_rng(0),
+    )
     plan = opt.ask(slots=6, shared=["t"], distinct=True)
     assert len({batch.candidate["t"] for batch in plan}) == 1
     assert len({batch.candidate["x"] for batch in plan}) == 6

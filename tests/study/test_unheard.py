@@ -40,11 +40,15 @@ def unheard(storage, monkeypatch, meanwhile=int):
         if left[0]:
             left[0] -= 1
             meanwhile()
-            error = Unavailable("the line is cut")
-            error.passing = True
-            raise error
+            raise cut()
 
     monkeypatch.setattr(storage, "write", write)
+
+
+def cut():
+    error = Unavailable("the line is cut")
+    error.passing = True
+    return error
 
 
 def execute(study, statement):
@@ -110,9 +114,7 @@ def test_a_retraction_that_was_not_kept_is_not_taken_for_one_of_somebody_else(st
             yield writer
             if left[0]:
                 left[0] -= 1
-                error = Unavailable("the line is cut")
-                error.passing = True
-                raise error  # within the transaction: nothing of it is kept
+                raise cut()  # within the transaction: nothing of it is kept
 
     def retried(action):
         try:

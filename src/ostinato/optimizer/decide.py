@@ -115,7 +115,7 @@ class Thinking:
         self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
         self._kept: tuple[Problem, Knowledge] | None = None  # without points that are only looked at
-        self._shared: list[int] = []  # columns in which all candidates of this plan are alike
+        self._shares = False  # whether all candidates of this plan are alike in some columns
         self._looked_at = 0  # points of a space
         self._rng = state.generator()
         self._foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
@@ -183,11 +183,11 @@ class Thinking:
 
     def _share(self, columns: list[int], point: Vector) -> None:
         """All candidates from now on are like this one in some columns; of a space, there are more such points."""
-        if isinstance(self.problem.table, Sampled) and not self._shared:
+        if isinstance(self.problem.table, Sampled) and not self._shares:
             alike = self.problem.features[:ALIKE].copy()
             alike[:, columns] = point[columns]
             self._look_at(alike)
-        self._shared = columns
+        self._shares = True
         self._apart |= frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist())
 
     def _with_one_more(self, planned: list[Planned], new: Planned) -> list[Planned]:
@@ -226,7 +226,7 @@ class Thinking:
             self.known.model = self._model = self.known.model.refreshed(self._rng, drawn)
             proposals = proposals or self._checks(extra)
             if not proposals and not extra:  # the first of a plan; the others take what is there
-                self._search(extra)
+                self._search()
             belief = self.belief(extra)
             proposals = self._at_least_twice(proposals or self.problem.policy.propose(belief, most))
             self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
@@ -245,12 +245,11 @@ class Thinking:
         self._asked.append(proposal)
         return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
 
-    def _search(self, extra: Sequence[Proposal]) -> None:
+    def _search(self) -> None:
         """Where candidates are points of a space: the best that is found among them is one more."""
         table, score = self.problem.table, self.problem.policy.searched
         if isinstance(table, Sampled) and score is not None and isinstance(self.known.model, Posterior):
-            scores = partial(self._scores, score, table, extra)
-            found = search(table, scores, self._barred, self._shared)
+            found = search(table, partial(self._scores, score, table), self._barred)
             if found is not None:
                 self._looked_at = found[1]
                 self._look_at(found[0][None, :])
@@ -261,13 +260,11 @@ class Thinking:
             self._kept = self.problem, self.known
         self._widen(cast("Sampled", self.problem.table).with_points(points))
 
-    def _scores(
-        self, score: Callable[[Belief], Scores], table: Sampled, extra: Sequence[Proposal], points: Matrix
-    ) -> Vector:
+    def _scores(self, score: Callable[[Belief], Scores], table: Sampled, points: Matrix) -> Vector:
         """Of all candidates, and of more points."""
         problem = self.problem.over(table.with_trials(points))
         known = self.known.over(problem)
-        belief = Present(problem, self.state, known, self._rng, extra, self._barred)
+        belief = Present(problem, self.state, known, self._rng, (), self._barred)
         return score(belief).values.flat()
 
     def _widen(self, table: Candidates) -> None:
@@ -289,8 +286,8 @@ class Thinking:
         self._widen(cast("Sampled", self.problem.table).with_named(points))
         known = dict(zip(numbers, cast("Sampled", self.problem.table).numbers_of(points), strict=True))
         self.round = [replace(each, candidate=known[each.candidate]) for each in self.round]
-        asked = [replace(each.proposal, candidate=known[each.proposal.candidate]) for each in decided]
-        return [replace(each, proposal=proposal) for each, proposal in zip(decided, asked, strict=True)]
+        self._asked = [replace(each.proposal, candidate=known[each.proposal.candidate]) for each in decided]
+        return [replace(each, proposal=asked) for each, asked in zip(decided, self._asked, strict=True)]
 
     def _check_retired(self) -> None:
         """A policy of the user's own may not know of them."""

@@ -19,20 +19,15 @@ DIFFERENCE = 0.02  # of a step, for the gradient
 ALONG = (0.25, 0.5, 1.0, 2.0)  # steps along the gradient
 
 
-def search(
-    table: Sampled,
-    scores: Callable[[Matrix], Vector],
-    out: Collection[int] = (),
-    fixed: Collection[int] = (),
-) -> tuple[Vector, int] | None:
+def search(table: Sampled, scores: Callable[[Matrix], Vector], out: Collection[int] = ()) -> tuple[Vector, int] | None:
     """A point that scores as well as the best of the table, or better; and how many were looked at.
 
-    scores: of all points of the table, and of more. out: points that are out of the question. fixed: columns that stay
-    as they are at the starts. None where nothing is left to start from.
+    scores: of all points of the table, and of more. out: points that are out of the question. None where no start is
+    left.
     """
     known = scores(table.features[:0])
     known[list(out)] = -np.inf
-    climbers = [Climber(table, place, float(known[place]), fixed) for place in _apart(table, known)]
+    climbers = [Climber(table, place, float(known[place])) for place in _apart(table, known)]
     rng, looked_at = np.random.default_rng(len(table)), len(table)
     if not climbers:
         return None
@@ -71,12 +66,12 @@ def _judge(climbers: "list[Climber]", points: list[Matrix], table: Sampled, scor
 class Climber:
     """A point on its way up, its score, and how far it steps."""
 
-    def __init__(self, table: Sampled, start: int, value: float, fixed: Collection[int]) -> None:
+    def __init__(self, table: Sampled, start: int, value: float) -> None:
         self.point, self.value = table.features[start].copy(), value
         self._low, self._high = table.span
-        free = [(j, column.kind) for j, column in enumerate(table.columns) if j not in fixed]
-        self._levels = [j for j, kind in free if kind == "category"]
-        self._numbers = np.array([j for j, kind in free if kind != "category"], dtype=np.int64)
+        kinds = [column.kind for column in table.columns]
+        self._levels = [j for j, kind in enumerate(kinds) if kind == "category"]
+        self._numbers = np.array([j for j, kind in enumerate(kinds) if kind != "category"], dtype=np.int64)
         self._width = self._high - self._low
         self._step, self._gained = FIRST, False
         self._slope = np.zeros(len(self._numbers))
