@@ -85,8 +85,7 @@ def _of_numbers(xp: Namespace, X: Array, Y: Array, scales: Sequence[float]) -> A
             r2 = cdist(X, Y, "sqeuclidean")
             r2 *= scales[0] ** -2.0
             return r2
-        inverse = 1 / np.asarray(scales)
-        return cdist(X * inverse, Y * inverse, "sqeuclidean")
+        return cdist(X, Y, "sqeuclidean", w=np.asarray(scales) ** -2.0)
     gap = (X[:, None, :] - Y[None, :, :]) / xp.asarray(list(scales), dtype=X.dtype)
     return xp.sum(gap * gap, axis=-1)
 

@@ -29,7 +29,8 @@ def factored(xp, candidates):
 @pytest.mark.parametrize("candidates", [GRID, SHUFFLED], ids=["in order", "shuffled"])
 @pytest.mark.parametrize("make", [rows, factored])
 def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
-    monkeypatch.setattr(cache, "CHUNK", 8)
+    monkeypatch.setattr(cache, "FIRST_ROWS", 8)
+    monkeypatch.setattr(cache, "TILE", 2 * len(candidates))
     rng = np.random.default_rng(1)
     found = make(xp, candidates)
     chosen = rng.choice(len(candidates), 30, replace=False)

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from benchmarks.reliability import torture
+from servers import Server
 
 
 def assert_nothing_is_lost(found):
@@ -26,8 +27,12 @@ def test_many_processes_at_once(address, tmp_path):
     assert found.twice == 0
 
 
-def test_a_server_that_restarts(postgres, tmp_path):
-    found, errors = torture.restarted(postgres, postgres.database(), tmp_path, 3)
+def test_a_server_that_restarts(tmp_path):
+    server = Server()  # of its own: one with the databases of all other tests would take minutes to recover
+    try:
+        found, errors = torture.restarted(server, server.database(), tmp_path, 3)
+    finally:
+        server.remove()
     assert_nothing_is_lost(found)
     assert not errors
     assert found.done == 3

@@ -1,6 +1,6 @@
 """Answers to what users ask of the model: predictions, draws, the best candidates and how sure that is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from ostinato.optimizer.facts import number_at
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
 from ostinato.optimizer.problem import Problem
-from ostinato.posterior.chance import Shortfalls, shortfalls
+from ostinato.posterior.chance import Contenders, Shortfalls, shortfalls
 from ostinato.posterior.draws import square_root
 from ostinato.records import Best, Learned, Outlier, Prediction
 
@@ -91,7 +91,7 @@ class Answers:
 
     def _leader(self) -> tuple[int, float, float]:
         number, mean, std = self._known.leader(self._priority)
-        return number, mean, float(self._trust.over_candidates(len(self._table))[number]) * std
+        return number, mean, float(self._trust.of(np.array([number]))[0]) * std
 
     def best(self, level: float = 0.95) -> Best:
         number, mean, std = self._leader()
@@ -218,10 +218,9 @@ class Answers:
         """The standard deviations by which the recommended candidate was lucky to be chosen; none for any other."""
         if not self._trust.learned or number != self._known.leader(self._priority)[0]:
             return 0.0
-        never = np.setdiff1d(np.arange(len(self._table)), self._trust.measured).tolist()
-        apart = {*never, *self._known.state.retired} - {number}
-        among = shortfalls(self._known.posterior, [number], self._quietly(), self._wider, sorted(apart))
-        return self._trust.luck(float(among.chances()[0]))
+        rivals, apart = Contenders.only(self._trust.measured), self._known.state.retired - {number}
+        drawn = self._drawn([number], rivals, apart)
+        return self._trust.luck(float(drawn.chances()[0]))
 
     def _shortfalls(self, numbers: list[int]) -> Shortfalls:
         """How far some candidates fall short of the best that can be measured; computed once."""
@@ -229,13 +228,17 @@ class Answers:
             state = self._known.state
             failed = [candidate for candidate in state.failures if not state.history.counts[candidate]]
             apart = [*failed, *(state.retired - set(numbers))]
-            drawn = shortfalls(self._known.posterior, numbers, self._quietly(), self._wider, apart)
-            self._short = {tuple(numbers): drawn}
+            self._short = {tuple(numbers): self._drawn(numbers, self._contenders, apart)}
         return self._short[tuple(numbers)]
 
-    @property
-    def _wider(self) -> Vector:
-        return self._trust.for_chances(len(self._table))
+    def _drawn(self, numbers: list[int], contenders: Contenders, apart: Collection[int]) -> Shortfalls:
+        known, rng = self._known, self._quietly()
+        return shortfalls(known.posterior, numbers, rng, contenders, self._trust.for_chances, apart)
+
+    @cached_property
+    def _contenders(self) -> Contenders:
+        """Among which the best is looked for."""
+        return Contenders.of(self._known.overview, self._trust.measured)
 
     def _quietly(self) -> np.random.Generator:
         """Randomness that is the same whenever the same is known."""

@@ -50,6 +50,7 @@ LUCKY = 0.45  # standard deviations
 UNSURE = 0.01  # keeps logit u finite
 LITTLE = 0.005  # of the prior's variance: less of it says no more
 MANY = 5_000  # candidates: that there are more says no more
+SAMPLE = 20_000  # candidates, at most, of which an average is taken
 FEW = 10  # measured candidates below which chances stay as drawn
 NO_GAP = 0.1  # standard deviations that no gap counts as
 HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
@@ -76,11 +77,21 @@ class Calibration:
         factors[self.measured] = self.at_measured
         return factors
 
-    def for_chances(self, size: int) -> Vector:
+    def of(self, numbers: NDArray[np.int64]) -> Vector:
+        """The factor at some candidates."""
+        return self._with_own(numbers, self.others)
+
+    def for_chances(self, numbers: NDArray[np.int64]) -> Vector:
         """The same for joint draws: what they say of candidates never measured is corrected by `chance`."""
-        factors = np.ones(size)
-        factors[self.measured] = self.at_measured
-        return factors
+        return self._with_own(numbers, 1.0)
+
+    def _with_own(self, numbers: NDArray[np.int64], others: float) -> Vector:
+        order = np.argsort(self.measured)
+        known = self.measured[order]
+        places = np.minimum(np.searchsorted(known, numbers), max(len(known) - 1, 0))
+        if not len(known):
+            return np.full(len(numbers), others)
+        return np.where(known[places] == numbers, self.at_measured[order][places], others)
 
     def luck(self, best_of_measured: float) -> float:
         """By how many standard deviations the recommended candidate is worse than it looks, from the chance w."""
@@ -131,9 +142,15 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
 
 
 def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:
-    """The share of the prior's variance that is left at candidates never measured, on average; None if all were."""
-    _, variance = posterior.over_candidates()
-    share: Vector = variance / posterior.kernel.diag(posterior.features)
-    never = np.ones(len(share), dtype=bool)
+    """The share of the prior's variance that is left at candidates never measured, on average; None if all were.
+
+    Of very many candidates, a sample says it.
+    """
+    never = np.ones(len(posterior.features), dtype=bool)
     never[measured] = False
-    return float(np.mean(share[never])) if never.any() else None
+    others = np.flatnonzero(never)
+    if len(others) > SAMPLE:
+        others = others[np.linspace(0, len(others) - 1, SAMPLE).astype(np.int64)]
+    _, variance = posterior.at_each(others)
+    share: Vector = variance / posterior.kernel.diag(posterior.features[others])
+    return float(np.mean(share)) if len(others) else None

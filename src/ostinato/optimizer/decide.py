@@ -379,5 +379,7 @@ class Thinking:
         if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
             return []
         tried = known.keys() | self.state.failures.keys() | self.state.retired | self._apart
-        new = (int(candidate) for candidate in np.argsort(self.problem.priority)[: len(tried) + 1])
+        priority, few = self.problem.priority, len(tried) + 1
+        first = np.arange(len(priority)) if few >= len(priority) else np.argpartition(priority, few)[:few]
+        new = (int(candidate) for candidate in first[np.argsort(priority[first])])
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]

@@ -36,7 +36,7 @@ from ostinato.optimizer.outliers import (
 )
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
-from ostinato.posterior import BlockedVector, ExactGhost, Ghost, Model, PendingVariances, Posterior
+from ostinato.posterior import BlockedVector, ExactGhost, Ghost, Model, NoModel, PendingVariances, Posterior
 from ostinato.posterior.draws import PriorDraw, draw, prior_draw
 
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
@@ -333,8 +333,13 @@ class Knowledge:
 
     def _posterior(self, prior: Prior) -> Posterior:
         posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
-        posterior.rebuild(prior.evidence(self.told))
+        posterior.rebuild(prior.evidence(self.told), everywhere=False)
         return posterior
+
+    @property
+    def overview(self) -> Model:
+        """A model that is up to date at all candidates: that of the policy, where it has one."""
+        return self.posterior if isinstance(self.model, NoModel) else self.model
 
     def leader(self, priority: NDArray[np.int64]) -> tuple[int, float, float]:
         """Number, mean and standard deviation of the measured candidate that leads, in the exact posterior."""
@@ -348,7 +353,8 @@ class Knowledge:
         measured once does not lead by its luck, nor by what the model expects of its neighbourhood.
         """
         self.check_measured()
-        numbers, means, variances = self.at_measured(self.posterior)
+        numbers = self.told.numbers
+        means, variances = self.posterior.at_each(numbers)
         usable = ~np.isin(numbers, list(self.state.retired))
         if not usable.any():
             raise NothingMeasured("All candidates that were measured are retired: measure another, or restore one.")
@@ -361,11 +367,6 @@ class Knowledge:
             failures = self.state.failures.total()
             failed = f"All {failures:,} measurements failed" if failures else "Nothing was measured yet"
             raise NothingMeasured(f"{failed}, so that nothing is known: tell or observe a measurement first.")
-
-    def at_measured(self, model: Model) -> tuple[NDArray[np.int64], Vector, Vector]:
-        """Number, mean and variance of every measured candidate."""
-        numbers = self.told.numbers
-        return numbers, model.means.at(numbers), model.variances.at(numbers)
 
     def counts(self, pending: Mapping[int, int]) -> dict[int, int]:
         """Measurements of every candidate, told and in flight."""

@@ -2,9 +2,13 @@
 
 UCB:  u = μ + β σ
 EI:   u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
+
+EI is convex in μ and w = β σ. So the means at which it reaches some τ are a concave function of w, which lies above its
+chord from w = 0 to the largest w: a candidate below the chord does not reach τ, and its EI need not be computed.
 """
 
-from math import erfc, exp, log, pi, sqrt
+from functools import cache
+from math import erfc, exp, inf, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from ostinato.arrays import Array, Namespace, Vector, from_numpy, is_numpy, name
 
 SMALLEST = 1e-100  # width, in units of κ: keeps z finite where a candidate's value is known
 FAR = -50.0  # below this z the series of h is exact, and the closed form cancels
+STEP = 1 / 64  # of z, in the table by which h is inverted
 
 
 def upper_confidence(mean: Array, variance: Array, beta: float) -> Array:
@@ -28,6 +33,25 @@ def log_expected_improvement(mean: Array, variance: Array, beta: float, top: flo
     smallest = smallest_width(kappa)
     width = xp.where(width > smallest, width, xp.full_like(width, smallest))
     return xp.log(width) + log_h(xp, (mean - top) / width)
+
+
+def chord(log_tau: float, widest: float) -> tuple[float, float]:
+    """A and b such that log EI ≥ log τ only where μ − top ≥ A − b w, for widths w up to the widest."""
+    tau, z = exp(min(log_tau, 700.0)), _inverse_log_h(log_tau - log(widest))
+    return tau, tau / widest - z
+
+
+def _inverse_log_h(value: float) -> float:
+    """The z at which log h is so large, or a little less; minus infinity far below."""
+    z, values = _table()
+    place = int(np.searchsorted(values, value, side="right")) - 1
+    return float(z[place]) if place >= 0 else -inf
+
+
+@cache
+def _table() -> tuple[Vector, Vector]:
+    z: Vector = np.arange(FAR, -FAR, STEP)
+    return z, log_h(np, z)
 
 
 def expected_gain(gap: Array, width: Array) -> Array:

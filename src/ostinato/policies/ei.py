@@ -1,13 +1,20 @@
 """Expected improvement: the largest expected improvement on the highest posterior mean is asked next."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log1p, sqrt
 
-from ostinato.arrays import Array
+import numpy as np
+
+from ostinato.arrays import Array, is_numpy, namespace_of
 from ostinato.confidence import Schedule, as_schedule, width_at
-from ostinato.policies.acquisition import improvement_slope, log_expected_improvement, smallest_width
+from ostinato.policies.acquisition import chord, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
+from ostinato.posterior import BlockedVector
+
+MANY = 20_000  # candidates from which EI is computed only where it may be the highest
 
 
 @dataclass(frozen=True)
@@ -33,12 +40,43 @@ class EI(Score):
         def improvement(mean: Array, variance: Array) -> Array:
             return log_expected_improvement(mean, variance, beta, target, belief.kappa)
 
-        values = belief.means.map(improvement, belief.variances)
+        values = _where_it_counts(improvement, belief, beta, target)
         mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
         return Scores(values, _tolerance(belief, beta, mean - target, variance))
 
     def slack(self, belief: Belief, best: int) -> float:
         return -log1p(-NEAR)
+
+
+def _where_it_counts(improvement: Callable[..., Array], belief: Belief, beta: float, target: float) -> BlockedVector:
+    """log EI of the candidates that may be chosen; of many candidates, minus infinity for the others.
+
+    Whatever is closed, candidates that were never measured are not: the best of a few of them says what EI there is.
+    """
+    means, variances = belief.means, belief.variances
+    few = belief.candidates <= MANY or not is_numpy(namespace_of(means.parts[0]))
+    taken = {*belief.counts(), *belief.barred}
+    if few or len(taken) == belief.candidates:
+        return means.map(improvement, variances)
+    widths = variances.map(partial(_width, beta))
+    hopeful = means.map(np.add, widths).without(taken).places_of_highest
+    mean, variance = belief.at_each(hopeful[~np.isin(hopeful, list(taken))])
+    found = improvement(mean, variance)
+    best = int(np.argmax(found))
+    nearly = _tolerance(belief, beta, float(mean[best]) - target, float(variance[best])) - belief.travels * log1p(-NEAR)
+    high, steep = chord(float(found[best]) - 2 * nearly, max(widths.highest, smallest_width(belief.kappa)))
+
+    def counting(mean: Array, variance: Array, width: Array) -> Array:
+        values = np.full_like(mean, -np.inf)
+        here = mean + steep * width >= target + high
+        values[here] = improvement(mean[here], variance[here])
+        return values
+
+    return means.map(counting, variances, widths)
+
+
+def _width(beta: float, variance: Array) -> Array:
+    return beta * np.sqrt(variance)
 
 
 def _tolerance(belief: Belief, beta: float, gap: float, variance: float) -> float:

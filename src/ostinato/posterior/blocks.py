@@ -78,6 +78,11 @@ class BlockedVector:
     def lowest(self) -> float:
         return min(map(lowest, self.parts))
 
+    @property
+    def places_of_highest(self) -> Indices:
+        """The candidate of the highest number in each block."""
+        return np.array([int(np.argmax(to_numpy(part))) for part in self.parts], dtype=np.int64) + self.starts
+
     def above(self, bar: float) -> Indices:
         """The candidates whose number is this much or more."""
         found = [indices(part >= bar) + start for part, start in zip(self.parts, self.starts, strict=True)]
@@ -141,7 +146,7 @@ class Block:
         fresh = self._xp.zeros_like(self.variance)
         for start in range(0, self.size, SWEEP):
             part = slice(start, min(start + SWEEP, self.size))
-            fresh[part] = factor.variance(self.cache.columns(part), self.prior_variance[part])
+            fresh[part] = factor.variance_of_many(self.cache.columns(part), self.prior_variance[part])
         return self._not_negative(fresh)
 
     def fill(self, factor: Factor, part: slice) -> None:

@@ -18,7 +18,8 @@ from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid
 
 Indices: TypeAlias = NDArray[np.int64]
-CHUNK = 1024  # rows allocated at a time (and touched only when they are filled)
+FIRST_ROWS = 16  # for which there is room at first; afterwards for half as many again
+TILE = 32_768  # covariances computed at a time: what is made on the way to them then stays in the processor's cache
 
 
 class Cache(Protocol):
@@ -38,28 +39,34 @@ class Cache(Protocol):
 
 
 class Rows:
-    """All rows, in chunks, so that they grow without being copied."""
+    """All rows, in chunks, so that they grow without being copied; each chunk has room for more than there are."""
 
     def __init__(self, kernel: Kernel, features: Array) -> None:
         self._kernel, self.features = kernel, features
-        self._chunks = [self._chunk()]
+        self._chunks: list[Array] = []
         self._filled = 0
 
     _xp = property(lambda self: namespace_of(self.features))
 
     def add(self, X: Array) -> None:
-        self._append(self._kernel(X, self.features))
+        self._make_room(X.shape[0])
+        for part in _tiles(X, self.features.shape[0]):
+            self._append(self._kernel(part, self.features))
+
+    def _make_room(self, count: int) -> None:
+        short = self._filled + count - sum(chunk.shape[0] for chunk in self._chunks)
+        if short > 0:
+            shape = max(short, self._filled // 2, FIRST_ROWS), self.features.shape[0]
+            self._chunks.append(self._xp.empty(shape, dtype=self._xp.float64))
 
     def _append(self, new: Array) -> None:
-        done = 0
-        while done < new.shape[0]:
-            chunk, row = divmod(self._filled, CHUNK)
-            if chunk == len(self._chunks):
-                self._chunks.append(self._chunk())
-            count = min(CHUNK - row, new.shape[0] - done)
-            self._chunks[chunk][row : row + count, :] = new[done : done + count, :]
-            self._filled += count
-            done += count
+        """Into the room that there is."""
+        start, stop = self._filled, self._filled + new.shape[0]
+        for first, chunk in self._numbered():
+            low, high = max(start, first), min(stop, first + chunk.shape[0])
+            if low < high:
+                chunk[low - first : high - first, :] = new[low - start : high - start, :]
+        self._filled = stop
 
     def __getstate__(self) -> tuple[Kernel, Array, Array]:
         """For pickle and copy: the rows that are filled, not the room for more."""
@@ -68,33 +75,47 @@ class Rows:
     def __setstate__(self, state: tuple[Kernel, Array, Array]) -> None:
         kernel, features, rows = state
         self.__init__(kernel, features)
+        self._make_room(rows.shape[0])
         self._append(rows)
 
     def spread(self, p: Array) -> Array:
-        first, *others = (
-            self._xp.matmul(p[..., start : start + rows.shape[0]], rows) for start, rows in self._rows(p.shape[-1])
-        )
-        return sum(others, first)
+        xp = self._xp
+        parts = [xp.matmul(p[..., start : start + rows.shape[0]], rows) for start, rows in self._rows(p.shape[-1])]
+        return sum(parts[1:], parts[0]) if parts else xp.zeros((*p.shape[:-1], self.features.shape[0]), dtype=p.dtype)
 
     def columns(self, part: slice | Indices) -> Array:
         chunks = [_taken(rows, part, axis=1) for _, rows in self._rows(self._filled)]
+        if not chunks:
+            return self._xp.zeros((0, _taken(self.features, part, axis=0).shape[0]), dtype=self._xp.float64)
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def some(self, numbers: Indices, part: slice) -> Array:
         """Some rows (in increasing order), some columns; copied once."""
         chunks: list[Array] = []
         for start, rows in self._rows(self._filled):
-            here = numbers[(numbers >= start) & (numbers < start + CHUNK)] - start
+            here = numbers[(numbers >= start) & (numbers < start + rows.shape[0])] - start
             chunks.append(rows[here, part] if is_numpy(self._xp) else _taken(rows[:, part], here, axis=0))
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
-    def _chunk(self) -> Array:
-        return self._xp.empty((CHUNK, self.features.shape[0]), dtype=self._xp.float64)
-
     def _rows(self, count: int) -> Iterator[tuple[int, Array]]:
         """The first rows, chunk by chunk, each with the number of its first."""
-        for start, chunk in zip(range(0, max(count, 1), CHUNK), self._chunks, strict=False):
-            yield start, chunk[: min(CHUNK, count - start), :]
+        for start, chunk in self._numbered():
+            if start < count:
+                yield start, chunk[: min(chunk.shape[0], count - start), :]
+
+    def _numbered(self) -> Iterator[tuple[int, Array]]:
+        """Each chunk, with the number of its first row."""
+        start = 0
+        for chunk in self._chunks:
+            yield start, chunk
+            start += chunk.shape[0]
+
+
+def _tiles(X: Array, size: int) -> Iterator[Array]:
+    """Rows of X, as many at a time as make a tile with `size` candidates; all at once in memory that is not ours."""
+    count = X.shape[0]
+    step = max(1, TILE // max(size, 1)) if is_numpy(namespace_of(X)) else max(1, count)
+    return (X[start : min(start + step, count), :] for start in range(0, count, step))
 
 
 class Factored:

@@ -3,9 +3,12 @@
 Joint draws at the candidates that may be better give it, where these are few. Where they are many, the likeliest
 RIVALS/2 and a spread of the others are drawn, and the others' share is scaled up by how independent that spread is:
 neighbours of a smooth function stand for each other, unrelated candidates do not.
+
+Of a very large set not all candidates are asked (`Contenders`): those that look best to the model that chooses, and
+every so-manieth of the others, which then stands for as many.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,16 +17,59 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ostinato.arrays import Matrix, Vector
+from ostinato.arrays import Array, Matrix, Vector, namespace_of
+from ostinato.posterior.cache import Indices
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.exact import Posterior
+from ostinato.posterior.model import Model
 
 DRAWS = 4_096
 RIVALS = 1_024  # candidates, at most, that are drawn jointly
 NEGLECTED = 1e-2  # chance that any of the candidates left out is better, at most
 UNLIKELY = 1e-5  # chance of being better below which a candidate is not a rival, where those are few
 NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts as none
+ALL = 20_000  # candidates up to which all of them are contenders
+LIKELIEST, SAMPLED = 5_000, 5_000  # of more: those that look best, and how many stand for the others
+HOPE = 3.0  # standard deviations above its mean that a candidate's value may well be
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
+
+
+@dataclass(frozen=True, eq=False)
+class Contenders:
+    """Candidates among which the best is looked for, in increasing order, and how many each of them stands for."""
+
+    numbers: Indices
+    stands_for: Vector
+
+    @classmethod
+    def only(cls, numbers: Indices) -> "Contenders":
+        """These and no others."""
+        return cls(np.sort(numbers), np.ones(len(numbers)))
+
+    @classmethod
+    def of(cls, model: Model, always: Indices) -> "Contenders":
+        """All candidates, or, of many, those that look best to a model, those that always are, and a sample."""
+        size = len(model.features)
+        if size <= ALL:
+            return cls.only(np.arange(size))
+        hopes = model.means.map(_hope, model.variances).flat()
+        others = np.ones(size, dtype=bool)
+        others[np.argpartition(-hopes, LIKELIEST)[:LIKELIEST]] = False
+        others[always] = False
+        near, far = np.flatnonzero(~others), np.flatnonzero(others)
+        sample = far[np.linspace(0, len(far) - 1, SAMPLED).astype(np.int64)]
+        numbers = np.concatenate([near, sample])
+        stands_for = np.concatenate([np.ones(len(near)), np.full(len(sample), len(far) / len(sample))])
+        order = np.argsort(numbers)
+        return cls(numbers[order], stands_for[order])
+
+    def places(self, numbers: Collection[int]) -> Indices:
+        """Where some candidates are among them; of those that are."""
+        return np.flatnonzero(np.isin(self.numbers, list(numbers)))
+
+
+def _hope(mean: Array, variance: Array) -> Array:
+    return mean + HOPE * namespace_of(mean).sqrt(variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,41 +100,48 @@ def shortfalls(
     posterior: Posterior,
     numbers: list[int],
     rng: Generator,
-    wider: Vector | None = None,
-    apart: Sequence[int] = (),
+    contenders: Contenders,
+    wider: Callable[[Indices], Vector] = lambda numbers: np.ones(len(numbers)),
+    apart: Collection[int] = (),
 ) -> Shortfalls:
-    """Joint draws at the given candidates and their rivals; the first of the list says who these are.
+    """Joint draws at the given candidates and their rivals among the contenders; the first of the list says who.
 
-    wider: a factor on every candidate's standard deviation. apart: candidates that are no rivals.
+    wider: a factor on some candidates' standard deviations. apart: candidates that are no rivals.
     """
-    mean, variance = posterior.over_candidates()
-    leader, wide = numbers[0], np.ones_like(mean) if wider is None else wider
+    among, wide = contenders.numbers, wider(contenders.numbers)
+    own = np.searchsorted(among, numbers)
+    mean, variance = posterior.at_each(among)
     variance = wide**2 * variance
-    gap2 = variance + variance[leader] - 2 * wide * wide[leader] * posterior.covariance_with(leader)
-    gap = np.sqrt(np.maximum(gap2, NO_GAP * (posterior.kappa2 or 1.0)))
+    leader = own[0]
+    covariance_with_leader = wide * wide[leader] * posterior.covariance_between(numbers[0], among)
+    gap = np.sqrt(np.maximum(variance + variance[leader] - 2 * covariance_with_leader, _no_gap(posterior)))
     better = cast("Any", ndtr)((mean - mean[leader]) / gap)
-    better[list(apart)] = 0.0
-    better[numbers] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
-    unlikely = min(UNLIKELY, NEGLECTED / len(mean))
+    better[contenders.places(apart)] = 0.0
+    better[own] = 3.0 - np.arange(len(numbers)) / len(numbers)  # the first of the list, in their own order
+    unlikely = min(UNLIKELY, NEGLECTED / float(np.sum(contenders.stands_for)))
     rivals: NDArray[np.int64] = np.argsort(-better, kind="stable")[: np.count_nonzero(better > unlikely)]
     likely, rest = (rivals, rivals[:0]) if len(rivals) <= RIVALS else (rivals[: RIVALS // 2], rivals[RIVALS // 2 :])
     spread = rest[np.linspace(0, len(rest) - 1, RIVALS // 2).astype(int)] if len(rest) else rest
     drawn = np.concatenate([likely, spread])
-    covariance = wide[drawn][:, None] * posterior.covariance(posterior.features[drawn]) * wide[drawn]
-    draws = mean[drawn] + np.matmul(rng.standard_normal((DRAWS, len(drawn))), square_root(covariance).T)
+    covariance = wide[drawn][:, None] * posterior.covariance(posterior.features[among[drawn]]) * wide[drawn]
+    draws = mean[drawn] + _normal(square_root(covariance), rng)
     equal = EQUAL * float(np.max(np.sqrt(variance[drawn]))) + np.finfo(np.float64).eps * float(np.max(np.abs(mean)))
     independence = _independence(covariance[len(likely) :, len(likely) :]) if len(rest) else 0.0
-    power = (len(rest) / len(spread) - 1) * independence if len(rest) else 0.0
-    own = draws[:, : len(numbers)]
+    many = float(np.sum(contenders.stands_for[rest]))
+    power = (many / len(spread) - 1) * independence if len(rest) else 0.0
+    given = draws[:, : len(numbers)]
     top_of_likely, top_of_all = (np.max(draws[:, :count], axis=1)[:, None] for count in (len(likely), len(drawn)))
-    return Shortfalls(top_of_likely - own, top_of_all - own, power, equal)
+    return Shortfalls(top_of_likely - given, top_of_all - given, power, equal)
 
 
-def chances_of_being_best(
-    posterior: Posterior, numbers: list[int], rng: Generator, within: float = 0.0, wider: Vector | None = None
-) -> list[float]:
-    """P(f(x) ≤ f(candidate) + within for all x), for some candidates."""
-    return shortfalls(posterior, numbers, rng, wider).chances(within).tolist()
+def _normal(root: Matrix, rng: Generator) -> Matrix:
+    """Draws of covariance R Rᵀ, one a row; in single precision, whose error is far below theirs."""
+    z = rng.standard_normal((DRAWS, len(root)), dtype=np.float32)
+    return np.matmul(z, root.T.astype(np.float32)).astype(np.float64)
+
+
+def _no_gap(posterior: Posterior) -> float:
+    return NO_GAP * (posterior.kappa2 or 1.0)
 
 
 def _independence(covariance: Matrix) -> float:

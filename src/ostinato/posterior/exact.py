@@ -1,7 +1,7 @@
 """The exact posterior over all candidates: unique candidates and blocks, joined.
 
     condition(candidate, n, mean)      one epoch: O(|A|(q + d) + q²), whether the candidate is new or known
-    rebuild(tally)                     from the facts alone: O(|A| q² + q³)
+    rebuild(tally)                     from the facts alone: O(|A| q² + q³), or O(q³) until all candidates are asked for
 
 Rounding drifts over many epochs, so a fresh factorisation repairs the state on a schedule: the q-sized part and the
 means every q epochs, the variances every 64 q. That is 3% of a long run at q = 300, and 8% on grids, where epochs are
@@ -47,10 +47,11 @@ class Posterior:
         block_size: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self.blocks = Blocks.of(xp, kernel, features, mean, block_size)
+        self._blocks = Blocks.of(xp, kernel, features, mean, block_size)
+        self._behind = False  # whether the blocks do not know yet what the unique candidates know
         self.block_size = block_size
-        self.kappa2 = self.blocks.prior_variances.highest
-        if not self.blocks.prior_variances.lowest >= 0 or not isfinite(self.kappa2):
+        self.kappa2 = self._blocks.prior_variances.highest
+        if not self._blocks.prior_variances.lowest >= 0 or not isfinite(self.kappa2):
             raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
@@ -64,7 +65,16 @@ class Posterior:
 
     @property
     def xp(self) -> Namespace:
-        return self.blocks.xp
+        return self._blocks.xp
+
+    @property
+    def blocks(self) -> Blocks:
+        """What has the size of the candidate set, up to date."""
+        if self._behind:
+            self._behind = False
+            self._blocks.add(self._X)
+            self._repair(everything=True)
+        return self._blocks
 
     @property
     def log_det(self) -> float:
@@ -86,11 +96,11 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        gain = self.gain(candidate, n)
+        blocks, gain = self.blocks, self.gain(candidate, n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
-        self.blocks.condition(gain.p, z)
+        blocks.condition(gain.p, z)
         self.variances[candidate] = gain.variance_after
         self._changed()
         self._repair()
@@ -116,14 +126,18 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        return self.blocks.prior_variances[candidate]
+        return self._blocks.prior_variances[candidate]
 
     def slot_of(self, candidate: int) -> int | None:
         """The place of a candidate among those measured."""
         return self._slots.get(candidate)
 
-    def rebuild(self, tally: Tally) -> None:
-        """Start again from the facts: the posterior is a function of the tally alone."""
+    def rebuild(self, tally: Tally, *, everywhere: bool = True) -> None:
+        """Start again from the facts: the posterior is a function of the tally alone.
+
+        everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
+        """
+        self._behind = not everywhere and not self.unique.size
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -134,7 +148,10 @@ class Posterior:
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._changed()
-        self._repair(everything=True)
+        if self._behind:
+            self.unique.adopt(self.factor)
+        else:
+            self._repair(everything=True)
 
     @classmethod
     def like(
@@ -157,7 +174,7 @@ class Posterior:
         other.features, other.noise, other._foreseen = features, noise, {}
         if len(more):
             blocks = self.blocks.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
-            other.blocks, other.kappa2 = blocks, blocks.prior_variances.highest
+            other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
         return other
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":
@@ -188,13 +205,31 @@ class Posterior:
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
-        return self.blocks.columns(candidates)
+        if self._behind:
+            return to_numpy(self.kernel(self._X, from_numpy(self.xp, self.features[candidates])))
+        return self._blocks.columns(candidates)
 
     # Predictions: NumPy, and exact to the last digit that float64 can hold
 
     def covariance_with(self, candidate: int) -> Vector:
         """cov(f(x), f(candidate)) at every candidate x."""
         return self.ghost().spread(to_numpy(self.direction(candidate).p)[None, :], candidate)[0]
+
+    def covariance_between(self, candidate: int, others: Indices) -> Vector:
+        """cov(f(x), f(candidate)) at some candidates x."""
+        p = to_numpy(self.direction(candidate).p)
+        q = len(self.measured)
+        covariance = p[:q] @ self.columns(others)
+        if len(p) > q:
+            x, X = (from_numpy(self.xp, self.features[each]) for each in ([candidate], others))
+            covariance = covariance + p[q] * to_numpy(self.kernel(x, X))[0]
+        return covariance
+
+    def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """Mean and variance of f at some candidates."""
+        if self._behind or self._afresh:
+            return self.predict(self.features[candidates])
+        return self.means.at(candidates), self.variances.at(candidates)
 
     def rows(self, candidate: int) -> BlockedVector:
         """k(x, A) of a candidate x, block by block; kept while it is in flight."""
@@ -210,9 +245,13 @@ class Posterior:
     def over_candidates(self) -> tuple[Vector, Vector]:
         """Mean and variance of f at all candidates: as kept, or computed afresh where counts over noise are large."""
         means, variances = self.means, self.variances
-        if self.kappa2 * self.unique.heaviest > AFRESH_ABOVE:
+        if self._afresh:
             means, variances = self._fresh_means(), self._fresh_variances()
         return means.flat(), variances.flat()
+
+    @property
+    def _afresh(self) -> bool:
+        return self.kappa2 * self.unique.heaviest > AFRESH_ABOVE
 
     def predict(self, points: Matrix) -> tuple[Vector, Vector]:
         """Mean and variance of f at any points (rows of features)."""
@@ -258,7 +297,8 @@ class Posterior:
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
         self.measured = np.append(self.measured, candidates)
         self.unique.add(self.kernel(X, self._X))
-        self.blocks.add(X)
+        if not self._behind:
+            self._blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
         self._changed()

@@ -54,11 +54,22 @@ class Factor:
         T = self._whitened(k_x)
         return k_xx - namespace_of(k_x).sum(T * T, axis=0)
 
+    def variance_of_many(self, k_x: Array, k_xx: Array) -> Array:
+        """The same for many points: by one product instead of a triangular solve, which takes three times as long."""
+        xp = namespace_of(k_x)
+        T = xp.matmul(self._whitener, k_x)
+        return k_xx - xp.sum(T * T, axis=0)
+
     def covariance(self, k_x: Array, k_xx: Array) -> Array:
-        """The same for the whole matrix k_xx = k(x, x')."""
+        """k(x, x') − k(x, X) M k(X, x'), for the whole matrix k_xx."""
         T = self._whitened(k_x)
         xp = namespace_of(k_x)
         return k_xx - xp.matmul(xp.matrix_transpose(T), T)
+
+    @cached_property
+    def _whitener(self) -> Array:
+        """L⁻¹ S."""
+        return self._whitened(namespace_of(self.L).eye(self.L.shape[0], dtype=self.L.dtype))
 
     def _whitened(self, k_x: Array) -> Array:
         """T = L⁻¹ S k(X, x), with TᵀT = k(x, X) M k(X, x)."""

@@ -1,0 +1,48 @@
+"""Of many candidates expected improvement is computed only where it may be the highest: the choices are the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostinato import MiniEI, Optimizer
+from ostinato.kernels import RBF
+from ostinato.policies import GPEI, ei
+from ostinato.policies.acquisition import chord, log_expected_improvement
+
+X = np.random.default_rng(0).random((400, 2))
+TRUTH = np.sin(5 * X[:, 0]) + X[:, 1]
+SETTINGS = {
+    "one at a time": {"policy": GPEI(), "kernel": RBF(0.3), "noise_std": 0.2},
+    "mini": {"policy": MiniEI(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
+    "at most three of each": {"policy": MiniEI(C=1.5, cap_per_candidate=3), "kernel": RBF(0.3), "noise_std": 0.2},
+    "find, learned": {"goal": "find", "budget": 80},
+    "switches cost": {"goal": "find", "budget": 80, "switch_cost": 3.0},
+}
+
+
+def choices(settings, seed):
+    opt, rng = Optimizer(X, seed=seed, block_size=60, **settings), np.random.default_rng(seed)
+    found = []
+    while opt.steps < 80:
+        for batch in opt.ask(slots=3) if len(found) % 5 == 4 else [opt.ask(limit=80 - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            opt.tell(batch, TRUTH[batch.index] + 0.2 * rng.standard_normal(batch.repeats))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_choices_are_those_of_computing_it_everywhere(settings, seed, monkeypatch):
+    everywhere = choices(settings, seed)
+    monkeypatch.setattr(ei, "MANY", 0)
+    assert choices(settings, seed) == everywhere
+
+
+@given(st.floats(-30, 3), st.floats(0.01, 10), st.lists(st.tuples(st.floats(-9, 3), st.floats(0.0, 1.0)), min_size=1))
+def test_no_candidate_below_the_chord_improves_as_much(log_tau, widest, candidates):
+    high, steep = chord(log_tau, widest)
+    gap, width = np.array(candidates).T * np.array([[1.0], [widest]])
+    improvement = log_expected_improvement(gap, width**2, 1.0, 0.0, 1.0)
+    below = gap + steep * width < high
+    assert (improvement[below] <= log_tau + 1e-9).all()
