@@ -1,4 +1,4 @@
-"""Seconds of deciding (`ask` and `tell`), against the first release on the same problems: the same measurements in all.
+"""Processor seconds of deciding (`ask` and `tell`), against the first release on the same problems.
 
 The first release is taken from this repository's history and run in a process of its own, in turns with the present
 code. Where the history is not there (a copy without .git), nothing is compared.
@@ -25,7 +25,7 @@ FIRST = "aa133f1"  # the first release
 STEPS, SEEDS, WANTED = 300, 3, 2.0
 SCRIPT = """
 import json, sys
-from time import perf_counter
+from time import process_time
 import numpy as np
 from ostinato import Optimizer
 
@@ -34,13 +34,13 @@ X, truth, noise = data["X"], data["truth"], float(data["noise"])
 goal, steps, seed = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 opt, rng, seconds = Optimizer(X, goal=goal, budget=steps, seed=seed), np.random.default_rng(seed), 0.0
 while opt.steps < steps:
-    start = perf_counter()
+    start = process_time()
     batch = opt.ask(limit=steps - opt.steps)
-    seconds += perf_counter() - start
+    seconds += process_time() - start
     values = truth[batch.index] + noise * rng.standard_normal(batch.repeats)
-    start = perf_counter()
+    start = process_time()
     opt.tell(batch, values)
-    seconds += perf_counter() - start
+    seconds += process_time() - start
 print(json.dumps(seconds))
 """
 

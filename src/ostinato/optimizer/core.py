@@ -95,7 +95,7 @@ class Core:
         """Feedback by candidate, taken in whole, or, whatever stops it, not at all. Warnings come when it is safe."""
         told = {entry.candidate: entry.measured.statistics for entry in self._hear(batch, feedback)}
         known = self.known
-        if known.settled:
+        if not known.due:
             known.model.warn_where_float64_ends()
         if known.learner is None:
             self._warnings.of_surprises(known.model, told)

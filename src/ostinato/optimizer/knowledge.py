@@ -182,7 +182,7 @@ class Knowledge:
         """What the user did not say, learned anew where that is due: before a decision, which it is for."""
         if self.learner is None:
             return
-        due = self.learner.due(self.tally)
+        due = self.due
         looked = self._look(again=due)
         again = looked.aside != self.looked.aside
         if due or again:
@@ -299,10 +299,15 @@ class Knowledge:
     # Looking
 
     @property
+    def due(self) -> bool:
+        """Whether the next decision fits the hyperparameters anew."""
+        return self.learner is not None and self.learner.due(self.tally)
+
+    @property
     def settled(self) -> bool:
         """Whether nothing is to be learned before the next decision."""
         surprised = self.problem.sets_outliers_aside and self._surprises
-        return self.learner is None or not (self.learner.due(self.tally) or surprised)
+        return self.learner is None or not (self.due or surprised)
 
     @property
     def learned(self) -> Prior:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import log1p, sqrt
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
 from ostinato.posterior import BlockedVector
 
-MANY = 20_000  # candidates from which EI is computed only where it may be the highest
+MANY = 1_000  # candidates from which EI is computed only where it may be the highest
+Improvement: TypeAlias = Callable[[Array, Array], Array]  # log EI from means and variances
+Applied: TypeAlias = Callable[[Improvement, Belief, float, float], BlockedVector]
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,18 @@ class EI(Score):
         return belief.top
 
     def __call__(self, belief: Belief) -> Scores:
+        return self._scores(belief, _where_it_counts)
+
+    def everywhere(self, belief: Belief) -> Scores:
+        return self._scores(belief, _everywhere)
+
+    def _scores(self, belief: Belief, applied: Applied) -> Scores:
         beta, target = self.width(belief), self.target(belief)
 
         def improvement(mean: Array, variance: Array) -> Array:
             return log_expected_improvement(mean, variance, beta, target, belief.kappa)
 
-        values = _where_it_counts(improvement, belief, beta, target)
+        values = applied(improvement, belief, beta, target)
         mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
         return Scores(values, _tolerance(belief, beta, mean - target, variance))
 
@@ -48,7 +57,11 @@ class EI(Score):
         return -log1p(-NEAR)
 
 
-def _where_it_counts(improvement: Callable[..., Array], belief: Belief, beta: float, target: float) -> BlockedVector:
+def _everywhere(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector:
+    return belief.means.map(improvement, belief.variances)
+
+
+def _where_it_counts(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector:
     """log EI of the candidates that may be chosen; of many candidates, minus infinity for the others.
 
     Whatever is closed, candidates that were never measured are not: the best of a few of them says what EI there is.
@@ -57,7 +70,7 @@ def _where_it_counts(improvement: Callable[..., Array], belief: Belief, beta: fl
     few = belief.candidates <= MANY or not is_numpy(namespace_of(means.parts[0]))
     taken = {*belief.counts(), *belief.barred}
     if few or len(taken) == belief.candidates:
-        return means.map(improvement, variances)
+        return _everywhere(improvement, belief, beta, target)
     widths = variances.map(partial(_width, beta))
     hopeful = means.map(np.add, widths).without(taken).places_of_highest
     mean, variance = belief.at_each(hopeful[~np.isin(hopeful, list(taken))])

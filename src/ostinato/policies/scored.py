@@ -9,6 +9,7 @@ cheapest to go to of those that score nearly as well as the best.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostinato.policies.base import BasePolicy, Proposal
@@ -35,7 +36,11 @@ class Score(ABC):
 
     @abstractmethod
     def __call__(self, belief: Belief) -> Scores:
+        """The acquisition u at every candidate that may be the best; minus infinity is enough for the others."""
+
+    def everywhere(self, belief: Belief) -> Scores:
         """The acquisition u at every candidate."""
+        return self(belief)
 
     @abstractmethod
     def slack(self, belief: Belief, best: int) -> float:
@@ -87,8 +92,8 @@ class ScoredPolicy(Limited, BasePolicy):
         return self.score.seeks
 
     @property
-    def searched(self) -> Score | None:
-        return self.score if self.score.smooth else None
+    def searched(self) -> Callable[[Belief], Scores] | None:
+        return self.score.everywhere if self.score.smooth else None
 
     def width(self, belief: Belief) -> float | None:
         return self.score.width(belief)
