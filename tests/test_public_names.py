@@ -21,7 +21,7 @@ NAMES = [
 ]
 KERNELS = [
     *("RBF", "Column", "Constant", "Custom", "Hamming", "Kernel", "Linear", "Matern12", "Matern32", "Matern52", "On"),
-    *("Product", "RationalQuadratic", "Scaled", "Stationary", "Sum", "as_kernel"),
+    *("Product", "ProductMatern52", "RationalQuadratic", "Scaled", "Stationary", "Sum", "as_kernel"),
 ]
 
 

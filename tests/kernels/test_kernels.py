@@ -17,6 +17,7 @@ from ostinato.kernels import (
     Matern12,
     Matern32,
     Matern52,
+    ProductMatern52,
     RationalQuadratic,
     as_kernel,
 )
@@ -37,6 +38,7 @@ STATIONARY = [
     Matern12(1.1, 0.5),
     Matern32((1.0, 2.0, 0.7), 2.0),
     Matern52(0.8, 1.5),
+    ProductMatern52((0.8, 2.0, 1.1), 1.5),
     RationalQuadratic(1.2, 2.0, alpha=0.7),
 ]
 ALL = [

@@ -8,13 +8,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from ostinato.learning.likelihood import NO_SETUP, Features, GivenKernel, LearnedKernel, Point, log_likelihood
+from ostinato.learning.likelihood import (
+    NO_SETUP,
+    Features,
+    GivenKernel,
+    LearnedKernel,
+    LearnedProduct,
+    Point,
+    log_likelihood,
+)
 from ostinato.learning.sample import Sample
 
 
 def matern(F, lengthscales, std, constant):
     a = np.sqrt(5) * cdist(F / lengthscales, F / lengthscales)
     return std**2 * (1 + a + a * a / 3) * np.exp(-a) + constant
+
+
+def product_of_materns(F, lengthscales, std, constant):
+    each = [matern(F[:, [j]], scale, 1.0, 0.0) for j, scale in enumerate(lengthscales)]
+    return std**2 * np.prod(each, axis=0) + constant
+
+
+FORMS = [(LearnedKernel, matern), (LearnedProduct, product_of_materns)]
 
 
 def normal(y, K):
@@ -46,12 +62,13 @@ def measured(seed, *, setups, noise, setup, unique=7, columns=2):
     return F, slot, counts, np.concatenate(groups), sample
 
 
-def dense(F, slot, counts, y, point, constant):
+def dense(F, slot, counts, y, point, constant, covariance=matern):
     each, group = np.repeat(slot, counts), np.repeat(np.arange(len(slot)), counts)
-    K = matern(F, np.exp(point.lengthscales), np.exp(point.std), constant)[np.ix_(each, each)]
+    K = covariance(F, np.exp(point.lengthscales), np.exp(point.std), constant)[np.ix_(each, each)]
     return normal(y, K + np.exp(point.setup) * (group[:, None] == group) + np.exp(point.noise) * np.eye(len(y)))
 
 
+@pytest.mark.parametrize(("form", "covariance"), FORMS, ids=["radial", "product"])
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
@@ -60,20 +77,21 @@ def dense(F, slot, counts, y, point, constant):
     scales=st.lists(st.floats(log(0.05), log(5.0)), min_size=2, max_size=2),
     std=st.floats(-1.0, 1.0),
 )
-def test_equals_the_dense_likelihood_of_all_measurements(seed, setups, noise, scales, std):
+def test_equals_the_dense_likelihood_of_all_measurements(form, covariance, seed, setups, noise, scales, std):
     setup = noise - 0.5 if setups else NO_SETUP
     F, slot, counts, y, sample = measured(seed, setups=setups, noise=np.exp(noise), setup=np.exp(setup))
     point = Point(np.array(scales), std, noise, setup)
-    value, _ = log_likelihood(LearnedKernel(Features(F, np.arange(2), 2), 2.0), sample, point)
-    assert value == pytest.approx(dense(F, slot, counts, y, point, 2.0), rel=1e-9, abs=1e-7)
+    value, _ = log_likelihood(form(Features(F, np.arange(2), 2), 2.0), sample, point)
+    assert value == pytest.approx(dense(F, slot, counts, y, point, 2.0, covariance), rel=1e-9, abs=1e-7)
 
 
+@pytest.mark.parametrize("form", [LearnedKernel, LearnedProduct])
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), setups=st.booleans(), noise=st.floats(log(1e-3), log(3.0)))
-def test_the_gradient_is_that_of_the_value(seed, setups, noise):
+def test_the_gradient_is_that_of_the_value(form, seed, setups, noise):
     setup = noise - 0.5 if setups else NO_SETUP
     F, _, _, _, sample = measured(seed, setups=setups, noise=np.exp(noise), setup=np.exp(setup), columns=3)
-    kernel = LearnedKernel(Features(F, np.array([0, 1, 1]), 2), 1.0)  # the last two share a length-scale
+    kernel = form(Features(F, np.array([0, 1, 1]), 2), 1.0)  # the last two share a length-scale
     vector = Point(np.log([0.4, 1.1]), 0.2, noise, setup).vector()
     _, gradient = log_likelihood(kernel, sample, Point.of(vector))
     for i in range(len(vector) if setups else len(vector) - 1):

@@ -14,7 +14,9 @@ AXES = (np.linspace(-2, 2, 7), np.array([0.0, 1.0, 5.0]), np.linspace(0, 1, 4))
 GRID = np.stack(np.meshgrid(*AXES, indexing="ij"), axis=-1).reshape(-1, 3)
 SHUFFLED = GRID[np.random.default_rng(0).permutation(len(GRID))]
 COLUMNS = [Column(0), Column(1, "category"), Column(2)]
-KERNEL = (2.0 * RBF((1.0, 0.5)).on(0, 2) * Hamming().on(1) * Constant(0.7)).bind(COLUMNS)
+SOME = GRID[np.sort(np.random.default_rng(3).choice(len(GRID), 50, replace=False))]
+LAYOUTS = pytest.mark.parametrize("candidates", [GRID, SHUFFLED, SOME], ids=["in order", "shuffled", "with gaps"])
+KERNEL = (2.0 * RBF((1.0, 0.5)).on(0, 2) * Hamming().on(1) * Constant(0.7) + Constant(1.5)).bind(COLUMNS)
 
 
 def rows(xp, candidates):
@@ -26,7 +28,7 @@ def factored(xp, candidates):
 
 
 @pytest.mark.parametrize("xp", [np, array_api_strict])
-@pytest.mark.parametrize("candidates", [GRID, SHUFFLED], ids=["in order", "shuffled"])
+@LAYOUTS
 @pytest.mark.parametrize("make", [rows, factored])
 def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
     monkeypatch.setattr(cache, "FIRST_ROWS", 8)
@@ -44,14 +46,15 @@ def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
     assert to_numpy(found.columns(slice(5, 40))) == pytest.approx(K[:, 5:40])
 
 
-def test_a_grid_is_found_in_any_order_and_only_where_it_is_full():
+def test_a_grid_is_found_in_any_order_and_with_gaps():
     assert find_grid(KERNEL, GRID).shape == (7, 3, 4)
     assert find_grid(KERNEL, GRID).in_order
     assert not find_grid(KERNEL, SHUFFLED).in_order
-    assert find_grid(KERNEL, GRID[:-1]) is None
+    assert not find_grid(KERNEL, GRID[:-1]).in_order
+    assert find_grid(KERNEL, GRID[np.arange(0, len(GRID), 5)]) is None  # too few of its points
     assert find_grid(Matern52(), GRID) is None
-    place = find_grid(KERNEL, SHUFFLED).place
-    assert GRID[place].tolist() == SHUFFLED.tolist()
+    for candidates in (SHUFFLED, SOME):
+        assert GRID[find_grid(KERNEL, candidates).place].tolist() == candidates.tolist()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_rows_are_factored_where_that_is_shorter(shape, pays):
     assert Factored.pays(find_grid(RBF(), points)) is pays
 
 
-@pytest.mark.parametrize("candidates", [GRID, SHUFFLED], ids=["in order", "shuffled"])
+@LAYOUTS
 def test_a_posterior_on_a_grid_is_the_posterior(candidates):
     """Hundreds of epochs, repairs and sweeps included, with the grid's structure used and not used."""
     rng = np.random.default_rng(2)

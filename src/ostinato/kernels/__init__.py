@@ -7,6 +7,7 @@ from ostinato.kernels.stationary import (
     Matern12,
     Matern32,
     Matern52,
+    ProductMatern52,
     RationalQuadratic,
     Stationary,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Matern52",
     "On",
     "Product",
+    "ProductMatern52",
     "RationalQuadratic",
     "Scaled",
     "Stationary",

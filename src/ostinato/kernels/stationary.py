@@ -9,6 +9,7 @@ knows its spectral density: a Gaussian, divided for Matérn and rational quadrat
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import sqrt
+from typing import cast
 
 import numpy as np
 from numpy.random import Generator
@@ -101,6 +102,32 @@ class Matern52(Stationary):
 
     def mixing(self, count: int, rng: Generator) -> Vector:
         return _student_scale(5.0, count, rng)
+
+
+@dataclass(frozen=True)
+class ProductMatern52(Anisotropic):
+    """std² · Π ρ(|x − y|/lengthscale) over the columns, ρ that of Matern52: cheap on grids, where it splits."""
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        first, *others = self.factors(X.shape[1])
+        values = first(X[:, :1], Y[:, :1])
+        for column, factor in enumerate(others, 1):
+            values *= factor(X[:, column : column + 1], Y[:, column : column + 1])
+        return values
+
+    def diag(self, X: Array) -> Array:
+        return namespace_of(X).full(X.shape[0], self.std**2, dtype=X.dtype)
+
+    def factors(self, width: int) -> tuple[Kernel, ...]:
+        return tuple(
+            Matern52(scale, self.std if column == 0 else 1.0, categories=(0,) if column in self.categories else ())
+            for column, scale in enumerate(self.scale_of_each(width))
+        )
+
+    def frequencies(self, width: int, count: int, rng: Generator) -> Matrix | None:
+        if self.categories:
+            return None
+        return np.concatenate([cast("Matrix", k.frequencies(1, count, rng)) for k in self.factors(width)], axis=1)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,38 @@ class LearnedKernel:
         return np.append(5 / 3 * by_scale * np.exp(-2 * point.lengthscales), by_std)
 
 
+class LearnedProduct:
+    """s² Π_j ρ(|gap_j|/ℓ_j) + c² on the unique candidates, for ever new s and ℓ."""
+
+    def __init__(self, features: Features, constant: float) -> None:
+        self._constant, self._size, self._columns = constant, features.F.shape[0], features.columns
+        self._gaps = [pdist(features.F[:, features.owner == j]) for j in range(features.columns)]
+
+    def matrix(self, point: Point) -> Matrix:
+        s2 = exp(2 * point.std)
+        self._rho = np.full(self._size * (self._size - 1) // 2, s2)
+        self._slopes: list[Vector] = []
+        decay = np.zeros_like(self._rho)
+        for gap, ell in zip(self._gaps, np.exp(point.lengthscales), strict=True):
+            a = gap * (sqrt(5) / ell)
+            third = a * a / 3
+            rho = 1 + a
+            self._slopes.append(third * rho / (rho + third))  # of log ρ by log ℓ
+            self._rho *= rho + third
+            decay += a
+        self._rho *= np.exp(-decay)
+        K = squareform(self._rho, checks=False)
+        K += self._constant
+        np.fill_diagonal(K, s2 + self._constant)
+        return K
+
+    def gradient(self, point: Point, G: Matrix) -> Vector:
+        """As of the radial one: each column's slope has its own matrix."""
+        weighted = squareform(G, checks=False) * self._rho
+        by_std = 2 * (2 * float(np.sum(weighted)) + exp(2 * point.std) * float(np.trace(G)))
+        return np.append([2 * float(weighted @ slope) for slope in self._slopes], by_std)
+
+
 class GivenKernel:
     """A kernel that the user fixed: nothing of it is learned."""
 

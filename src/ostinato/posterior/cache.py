@@ -119,12 +119,12 @@ def _tiles(X: Array, size: int) -> Iterator[Array]:
 
 
 class Factored:
-    """Rows a_i ⊗ b_i of a grid: a_i over its leading axes, b_i over the others."""
+    """Rows a_i ⊗ b_i + c² of a grid: a_i over its leading axes, b_i over the others."""
 
     @staticmethod
     def pays(grid: Grid) -> bool:
         """Whether the two vectors are much shorter than the row they make."""
-        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= prod(grid.shape)
+        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= len(grid.place)
 
     def __init__(self, xp: Namespace, grid: Grid) -> None:
         self._axes = [from_numpy(xp, axis[:, None]) for axis in grid.axes]
@@ -133,7 +133,7 @@ class Factored:
         self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
         self._filled = 0
         self._place = xp.asarray(grid.place)
-        self._in_order = grid.in_order
+        self._in_order, self._constant = grid.in_order, grid.constant
 
     _xp = property(lambda self: namespace_of(self._a))
 
@@ -156,12 +156,13 @@ class Factored:
         else:
             b = b * p[:, None]
         product = xp.reshape(xp.matmul(xp.matrix_transpose(a), b), (-1,))
-        return product if self._in_order else xp.take(product, self._place)
+        product = product if self._in_order else xp.take(product, self._place)
+        return product + self._constant * xp.sum(p) if self._constant else product
 
     def columns(self, part: slice | Indices) -> Array:
         xp, place = self._xp, _taken(self._place, part, axis=0)
         a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
-        return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1)
+        return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1) + self._constant
 
 
 def _taken(array: Array, part: slice | Indices, axis: int) -> Array:

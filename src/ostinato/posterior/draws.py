@@ -73,7 +73,7 @@ def square_root(covariance: Matrix) -> Matrix:
 
 
 def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
-    """K = K₁ ⊗ K₂ ⊗ …: the root of each factor is small, and roots multiply."""
+    """K = K₁ ⊗ K₂ ⊗ … + c²: the root of each factor is small, and roots multiply."""
     grid = find_grid(kernel, features)
     if grid is None or max(grid.shape) > EXACT_UP_TO:
         return None
@@ -83,7 +83,8 @@ def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
         z = rng.standard_normal(grid.shape)
         for j, root in enumerate(roots):
             z = np.moveaxis(np.tensordot(root, z, axes=(1, j)), 0, j)
-        return z.ravel()[grid.place]
+        drawn = z.ravel()[grid.place]
+        return drawn + sqrt(grid.constant) * rng.standard_normal() if grid.constant else drawn
 
     return draw_on_grid
 
