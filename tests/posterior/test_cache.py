@@ -48,9 +48,9 @@ def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
 
 def test_a_grid_is_found_in_any_order_and_with_gaps():
     assert find_grid(KERNEL, GRID).shape == (7, 3, 4)
-    assert find_grid(KERNEL, GRID).in_order
-    assert not find_grid(KERNEL, SHUFFLED).in_order
-    assert not find_grid(KERNEL, GRID[:-1]).in_order
+    assert find_grid(KERNEL, GRID).lattice.in_order
+    assert not find_grid(KERNEL, SHUFFLED).lattice.in_order
+    assert not find_grid(KERNEL, GRID[:-1]).lattice.in_order
     assert find_grid(KERNEL, GRID[np.arange(0, len(GRID), 5)]) is None  # too few of its points
     assert find_grid(Matern52(), GRID) is None
     for candidates in (SHUFFLED, SOME):

@@ -2,6 +2,7 @@
 
 from ostinato.candidates.extending import extended
 from ostinato.candidates.files import read_file
+from ostinato.candidates.lattice import Lattice, lattice_of
 from ostinato.candidates.packing import packed, unpacked
 from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
 from ostinato.candidates.reading import read_candidates
@@ -14,11 +15,13 @@ __all__ = [
     "Category",
     "Float",
     "Integer",
+    "Lattice",
     "Ordered",
     "Parameter",
     "Sampled",
     "Space",
     "extended",
+    "lattice_of",
     "packed",
     "read_candidates",
     "read_file",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ostinato.arrays import Vector
-from ostinato.learning.likelihood import NO_SETUP, GivenKernel, LearnedKernel, Point, log_likelihood
+from ostinato.learning.likelihood import NO_SETUP, CovarianceAt, Point, log_likelihood
 from ostinato.learning.sample import Sample
 
 MOST = 20  # evaluations of the likelihood in one fit
@@ -78,7 +78,7 @@ class Fit:
 
 
 def fit(
-    kernel: LearnedKernel | GivenKernel,
+    kernel: CovarianceAt,
     sample: Sample,
     priors: Priors,
     start: Point,

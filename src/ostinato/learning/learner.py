@@ -17,11 +17,11 @@ from ostinato.kernels import Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
 from ostinato.learning.fit_state import FitState
 from ostinato.learning.following import Following
-from ostinato.learning.likelihood import GivenKernel, LearnedKernel, Point
+from ostinato.learning.likelihood import GivenKernel, Point
 from ostinato.learning.noise import STRETCHES, relative_noise
 from ostinato.learning.prior import Prior
 from ostinato.learning.sample import Sample
-from ostinato.learning.scales import Scales
+from ostinato.learning.scales import Scales, is_large_grid
 from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import Tally
 
@@ -67,7 +67,7 @@ class Learner:
     def __init__(self, table: Candidates, wanted: Wanted, half_life: int | None = None) -> None:
         self._features, self._wanted, columns = table.features, wanted, table.columns
         self._lasting = half_life or inf  # measurements after which a fit is due in any case
-        self._scales = Scales(table.span, columns)
+        self._scales = Scales(table.span, columns, product=is_large_grid(table))
         self._priors = Priors.of(len(columns))
         self._last: _Fitted | None = None
         self._at = (0, 0.0)
@@ -185,7 +185,7 @@ class Learner:
         priors = self._priors if following is None else self._following_priors(following, spread)
         X = self._features[candidates]
         kernel = (
-            LearnedKernel(self._scales.features(X), 0.0 if wanted.mean is not None else CONSTANT**2)
+            self._scales.to_learn(X, 0.0 if wanted.mean is not None else CONSTANT**2)
             if wanted.kernel is None
             else GivenKernel(wanted.kernel(X, X) / spread**2, len(self._scales.columns))
         )

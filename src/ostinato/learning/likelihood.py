@@ -17,7 +17,7 @@ all columns.
 
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -57,6 +57,14 @@ class Point:
 
 
 NO_SETUP = -np.inf  # log τ² where repeats share nothing
+
+
+class CovarianceAt(Protocol):
+    """K on the unique candidates as a function of the hyper-parameters, and what follows from a derivative by K."""
+
+    def matrix(self, point: Point) -> Matrix: ...
+
+    def gradient(self, point: Point, G: Matrix) -> Vector: ...
 
 
 class LearnedKernel:
@@ -137,7 +145,7 @@ class GivenKernel:
         return np.zeros(self._columns + 1)
 
 
-def log_likelihood(kernel: LearnedKernel | GivenKernel, sample: Sample, point: Point) -> tuple[float, Vector]:
+def log_likelihood(kernel: CovarianceAt, sample: Sample, point: Point) -> tuple[float, Vector]:
     """log p(y) and its gradient by the logarithms in `point`."""
     noise, setup = exp(point.noise), exp(point.setup) if point.setup > NO_SETUP else 0.0
     v = sample.variances(noise, setup)

@@ -3,12 +3,11 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
 
 from ostinato.arrays import Vector
-from ostinato.kernels import Column, Constant, Kernel, Stationary, Sum
+from ostinato.kernels import Column, Constant, Kernel, ProductMatern52, Stationary, Sum
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.records import Learned
 
@@ -54,8 +53,8 @@ class Prior:
 
     def told(self, columns: Sequence[Column], sign: int, what: tuple[str, ...], fits: int) -> Learned:
         """In words for the user."""
-        kernel: Any = self.kernel.first if isinstance(self.kernel, Sum) else self.kernel
-        known = isinstance(kernel, Stationary) and (kernel is self.kernel or isinstance(self.kernel.second, Constant))  # type: ignore[attr-defined]
+        kernel = _without_mean(self.kernel)
+        known = isinstance(kernel, Stationary | ProductMatern52)
         names = [column.name for column in columns]
         return Learned(
             mean=sign * self.mean,
@@ -74,3 +73,8 @@ class Prior:
         for group in tally.groups(candidate):
             total += Statistics(self.worth(candidate, group), group.mean)
         return total
+
+
+def _without_mean(kernel: Kernel) -> Kernel:
+    """A kernel without the constant that stands for the unknown mean."""
+    return kernel.first if isinstance(kernel, Sum) and isinstance(kernel.second, Constant) else kernel

@@ -2,6 +2,10 @@
 
 A length-scale of 0.5 then means half of a column's range, whatever its unit; and the kernel that comes out speaks the
 user's units again.
+
+The learned kernel is Matérn-5/2 of the distance in all columns together. On large grids it is the product of one a
+column, which answers as well (docs/results.md, "Grids") and makes use of the grid: an epoch on 10⁶ points takes a
+fifth of the time.
 """
 
 from collections.abc import Sequence
@@ -9,15 +13,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels import Column, Constant, Kernel, Matern52
-from ostinato.learning.likelihood import Features
+from ostinato.candidates import Candidates, Sampled, lattice_of
+from ostinato.kernels import Column, Constant, Kernel, Matern52, ProductMatern52
+from ostinato.learning.likelihood import Features, LearnedKernel, LearnedProduct
+
+LARGE = 20_000  # candidates on a grid from which the learned kernel is a product over columns
+LONGEST = 2_000  # values of one column, at most
+
+
+def is_large_grid(table: Candidates) -> bool:
+    """Whether candidates are so many, and form a grid of several columns."""
+    large = len(table) >= LARGE and not isinstance(table, Sampled)
+    lattice = lattice_of(table.features) if large else None
+    return lattice is not None and len(lattice.shape) > 1 and max(lattice.shape) <= LONGEST
 
 
 class Scales:
     """The range of every column, and which of them are categories."""
 
-    def __init__(self, span: tuple[Vector, Vector], columns: Sequence[Column]) -> None:
-        self.columns = list(columns)
+    def __init__(self, span: tuple[Vector, Vector], columns: Sequence[Column], *, product: bool = False) -> None:
+        self.columns, self._product = list(columns), product
         self.categories = tuple(j for j, column in enumerate(columns) if column.kind == "category")
         self._low, high = span
         width = high - self._low
@@ -38,8 +53,12 @@ class Scales:
             owner += [j] * part.shape[1]
         return Features(np.concatenate(parts, axis=1), np.asarray(owner), len(self.columns))
 
+    def to_learn(self, rows: Matrix, constant: float) -> LearnedKernel | LearnedProduct:
+        """The kernel at some candidates, for the likelihood."""
+        return (LearnedProduct if self._product else LearnedKernel)(self.features(rows), constant)
+
     def kernel(self, lengthscales: Vector, std: float, constant: float) -> Kernel:
         """The learned kernel in the user's units, bound to the columns; `constant` is the std of the unknown mean."""
         scales = tuple(float(each) for each in lengthscales * self._range)
-        matern = Matern52(scales, std).bind(self.columns)
+        matern = (ProductMatern52 if self._product else Matern52)(scales, std).bind(self.columns)
         return matern + Constant(constant) if constant > 0 else matern

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidSetting
-from ostinato.kernels import Constant, Kernel, Stationary, Sum
+from ostinato.kernels import Constant, Kernel, ProductMatern52, Stationary, Sum
 from ostinato.learning.fit_state import FitState
 from ostinato.learning.prior import Prior
 from ostinato.measurements.tally import Tally
@@ -55,7 +55,7 @@ def shrunk(kernel: Kernel, g: float) -> Kernel:
     """The same kernel with length-scales g times shorter."""
     if isinstance(kernel, Sum) and isinstance(kernel.second, Constant):
         return shrunk(kernel.first, g) + kernel.second
-    if not isinstance(kernel, Stationary):
+    if not isinstance(kernel, Stationary | ProductMatern52):
         raise InvalidSetting(
             f"AdaptiveUCB shrinks the length-scale of a stationary kernel, and {kernel!r} is none: give RBF(…) or "
             "Matern52(…)."

@@ -133,7 +133,7 @@ class Factored:
         self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
         self._filled = 0
         self._place = xp.asarray(grid.place)
-        self._in_order, self._constant = grid.in_order, grid.constant
+        self._in_order, self._constant = grid.lattice.in_order, grid.constant
 
     _xp = property(lambda self: namespace_of(self._a))
 
