@@ -239,3 +239,29 @@ def test_large_spaces_of_whole_numbers_are_searched():
     best = opt.best().candidate
     assert isinstance(best["a"], int)
     assert abs(best["a"] - 3e5) < 2e5
+
+
+LARGE = Space(a=Float(0, 1, count=40), b=Float(0, 1, count=60), c=Category("xyz"), d=Float(1e-3, 1, count=6, log=True))
+
+
+@pytest.mark.parametrize(
+    "space", [LARGE, LARGE.where(lambda row: row["a"] + row["b"] < 1.2)], ids=["full", "constrained"]
+)
+def test_a_large_grid_serves_by_default_and_changes_no_decision(space):
+    """The learned kernel splits over columns, so that the grid's structure is used; in blocks it is not."""
+
+    def choices(**settings):
+        opt, rng, found = Optimizer(space, budget=40, seed=3, **settings), np.random.default_rng(0), []
+        while opt.steps < 40:
+            batch = opt.ask()
+            row = batch.candidate
+            value = np.sin(5 * row["a"]) - (row["b"] - 0.4) ** 2 + 0.3 * (row["c"] == "y") + 0.1 * np.log10(row["d"])
+            opt.tell(batch, value + 0.05 * rng.standard_normal(batch.repeats))
+            found.append((batch.index, batch.repeats))
+        return found, opt.best(), opt.learned.lengthscales
+
+    with_grid, without = choices(), choices(block_size=9_000)
+    assert with_grid[0] == without[0]
+    assert with_grid[1].mean == pytest.approx(without[1].mean)
+    assert with_grid[1].chance == pytest.approx(without[1].chance, abs=1e-6)
+    assert set(with_grid[2]) == set("abcd")
