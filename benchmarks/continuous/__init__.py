@@ -1,0 +1,11 @@
+"""Continuous ranges: Ostinato with nothing tuned, against other optimisers with nothing tuned, on the same functions.
+
+    pip install torch==2.13.0 && pip install -r benchmarks/outofthebox/requirements.txt
+    python -m benchmarks.continuous run                       # every optimiser; goes on where it stopped
+    python -m benchmarks.continuous run --only TPE --seeds 5
+    python -m benchmarks.continuous report                    # the table, from the runs that are finished
+
+Eight functions of 2 to 10 columns on the unit cube, at three levels of noise, 300 measurements. Regret is against the
+true maximum, in % of that of a random point. `problems.py` has the functions, `contestants.py` the optimisers,
+`__main__.py` runs and reports. Finished runs are kept in docs/results/continuous/runs.
+"""
