@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 
-OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]
+import warm
+
+OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]  # for what signals are sent to
 MEASURE = """#!{python}
 import os, random, sys, time
 temp, ph = float(sys.argv[1]), float(sys.argv[2])
@@ -23,7 +25,8 @@ def environment(**more):
 
 
 def ostinato(*arguments, cwd, typed=None, **more):
-    command, env = [*OSTINATO, *map(str, arguments)], environment(**more)
+    """A command that runs to its end, and what it printed."""
+    command, env = [*warm.command(), *map(str, arguments)], environment(**more)
     return subprocess.run(
         command, cwd=cwd, env=env, capture_output=True, text=True, input=typed, timeout=240, check=False
     )

@@ -2,17 +2,24 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import ostinato
+import terminal
+
+INSTALLED = ([Path(sys.executable).with_name("ostinato")], [sys.executable, "-m", "ostinato"])
 
 
 def ostinato_command(*arguments):
-    code = "from ostinato.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
+    return terminal.ostinato(*arguments, cwd=Path())
+
+
+def installed(*arguments):
+    """What was installed, in the ways that users start it."""
+    for program in INSTALLED:
+        yield subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("policy", ["ucb", "ei", "ts"])
@@ -25,7 +32,7 @@ def test_the_demo_prints_the_answer_beside_the_truth(policy):
 
 
 def test_the_demo_is_reproducible():
-    first, second = (ostinato_command("demo", "--budget", "1000", "--seed", "5").stdout for _ in range(2))
+    first, second = (done.stdout for done in installed("demo", "--budget", "1000", "--seed", "5"))
     assert first == second
     assert first != ostinato_command("demo", "--budget", "1000", "--seed", "6").stdout
 
@@ -38,12 +45,13 @@ def test_help_teaches():
 
 
 def test_version():
-    assert ostinato_command("--version").stdout.strip() == f"ostinato {ostinato.__version__}"
+    for done in installed("--version"):
+        assert done.stdout.strip() == f"ostinato {ostinato.__version__}"
 
 
 def test_mistakes_are_told_without_a_traceback():
-    done = ostinato_command("demo", "--policy", "best")
-    assert done.returncode == 2
-    assert "'best' is not one of" in done.stderr
-    assert "Traceback" not in done.stderr
+    for done in installed("demo", "--policy", "best"):
+        assert done.returncode == 2
+        assert "'best' is not one of" in done.stderr
+        assert "Traceback" not in done.stderr
     assert ostinato_command("demo", "--budget", "0").returncode == 2

@@ -10,15 +10,7 @@ import pytest
 
 from ostinato.experiments.store import Store
 from ostinato.problems import names
-
-OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]
-
-
-def ostinato(*arguments, cwd, **environment):
-    env = os.environ | {"COLUMNS": "140", "OPENBLAS_NUM_THREADS": "1"} | environment
-    return subprocess.run(
-        [*OSTINATO, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=240, check=False
-    )
+from terminal import OSTINATO, ostinato
 
 
 def test_problems_lists_all_of_them_with_sizes_and_noise(tmp_path):
