@@ -33,7 +33,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?")
 PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  \d.*\n", flags=re.MULTILINE)  # a line a minute
-NOTE = re.compile(r"^note: Measurement .*\n?", flags=re.MULTILINE)
+NOTE = re.compile(r"^(?:note: Measurement|outlier +measurement) .*\n?", flags=re.MULTILINE)
 PROMPT = re.compile(r"^( +(?:[\d,]+ of [\d,]+|.* \(or skip\)): )(.*)$", flags=re.MULTILINE)
 SURE = re.compile(r"the best of all with #% probability|within # of the best with #% probability")
 HEAD = re.compile(r"(.*) \| head -(\d+)$", flags=re.DOTALL)
@@ -145,7 +145,7 @@ def make_programs(folder: Path) -> None:
 def run_shell(command: str, typed: str = "") -> str:
     """A command in bash, with what is typed; what it prints to either stream."""
     call, both = ["bash", "-c", f"set -o pipefail\n{command}"], {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    done = subprocess.run(call, text=True, input=typed, timeout=240, check=False, **both)
+    done = subprocess.run(call, text=True, input=typed, timeout=600, check=False, **both)
     stopped = bool(typed) and done.returncode == 130  # by q
     assert done.returncode == 0 or stopped, f"{command} ended with {done.returncode}: {done.stdout}"
     return done.stdout

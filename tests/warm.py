@@ -8,6 +8,7 @@ interrupted is started in the ordinary way.
     python -I -S tests/warm.py ADDRESS status lab.db  `ostinato status lab.db`, by the server at this address
 """
 
+import functools
 import json
 import os
 import signal
@@ -20,28 +21,29 @@ FIRST = (["--help"], ["status", "nowhere.db"])  # what these need is imported by
 
 def command():
     """What to start instead of `ostinato`."""
-    return [sys.executable, "-I", "-S", __file__, _server()[0]]
+    return [sys.executable, "-I", "-S", __file__, server()]
 
 
-def _server(started=[]):  # noqa: B006 (the list is meant to be the same in all calls)
-    """The address and the process of the server, which is started when it is first needed."""
+@functools.cache
+def server():
+    """The address of the server, which is started when it is first needed and ends with this process."""
+    import atexit
     import subprocess
     import tempfile
 
-    if not started:
-        address = f"{tempfile.mkdtemp(prefix='ostinato-')}/server"
-        with socket.socket(socket.AF_UNIX) as door:
-            door.bind(address)
-            door.listen()
-            process = subprocess.Popen(
-                [sys.executable, "-P", __file__, "serve", str(door.fileno())],
-                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-                pass_fds=[door.fileno()],
-                stdin=subprocess.PIPE,  # closed when this process ends, whatever ends it: then the server ends too
-                start_new_session=True,
-            )
-        started += address, process
-    return started
+    address = f"{tempfile.mkdtemp(prefix='ostinato-')}/server"
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(address)
+        door.listen()
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, "serve", str(door.fileno())],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            pass_fds=[door.fileno()],
+            stdin=subprocess.PIPE,  # closed when this process ends, however it ends
+            start_new_session=True,
+        )
+    atexit.register(process.communicate)
+    return address
 
 
 def ask(address, arguments):

@@ -19,7 +19,7 @@ def ostinato_command(*arguments):
 def installed(*arguments):
     """What was installed, in the ways that users start it."""
     for program in INSTALLED:
-        yield subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=600, check=False)
+        yield subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=terminal.PATIENCE, check=False)
 
 
 @pytest.mark.parametrize("policy", ["ucb", "ei", "ts"])
