@@ -3,17 +3,23 @@
 A fork is a process of its own. It has the arguments, the folder, the environment and the streams of whoever asked for
 it, runs the real `main`, and ends as any other process does. Only signals do not reach it: a command that is to be
 interrupted is started in the ordinary way.
-
-    python -P tests/warm.py serve NUMBER              the server, which listens at the socket with this number
-    python -I -S tests/warm.py ADDRESS status lab.db  `ostinato status lab.db`, by the server at this address
 """
 
+import atexit
+import contextlib
 import functools
+import gc
+import importlib
+import io
 import json
 import os
+import select
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 MODULES = ("ostinato.experiments", "ostinato.study", "alembic.command", "scipy.stats", "sqlalchemy.dialects.sqlite")
 FIRST = (["--help"], ["status", "nowhere.db"])  # what these need is imported by running them
@@ -21,22 +27,18 @@ FIRST = (["--help"], ["status", "nowhere.db"])  # what these need is imported by
 
 def command():
     """What to start instead of `ostinato`."""
-    return [sys.executable, "-I", "-S", __file__, server()]
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), server()]
 
 
 @functools.cache
 def server():
     """The address of the server, which is started when it is first needed and ends with this process."""
-    import atexit
-    import subprocess
-    import tempfile
-
     address = f"{tempfile.mkdtemp(prefix='ostinato-')}/server"
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(address)
         door.listen()
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "serve", str(door.fileno())],
+            [sys.executable, "-P", __file__, str(door.fileno())],
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             pass_fds=[door.fileno()],
             stdin=subprocess.PIPE,  # closed when this process ends, however it ends
@@ -46,40 +48,23 @@ def server():
     return address
 
 
-def ask(address, arguments):
-    """Have a command run with the streams of this process; returns its exit code."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(address)
-        socket.send_fds(connection, [b"."], [0, 1, 2])
-        with connection.makefile("rw") as file:
-            print(json.dumps([arguments, os.getcwd(), dict(os.environ)]), file=file, flush=True)
-            return int(file.readline())
-
-
 def prepare():
-    """Import what commands need."""
-    import contextlib
-    import gc
-    import io
-    from importlib import import_module
-
+    """Import what commands need; returns what runs them."""
     from ostinato.cli import main
 
     for name in MODULES:
-        import_module(name)
+        importlib.import_module(name)
     for sys.argv[1:] in FIRST:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            with contextlib.suppress(SystemExit):
-                main()
+        unseen = io.StringIO()
+        with contextlib.redirect_stdout(unseen), contextlib.redirect_stderr(unseen), contextlib.suppress(SystemExit):
+            main()
     gc.freeze()  # memory that is never touched is never copied
     return main
 
 
 def serve(door):
-    """Fork for each command; returns in the forks. It ends with the process that started the server."""
-    import select
-
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who follow a command
+    """Fork for each command; returns in the forks. The server ends when its standard input is closed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who follow the commands
     while sys.stdin not in select.select([door, sys.stdin], [], [])[0]:
         connection, _ = door.accept()
         with connection:
@@ -91,9 +76,9 @@ def serve(door):
                 if process == 0:
                     return become(streams, *request)
                 follow(process, streams, connection)
-    address = door.getsockname()
-    os.unlink(address)
-    os.rmdir(os.path.dirname(address))
+    address = Path(door.getsockname())
+    address.unlink()
+    address.parent.rmdir()
     sys.exit()
 
 
@@ -110,24 +95,20 @@ def become(streams, arguments, folder, environment):
 
 def follow(process, streams, connection):
     """Tell how a command ended; end it where nobody waits for it any more."""
-    import select
-
     for stream in streams:
         os.close(stream)
     ended = os.pidfd_open(process)
     if ended not in select.select([ended, connection], [], [])[0]:
         os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
-    connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    with contextlib.suppress(BrokenPipeError):
+        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
     os._exit(0)
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["serve", number]:
-            main = prepare()
-            with socket.socket(fileno=int(number)) as door:
-                serve(door)
-            main()
-        case [address, *arguments]:
-            sys.exit(ask(address, arguments))
+    number = int(sys.argv[1])
+    main = prepare()
+    with socket.socket(fileno=number) as door:
+        serve(door)
+    main()

@@ -8,6 +8,7 @@ import pytest
 
 import ostinato
 import terminal
+import warm
 
 INSTALLED = ([Path(sys.executable).with_name("ostinato")], [sys.executable, "-m", "ostinato"])
 
@@ -19,7 +20,9 @@ def ostinato_command(*arguments):
 def installed(*arguments):
     """What was installed, in the ways that users start it."""
     for program in INSTALLED:
-        yield subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=terminal.PATIENCE, check=False)
+        yield subprocess.run(
+            [*program, *arguments], capture_output=True, text=True, timeout=terminal.PATIENCE, check=False
+        )
 
 
 @pytest.mark.parametrize("policy", ["ucb", "ei", "ts"])
@@ -55,3 +58,21 @@ def test_mistakes_are_told_without_a_traceback():
         assert "'best' is not one of" in done.stderr
         assert "Traceback" not in done.stderr
     assert ostinato_command("demo", "--budget", "0").returncode == 2
+
+
+def test_a_command_in_a_fork_is_the_command(tmp_path):
+    """The tests run most commands in forks (`warm.py`); they end and print as one that is started."""
+    arguments, here = ("status", "nowhere.db"), {"cwd": tmp_path, "env": terminal.environment()}
+    started = subprocess.run([*terminal.OSTINATO, *arguments], capture_output=True, text=True, check=False, **here)
+    forked = terminal.ostinato(*arguments, cwd=tmp_path)
+    assert (forked.returncode, forked.stdout, forked.stderr) == (started.returncode, started.stdout, started.stderr)
+
+
+def test_a_command_in_a_fork_ends_with_whoever_waits_for_it(lab):
+    """What it prints is read to its end only when it is gone."""
+    program = [*warm.command(), *terminal.OPTIMIZE, "--budget", "2", "--workers", "1"]
+    process = subprocess.Popen(program, cwd=lab, env=terminal.environment(HELD_AFTER="0"), stdout=subprocess.PIPE)
+    terminal.wait_until(lambda: terminal.lines(lab / "calls") == 1)
+    process.kill()
+    assert process.communicate(timeout=terminal.PATIENCE)[0] == b""
+    (lab / "go").touch()

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from ostinato.cli.manual import in_words
 import warm
+from ostinato.cli.manual import in_words
 from terminal import environment, ostinato
 
 BEGIN = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "60")
