@@ -17,7 +17,7 @@ def postgres():
     """A real PostgreSQL server."""
     from servers import Server
 
-    server = Server()
+    server = Server(fsync=False)
     yield server
     server.remove()
 
@@ -27,4 +27,4 @@ def address(request, tmp_path):
     """Where a new storage can be made: of each kind in turn."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/lab.db"
-    return request.getfixturevalue("postgres").database()
+    return request.getfixturevalue("postgres").schema()

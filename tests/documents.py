@@ -22,21 +22,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import warm
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?")
 PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  \d.*\n", flags=re.MULTILINE)  # a line a minute
-NOTE = re.compile(r"^note: Measurement .*\n?", flags=re.MULTILINE)
+NOTE = re.compile(r"^(?:note: Measurement|outlier +measurement) .*\n?", flags=re.MULTILINE)
 PROMPT = re.compile(r"^( +(?:[\d,]+ of [\d,]+|.* \(or skip\)): )(.*)$", flags=re.MULTILINE)
 SURE = re.compile(r"the best of all with #% probability|within # of the best with #% probability")
-HEAD = re.compile(r"(ostinato .*?)(?: \| head -(\d+))?$")  # what can be run in this process
-SHELL = re.compile(r"[|<>;&$`]")  # what needs a shell
+HEAD = re.compile(r"(.*) \| head -(\d+)$", flags=re.DOTALL)
 ANY = "…"
 KINDS = ("node", "sample", "typed")  # of console blocks
 
@@ -123,50 +123,31 @@ def run_console(block: Block) -> Iterator[Shown]:
         command, shown = m[1].replace("\n> ", "\n").strip(), m[2]
         if block.words == "typed":
             typed = "".join(f"{line}\n" for _, line in PROMPT.findall(shown))
-            printed, shown = run_ostinato(command, typed), PROMPT.sub(r"\1", shown)
-        elif (head := HEAD.match(command)) and not SHELL.search(head[1]):
-            lines = run_ostinato(head[1]).splitlines(keepends=True)
-            printed = "".join(lines[: int(head[2]) if head[2] else None])
+            printed, shown = run_shell(command, typed), PROMPT.sub(r"\1", shown)
+        elif head := HEAD.match(command):  # cut off here: a command whose reader has gone would end with an error
+            printed = "".join(run_shell(head[1]).splitlines(keepends=True)[: int(head[2])])
         else:
             printed = run_shell(command)
         place = block.start + m.start(2), block.start + m.end(2)
         yield Shown(command, shown, printed, *place, block.words)
 
 
-def run_ostinato(command: str, typed: str = "") -> str:
-    """A command in this process, which saves a second each; what it prints to either stream."""
-    from ostinato.cli import main
-
-    printed, before = io.StringIO(), (sys.argv, sys.stdin)
-    sys.argv, sys.stdin = shlex.split(command), io.StringIO(typed)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            warnings.simplefilter("default")
-            main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    finally:
-        sys.argv, sys.stdin = before
-    assert code == 0 or (typed and code == 130), f"{command} ended with {code}: {printed.getvalue()}"  # q stops it
-    return printed.getvalue()
-
-
 def make_programs(folder: Path) -> None:
     """`ostinato` and `python`, first on the path."""
     programs = folder / ".programs"
     programs.mkdir()
-    for name, words in (("ostinato", '-c "from ostinato.cli import main; main()"'), ("python", "")):
-        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n', encoding="utf-8")
+    for name, words in (("ostinato", warm.command()), ("python", [sys.executable])):
+        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
         (programs / name).chmod(0o755)
     os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
 
 
-def run_shell(command: str) -> str:
-    """A command in bash; what it prints to either stream."""
+def run_shell(command: str, typed: str = "") -> str:
+    """A command in bash, with what is typed; what it prints to either stream."""
     call, both = ["bash", "-c", f"set -o pipefail\n{command}"], {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    done = subprocess.run(call, text=True, timeout=240, check=False, **both)
-    assert done.returncode == 0, f"{command} ended with {done.returncode}: {done.stdout}"
+    done = subprocess.run(call, text=True, input=typed, timeout=600, check=False, **both)
+    stopped = bool(typed) and done.returncode == 130  # by q
+    assert done.returncode == 0 or stopped, f"{command} ended with {done.returncode}: {done.stdout}"
     return done.stdout
 
 

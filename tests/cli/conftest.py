@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from terminal import MEASURE
+from terminal import MEASURE, PATIENCE
 
 
 @pytest.fixture
@@ -16,6 +16,6 @@ def lab(tmp_path):
         writer.writerow(["temp", "ph"])
         writer.writerows((temp, ph) for temp in range(20, 81, 10) for ph in (5, 6, 6.5, 7, 8))
     program = tmp_path / "measure"
-    program.write_text(MEASURE.format(python=sys.executable))
+    program.write_text(MEASURE.format(python=sys.executable, patience=PATIENCE))
     program.chmod(0o755)
     return tmp_path

@@ -10,15 +10,7 @@ import pytest
 
 from ostinato.experiments.store import Store
 from ostinato.problems import names
-
-OSTINATO = [sys.executable, "-c", "from ostinato.cli import main; main()"]
-
-
-def ostinato(*arguments, cwd, **environment):
-    env = os.environ | {"COLUMNS": "140", "OPENBLAS_NUM_THREADS": "1"} | environment
-    return subprocess.run(
-        [*OSTINATO, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=240, check=False
-    )
+from terminal import OSTINATO, PATIENCE, ostinato, wait_until
 
 
 def test_problems_lists_all_of_them_with_sizes_and_noise(tmp_path):
@@ -88,11 +80,9 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     ]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
     runs = tmp_path / "x" / "runs.jsonl"
-    deadline = time.monotonic() + 60
-    while (not runs.exists() or runs.stat().st_size < 5_000) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: runs.exists() and runs.stat().st_size > 5_000)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to all of them
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Finished runs are kept" in output
     kept = len(Store(runs).runs)
@@ -102,13 +92,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
 def test_ctrl_c_while_the_workers_start_ends_it(tmp_path):
     command = [*OSTINATO, "compare", "rosenbrock", "--seeds", "50", "--folder", "x"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "x").exists() and time.monotonic() < deadline:  # made just before the workers are
-        time.sleep(0.01)
-    while process.poll() is None and time.monotonic() < deadline:
+    wait_until((tmp_path / "x").exists)  # made just before the workers are
+    while process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.5)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Finished runs are kept" in output
 
@@ -117,17 +105,15 @@ def test_the_workers_end_with_a_process_that_is_terminated(tmp_path):
     command = [*OSTINATO, "compare", "rosenbrock", "-a", "GP-UCB", "--seeds", "200", "--folder", "x"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
     runs = tmp_path / "x" / "runs.jsonl"
-    deadline = time.monotonic() + 60
-    while not runs.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(runs.exists)
     process.terminate()
-    process.communicate(timeout=60)  # ends only when no worker holds the pipe any more
+    process.communicate(timeout=PATIENCE)  # ends only when no worker holds the pipe any more
     assert process.returncode == 143
 
 
 def test_without_the_extra_the_remedy_is_said_in_full(tmp_path):
     code = "import sys; sys.modules['matplotlib'] = None; from ostinato.cli import main; main()"
     command = [sys.executable, "-c", code, "compare", "rosenbrock"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
     assert "pip install 'ostinato[benchmarks]'" in " ".join(done.stderr.split())

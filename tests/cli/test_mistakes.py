@@ -18,7 +18,7 @@ from ostinato.candidates import read_file
 from ostinato.cli.measurements import read_csv
 from ostinato.errors import InvalidFeedback
 from ostinato.study import Study
-from terminal import OPTIMIZE, OSTINATO, environment, ostinato
+from terminal import OPTIMIZE, OSTINATO, PATIENCE, environment, lines, ostinato, wait_until
 
 
 def said(done):
@@ -158,10 +158,6 @@ def test_a_study_is_deleted_when_that_is_meant(lab):
     assert ostinato("status", "catalogue.db", cwd=lab).returncode == 2
 
 
-def lines(path):
-    return len(path.read_text().split()) if path.exists() else 0
-
-
 def test_quick_values_survive_two_ctrl_c_and_a_kill(lab):
     """A program that is quick, so that many of its values are stored together."""
     (lab / "quick").write_text(f'#!{sys.executable}\nprint(7, file=open("log", "a"))\nprint(7)\n')
@@ -170,28 +166,35 @@ def test_quick_values_survive_two_ctrl_c_and_a_kill(lab):
     for signals in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)):
         before = lines(lab / "log")
         process = subprocess.Popen(command, cwd=lab, env=environment(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while lines(lab / "log") < before + 20:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda enough=before + 20: lines(lab / "log") >= enough)
         for each in signals:
             process.send_signal(each)
             time.sleep(0.02)
-        assert process.wait(30) == (130 if len(signals) == 2 else 128 + signals[0])
+        assert process.wait(PATIENCE) == (130 if len(signals) == 2 else 128 + signals[0])
         made = lines(lab / "log")
         stored = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)["measurements"]
         assert made - 6 <= stored <= made  # what was going on in two workers, three times
 
 
-def started(lab, *more, **options):
-    return subprocess.Popen([*OSTINATO, *OPTIMIZE, *more], cwd=lab, env=environment(SLOW="2"), text=True, **options)
+@contextlib.contextmanager
+def two_at_work(lab):
+    """A command with two programs under way, which end when there is a file "go"; what it says is in "errors"."""
+    command = [*OSTINATO, *OPTIMIZE, "--budget", "50", "--workers", "2"]
+    with (lab / "errors").open("w") as errors:
+        process = subprocess.Popen(
+            command, cwd=lab, env=environment(HELD_AFTER="0"), stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+    try:
+        wait_until(lambda: lines(lab / "calls") == 2)
+        yield process
+    finally:
+        (lab / "go").touch()
 
 
-def wait_for_calls(lab, count):
-    deadline = time.monotonic() + 60
-    while not (lab / "calls").exists() or len((lab / "calls").read_text().split()) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def interrupted(lab, process):
+    """Ctrl-C, and it has been heard."""
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: "waiting for 2 tasks under way" in (lab / "errors").read_text())
 
 
 def programs(lab):
@@ -205,36 +208,31 @@ def programs(lab):
 
 
 def test_ctrl_c_waits_for_programs_and_keeps_their_values(lab):
-    process = started(lab, "--budget", "50", "--workers", "2", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for_calls(lab, 2)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    with two_at_work(lab) as process:
+        interrupted(lab, process)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "waiting for 2 tasks under way" in errors
     assert "2 of 50 measurements" in out
 
 
 def test_a_second_ctrl_c_stops_programs(lab):
-    process = started(lab, "--budget", "50", "--workers", "2", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for_calls(lab, 2)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.9)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    with two_at_work(lab) as process:
+        interrupted(lab, process)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+        assert programs(lab) == []
     assert process.returncode == 130
-    assert "Traceback" not in errors
+    assert "Traceback" not in (lab / "errors").read_text()
     assert "0 of 50 measurements" in out
-    assert programs(lab) == []
 
 
 def test_a_run_that_is_asked_to_end_leaves_no_program_behind(lab):
-    process = started(lab, "--budget", "50", "--workers", "2", stderr=subprocess.DEVNULL)
-    wait_for_calls(lab, 2)
-    assert programs(lab)
-    process.terminate()
-    assert process.wait(30) == 128 + signal.SIGTERM
-    time.sleep(0.2)
-    assert programs(lab) == []
+    with two_at_work(lab) as process:
+        assert programs(lab)
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+        wait_until(lambda: not programs(lab))
+    assert process.returncode == 128 + signal.SIGTERM
     status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
     assert (status["in_flight"], status["failures"]) == (0, 0)
 
@@ -256,7 +254,7 @@ def test_progress_on_a_terminal(lab):
             shown += os.read(leader, 4096)
         except OSError:
             break
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     text = shown.decode(errors="replace")
     assert "12/12" in text
     assert "candidates" in text

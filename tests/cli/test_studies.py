@@ -5,13 +5,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from ostinato.candidates import read_file
 from ostinato.study import Study
-from terminal import OPTIMIZE, OSTINATO, environment, ostinato
+from terminal import OPTIMIZE, OSTINATO, PATIENCE, environment, lines, ostinato, wait_until
 
 
 def test_a_program_is_optimised_and_the_study_answers(lab):
@@ -58,14 +57,13 @@ def test_it_goes_on_where_it_was(lab):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_and_killed_runs_lose_nothing(lab, how):
     process = subprocess.Popen(
-        [*OSTINATO, *OPTIMIZE, "--budget", "60", "--workers", "2"], cwd=lab, env=environment(SLOW="0.1"),
+        [*OSTINATO, *OPTIMIZE, "--budget", "60", "--workers", "2"], cwd=lab, env=environment(HELD_AFTER="20"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
-    end = time.time() + 60
-    while time.time() < end and (not (lab / "calls").exists() or len((lab / "calls").read_text().split()) < 10):
-        time.sleep(0.05)
+    wait_until(lambda: lines(lab / "calls") > 20)
     process.send_signal(how)
-    process.communicate(timeout=60)
+    (lab / "go").touch()
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == (130 if how == signal.SIGINT else -9)
     status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
     assert status["measurements"] + status["failures"] >= 5

@@ -6,8 +6,9 @@ import subprocess
 
 import pytest
 
+import warm
 from ostinato.cli.manual import in_words
-from terminal import OSTINATO, environment, ostinato
+from terminal import environment, ostinato
 
 BEGIN = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "60")
 
@@ -69,7 +70,7 @@ done
 """
     )
     done = subprocess.run(
-        ["bash", "loop", *OSTINATO], cwd=study, env=environment(), capture_output=True, text=True, check=False
+        ["bash", "loop", *warm.command()], cwd=study, env=environment(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 5

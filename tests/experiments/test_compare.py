@@ -100,7 +100,7 @@ def test_a_script_needs_no_main_guard_and_may_use_lambdas(tmp_path):
         "print(len(compare([Algorithm('a', lambda: Mine(), modelled=False), 'GP-UCB'], [problem], seeds=2,\n"
         "      horizon=20, folder='out', workers=2).runs))\n"
     )
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.rstrip().endswith("6")
 

@@ -102,10 +102,10 @@ def test_functions_by_name():
 
 
 def test_what_a_program_leaves_behind_does_not_hold_it_up():
-    command = Command("sh -c 'sleep 30 & echo 3'", ("temp",), timeout=10)
+    command = Command("sh -c 'sleep 100 & echo 3'", ("temp",), timeout=200)
     start = time.monotonic()
     assert command({"temp": 1}) == 3.0
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 90
 
 
 def test_within_a_shell_values_are_quoted_and_quotes_beside_them_are_fine(tmp_path, monkeypatch):

@@ -1,8 +1,6 @@
 """What is left of a damaged study can be had."""
 
 import csv
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from ostinato.errors import Damaged, OstinatoError
 from ostinato.kernels import RBF
 from ostinato.storage import open_storage
 from ostinato.study import Rescued, Study, verify
+from terminal import ostinato
 
 X = np.linspace(0, 1, 30)[:, None]
 SETTINGS = {"kernel": RBF(0.2), "noise_std": 0.5, "policy": MiniUCB(C=1.5), "seed": 0}
@@ -83,13 +82,11 @@ def test_from_the_command_line_into_a_new_study(tmp_path):
     damage(study.storage, "UPDATE batches SET candidate = candidate + 1 WHERE id = 2")
     with pytest.raises(Damaged):
         Study("lab", tmp_path / "lab.db").optimizer.best()
-    command = [sys.executable, "-m", "ostinato", "export", "lab.db", "--damaged", "-o", "left.csv"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = ostinato("export", "lab.db", "--damaged", "-o", "left.csv", cwd=tmp_path)
     assert done.returncode == 1
     assert "1 row of the log could not be read" in done.stderr
     with (tmp_path / "left.csv").open() as file:
         assert 0 < len(list(csv.DictReader(file))) < len(told)
     new = Study("lab", tmp_path / "new.db", X, **SETTINGS)
-    command = [sys.executable, "-m", "ostinato", "import", "new.db", "left.csv"]
-    assert subprocess.run(command, cwd=tmp_path, timeout=60).returncode == 0
+    assert ostinato("import", "new.db", "left.csv", cwd=tmp_path).returncode == 0
     assert 0 < new.status().measurements < len(told)

@@ -1,5 +1,6 @@
 """`study.run`: where it runs does not matter, and what goes wrong loses nothing."""
 
+import io
 import multiprocessing
 import os
 import signal
@@ -25,6 +26,7 @@ from ostinato.kernels import RBF
 from ostinato.running.measure import Measure
 from ostinato.stopping import NoImprovement, Spent
 from ostinato.study import Study
+from terminal import PATIENCE, wait_until
 
 X = np.linspace(0, 1, 40)[:, None]
 GIVEN = {"kernel": RBF(0.2), "noise_std": 0.3, "policy": MiniUCB(C=1.5)}
@@ -296,11 +298,11 @@ def test_values_before_one_that_is_refused_are_kept(tmp_path):
 
 def test_a_late_answer_counts_where_others_were_not_sooner(tmp_path):
     study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.2, **{**GIVEN, "noise_std": 10.0})
-    begun, other = threading.Event(), Study("lab", tmp_path / "lab.db")
+    begun, told, other = threading.Event(), threading.Event(), Study("lab", tmp_path / "lab.db")
 
     def late(candidate, repeats):
         begun.set()
-        time.sleep(3.0)
+        told.wait()
         return [1.0] * repeats
 
     def sooner():
@@ -308,6 +310,7 @@ def test_a_late_answer_counts_where_others_were_not_sooner(tmp_path):
         time.sleep(0.5)
         task = other.ask(2)
         other.tell(task, [2.0] * task.repeats)
+        told.set()
 
     thread = threading.Thread(target=sooner)
     thread.start()
@@ -331,22 +334,28 @@ def test_ctrl_c_before_anything_was_measured(tmp_path):
     assert study.status().in_flight == 0
 
 
-def test_ctrl_c_waits_for_what_is_under_way_and_a_second_one_does_not(tmp_path, capsys):
+def test_ctrl_c_waits_for_what_is_under_way_and_a_second_one_does_not(tmp_path, monkeypatch):
     study, calls = Study("lab", tmp_path / "lab.db", X, seed=0, **GIVEN), []
+    said, ended = io.StringIO(), threading.Event()
+    monkeypatch.setattr(sys, "stderr", said)
+
+    def interrupted(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        wait_until(lambda: said.getvalue().count("waiting for 1 task under way") == times)
 
     def slow(candidate):
         calls.append(candidate)
-        if len(calls) in (3, 5):
+        if len(calls) == 3:
+            interrupted(times=1)
+        elif len(calls) == 5:
+            interrupted(times=2)
             os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1.2 if len(calls) == 3 else 4.0 if len(calls) == 5 else 0)
+            ended.wait(PATIENCE)
         return measure(candidate)
 
     assert study.run(slow, 100, workers=1).steps == 3
-    assert "waiting for 1 task under way" in capsys.readouterr().err
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
-    assert study.run(slow, 100, workers=1).steps == 4
-    assert time.monotonic() - start < 3.5
+    assert study.run(slow, 100, workers=1).steps == 4  # without the one that is still under way
+    ended.set()
     assert study.status().in_flight == 0
 
 

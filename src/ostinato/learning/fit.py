@@ -16,7 +16,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from ostinato.arrays import Vector
 from ostinato.learning.likelihood import NO_SETUP, CovarianceAt, Point, log_likelihood
@@ -109,6 +108,8 @@ def fit(
 
     if not free.any():
         return Fit(start, 0.0, 0.0, 0)
+    from scipy.optimize import minimize  # it takes a tenth of a second to import, and many commands fit nothing
+
     with suppress(_Enough):
         while best[0] > base + AGAIN or evaluations == 0:
             base = max(best[0], base) if evaluations else 0.0
