@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from benchmarks.reliability.worker import SETTINGS, X
+from benchmarks.reliability.worker import ENOUGH, SETTINGS, X
 from ostinato.study import Study, verify
 
 ROOT = Path(__file__).parents[2]
@@ -80,8 +80,7 @@ def restarted(server: Any, address: str, folder: Path, restarts: int, processes:
     Study("torture", address, X, seed=0, **SETTINGS)
     rng = random.Random(0)
     files = [folder / f"acknowledged{i}" for i in range(processes)]
-    seconds = 5.0 + 1.2 * restarts
-    workers = [start(address, "torture", file, seconds) for file in files]
+    workers = [start(address, "torture", file, 3600) for file in files]
     _wait_for(files)
     done = 0
     while done < restarts and any(worker.poll() is None for worker in workers):
@@ -90,6 +89,7 @@ def restarted(server: Any, address: str, folder: Path, restarts: int, processes:
         time.sleep(rng.uniform(0.0, 0.2))
         server.start()
         done += 1
+    (folder / ENOUGH).touch()
     said = [worker.communicate()[1].decode() for worker in workers]
     errors = [text[-2000:] for text, worker in zip(said, workers, strict=True) if worker.returncode]
     return found(address, files, done), errors

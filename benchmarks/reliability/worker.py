@@ -11,6 +11,7 @@ from ostinato import MiniUCB
 from ostinato.kernels import RBF
 from ostinato.study import Study, Task
 
+ENOUGH = "enough"  # a file of this name beside what was acknowledged ends all workers
 SIDE = 12
 X = np.stack(np.meshgrid(np.linspace(0, 1, SIDE), np.linspace(0, 1, SIDE)), axis=-1).reshape(-1, 2)
 TRUTH = np.sin(4 * X[:, 0]) + X[:, 1]
@@ -25,11 +26,11 @@ def measured(task: Task) -> list[float]:
 
 
 def work(address: str, name: str, acknowledged: Path, seconds: float, most: int) -> None:
-    """Ask and tell; a line for every task whose tell has returned."""
+    """Ask and tell, until it is enough; a line for every task whose tell has returned."""
     study = Study(name, address, lease=20.0, patience=float(os.environ.get("PATIENCE", "120")))
-    end, done = time.monotonic() + seconds, 0
+    end, done, enough = time.monotonic() + seconds, 0, acknowledged.with_name(ENOUGH)
     with acknowledged.open("a") as file:
-        while time.monotonic() < end and done < most:
+        while time.monotonic() < end and done < most and not enough.exists():
             task = study.ask(limit=3)
             if task is None:
                 time.sleep(0.01)
