@@ -172,14 +172,13 @@ class Certificate(msgspec.Struct, frozen=True):
             + (f"; {self.maximum}" if self.searched else "")
         )
 
-
     @property
     def maximum(self) -> str:
         """In words, how near to the highest score of the space the candidates were, and what follows for regret."""
         if self.certified:
             return (
-                f"{counted(self.certified, 'batch', 'batches')} scored within {at_most(self.gap)} of the highest of the "
-                f"space, and bounds on regret grow by {at_most(self.total_gap)} at most"
+                f"{counted(self.certified, 'batch', 'batches')} scored within {at_most(self.gap)} of the highest of "
+                f"the space, and bounds on regret grow by {at_most(self.total_gap)} at most"
             )
         return (
             "each candidate is the best that a search of the space found, which is approximate: regret stays sublinear "

@@ -60,8 +60,8 @@ class Quadratic(NamedTuple):
     slope: Matrix
     bend: Matrix
 
-    def __add__(self, other: "Quadratic") -> "Quadratic":  # type: ignore[override]
-        return Quadratic(*(one + two for one, two in zip(self, other, strict=True)))
+    def plus(self, other: "Quadratic") -> "Quadratic":
+        return Quadratic(self.value + other.value, self.slope + other.slope, self.bend + other.bend)
 
     def highest(self, half: Matrix) -> tuple[Matrix, Vector]:
         """Where in the box, from its centre, it is highest; and how high."""
@@ -106,17 +106,17 @@ def extremes(kernel: Kernel, boxes: Boxes, Y: Matrix) -> tuple[Matrix, Matrix]:
 def majorant(kernel: Kernel, weights: Matrix, boxes: Boxes, Y: Matrix) -> Quadratic:
     """A quadratic that is nowhere in a box below Σ_i weights_i k(x, Y_i)."""
     if isinstance(kernel, Sum):
-        return majorant(kernel.first, weights, boxes, Y) + majorant(kernel.second, weights, boxes, Y)
+        return majorant(kernel.first, weights, boxes, Y).plus(majorant(kernel.second, weights, boxes, Y))
     if isinstance(kernel, Product):
         return _product_majorant(kernel, weights, boxes, Y)
     if isinstance(kernel, Scaled):
         return majorant(kernel.kernel, kernel.factor * weights, boxes, Y)
     if isinstance(kernel, On):
         places = [int(name) for name in kernel.names]
-        value, slope, bend = majorant(kernel.kernel, weights, boxes.columns(places), Y[:, places])
-        wide = np.zeros((2, *boxes.low.shape))
-        wide[0][:, places], wide[1][:, places] = slope, bend
-        return Quadratic(value, *wide)
+        own = majorant(kernel.kernel, weights, boxes.columns(places), Y[:, places])
+        wide = _flat(own.value, boxes)
+        wide.slope[:, places], wide.bend[:, places] = own.slope, own.bend
+        return wide
     if isinstance(kernel, Stationary):
         return _stationary_majorant(kernel, weights, boxes, Y)
     low, high = extremes(kernel, boxes, Y)
@@ -131,8 +131,9 @@ def _product_majorant(kernel: Product, weights: Matrix, boxes: Boxes, Y: Matrix)
     """By McCormick's planes."""
     (l1, u1), (_, u2) = extremes(kernel.first, boxes, Y), extremes(kernel.second, boxes, Y)
     second = np.where(weights > 0, l1, u1)
-    parts = majorant(kernel.first, weights * u2, boxes, Y) + majorant(kernel.second, weights * second, boxes, Y)
-    return parts + _flat(-np.sum(weights * second * u2, axis=1), boxes)
+    one = majorant(kernel.first, weights * u2, boxes, Y)
+    two = majorant(kernel.second, weights * second, boxes, Y)
+    return one.plus(two).plus(_flat(-np.sum(weights * second * u2, axis=1), boxes))
 
 
 def _stationary_majorant(kernel: Stationary, weights: Matrix, boxes: Boxes, Y: Matrix) -> Quadratic:
@@ -148,14 +149,13 @@ def _stationary_majorant(kernel: Stationary, weights: Matrix, boxes: Boxes, Y: M
     chord = np.divide(fall, across, out=np.zeros_like(fall), where=across > 0)
     touching = np.maximum(s + (half * half) @ inverse[:, None] / 3, TINY)  # the average of s in the box
     tangent = np.asarray(kernel.slope(touching))
-    above = top + chord * (s - nearest)
-    below = kernel.correlation(touching.copy()) + tangent * (s - touching)
+    above: Matrix = top + chord * (s - nearest)
+    below: Matrix = kernel.correlation(touching.copy()) + tangent * (s - touching)
     positive, weights = weights > 0, kernel.std**2 * weights
     B = weights * np.where(positive, chord, tangent)
-    slope = 2 * inverse * (centre * np.sum(B, axis=1, keepdims=True) - B @ Y)
-    return Quadratic(
-        np.sum(weights * np.where(positive, above, below), axis=1), slope, np.sum(B, axis=1, keepdims=True) * inverse
-    )
+    total = np.sum(B, axis=1, keepdims=True)
+    value = np.sum(weights * np.where(positive, above, below), axis=1)
+    return Quadratic(value, 2 * inverse * (centre * total - B @ Y), total * inverse)
 
 
 def _distances(kernel: Stationary, boxes: Boxes, Y: Matrix) -> tuple[Matrix, Matrix]:

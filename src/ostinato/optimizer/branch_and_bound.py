@@ -53,7 +53,7 @@ class Task(NamedTuple):
 def maximise(task: Task, boxes: Boxes, start: Vector, tolerance: float, most: int) -> Found:
     """From a point that is allowed, until the gap is within the tolerance or so many boxes were looked at."""
     search = _Search(task, boxes, start)
-    while search.left and search.upper - search.value > tolerance and search.looked_at < most:
+    while search.left and search.upper - search.value > tolerance and search.looked_at + 2 <= most:
         search.halve(most - search.looked_at)
     return Found(search.point, search.value, search.upper, search.looked_at)
 
@@ -79,7 +79,7 @@ class _Search:
 
     def halve(self, most: int) -> None:
         """The most promising boxes, into at most so many."""
-        count = min(max(AT_ONCE, self.left // 8), self.left, max(most // 2, 1))
+        count = min(max(AT_ONCE, self.left // 8), self.left, most // 2)
         first = np.argpartition(-self._bounds, count - 1)
         chosen, rest = first[:count], first[count:]
         parents, bounds = Boxes(*(side[chosen] for side in self._boxes)), self._bounds[chosen]

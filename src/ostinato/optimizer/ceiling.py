@@ -35,8 +35,6 @@ from ostinato.optimizer.branch_and_bound import Bounds
 SMALLEST = 1e-12  # of κ²: the smallest v
 
 
-
-
 class Ceiling(NamedTuple):
     """u, with all that bounds on it need. M: with what is in flight counted as if it had come. norm: N."""
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief
 from ostinato.errors import InvalidSetting
-from ostinato.kernels import Kernel
 from ostinato.kernels.boxes import bounded_over_boxes
 from ostinato.learning import Wanted
 from ostinato.policies import UCB
@@ -50,7 +49,7 @@ def _in_model(wanted: Wanted) -> Iterator[str]:
             f"needs a model of which nothing is learned, and {' and '.join(learned)} would be: "
             f"give {' and '.join(name + '=' for name in learned)}"
         )
-    if wanted.kernel is not None and not bounded_over_boxes(cast("Kernel", wanted.kernel)):
+    if wanted.kernel is not None and not bounded_over_boxes(wanted.kernel):
         yield (
             f"needs a stationary kernel, and kernel={brief(wanted.kernel)} is not known to be one: give one made of "
             "RBF, Matern12, Matern32, Matern52, RationalQuadratic, Hamming and Constant"

@@ -23,7 +23,8 @@ from ostinato.posterior.factor import factorise
 
 LISTED = 10_000  # values of a column that is halved between two of them
 TOLERANCE = 1e-3  # of the prior's standard deviation: as near as that, the search ends
-MOST = 2**15  # boxes that are looked at
+MOST, LEAST = 2**16, 2**12  # boxes that are looked at, at most; and where many points were measured
+COVARIANCES = 2**23  # with measured points, for all boxes together
 
 
 class Region(NamedTuple):
@@ -38,7 +39,8 @@ def certified(ceiling: Ceiling, region: Region, start: Vector) -> Found:
     """The point of the highest score that was found, from one to start with, and a bound on all others."""
     levels = [_levels(parameter) for parameter in region.table.space.parameters.values()]
     task = Task(ceiling.over, _trials(ceiling, region), partial(_shares, ceiling), levels)
-    return maximise(task, _first_boxes(region, levels), start, TOLERANCE * sqrt(ceiling.variance), MOST)
+    most = max(LEAST, min(MOST, COVARIANCES // max(len(ceiling.X), 1)))
+    return maximise(task, _first_boxes(region, levels), start, TOLERANCE * sqrt(ceiling.variance), most)
 
 
 def ceiling_of(model: Posterior, pending: Mapping[int, float], beta: float) -> Ceiling:

@@ -251,20 +251,20 @@ class Thinking:
     def _search(self, extra: Sequence[Proposal]) -> None:
         """Where candidates are points of a space: the best that is found among them is one more."""
         table, score = self.problem.table, self.problem.policy.searched
+        certify = self.problem.settings.search == "certified"
+        if extra and not certify:  # the first of a plan is searched for; the others take what is there
+            return
         if isinstance(table, Sampled) and score is not None and isinstance(self.known.model, Posterior):
-            if self.problem.settings.search == "certified":
-                self._certify(table, cast("UCB", score), self.known.model, extra)
-                return
-            if extra:  # the first of a plan is searched for; the others take what is there
-                return
-            found = search(table, partial(self._scores, score, table), self._barred)
+            found = search(table, partial(self._scores, score, table, extra), self._barred)
             if found is not None:
                 self._looked_at = found[1]
                 self._look_at(found[0][None, :])
+            if found is not None and certify:
+                self._certify(cast("UCB", score), self.known.model, extra)
 
-    def _certify(self, table: Sampled, score: UCB, model: Posterior, extra: Sequence[Proposal]) -> None:
-        """The same, with a bound on what any point scores."""
-        belief = self.belief(extra)
+    def _certify(self, score: UCB, model: Posterior, extra: Sequence[Proposal]) -> None:
+        """From the best of these on, with a bound on what any point scores."""
+        belief, table = self.belief(extra), cast("Sampled", self.problem.table)
         policy, known = self.problem.policy, score(belief).values.flat()
         out = policy.closed(belief) if isinstance(policy, Limited) else self._barred
         known[list(out)] = -np.inf
@@ -298,11 +298,13 @@ class Thinking:
             self._kept = self.problem, self.known
         self._widen(cast("Sampled", self.problem.table).with_points(points))
 
-    def _scores(self, score: Callable[[Belief], Scores], table: Sampled, points: Matrix) -> Vector:
+    def _scores(
+        self, score: Callable[[Belief], Scores], table: Sampled, extra: Sequence[Proposal], points: Matrix
+    ) -> Vector:
         """Of all candidates, and of more points."""
         problem = self.problem.over(table.with_trials(points))
         known = self.known.over(problem)
-        belief = Present(problem, self.state, known, self._rng, (), self._barred)
+        belief = Present(problem, self.state, known, self._rng, extra, self._barred)
         return score(belief).values.flat()
 
     def _widen(self, table: Candidates) -> None:

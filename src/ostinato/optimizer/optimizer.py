@@ -17,8 +17,8 @@ from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
-from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.certifiable import Search
+from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.diagnosis import Diagnosis
