@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from benchmarks.reliability import torture
+
 from servers import Server
 
 

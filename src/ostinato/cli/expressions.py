@@ -45,8 +45,9 @@ def _read(text: str, setting: str, kind: type, rooms: list[ModuleType], example:
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether it is a class of this library that can be made from settings."""
-    return isinstance(value, type) and value.__module__.startswith("ostinato.") and not isabstract(value)
+    """Whether it is a class of this library that is made from settings, and not from code."""
+    ours = isinstance(value, type) and value.__module__.startswith("ostinato.") and not isabstract(value)
+    return ours and value.__name__ != "Custom"
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:

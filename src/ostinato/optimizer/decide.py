@@ -251,18 +251,16 @@ class Thinking:
     def _search(self, extra: Sequence[Proposal]) -> None:
         """Where candidates are points of a space: the best that is found among them is one more."""
         table, score = self.problem.table, self.problem.policy.searched
-        certify = self.problem.settings.search == "certified"
-        if extra and not certify:  # the first of a plan is searched for; the others take what is there
+        if not isinstance(table, Sampled) or score is None or not isinstance(self.known.model, Posterior):
             return
-        if isinstance(table, Sampled) and score is not None and isinstance(self.known.model, Posterior):
-            found = search(table, partial(self._scores, score, table, extra), self._barred)
-            if found is not None:
-                self._looked_at = found[1]
-                self._look_at(found[0][None, :])
-            if found is not None and certify:
-                self._certify(cast("UCB", score), self.known.model, extra)
+        found = None if extra else search(table, partial(self._scores, score, table), self._barred)
+        if found is not None:  # the first of a plan; the others take what is there, if they need not be certified
+            self._looked_at = found[1]
+            self._look_at(found[0][None, :])
+        if self.problem.settings.search == "certified":
+            self._certify(cast("UCB", score), extra)
 
-    def _certify(self, score: UCB, model: Posterior, extra: Sequence[Proposal]) -> None:
+    def _certify(self, score: UCB, extra: Sequence[Proposal]) -> None:
         """From the best of these on, with a bound on what any point scores."""
         belief, table = self.belief(extra), cast("Sampled", self.problem.table)
         policy, known = self.problem.policy, score(belief).values.flat()
@@ -276,7 +274,7 @@ class Thinking:
             pending[lot.candidate] = pending.get(lot.candidate, 0.0) + self.known.worth(lot)
         beta = score.width(belief)
         region = Region(table, out, self._shared)
-        found = certified(ceiling_of(model, pending, beta), region, table.features[start])
+        found = certified(ceiling_of(cast("Posterior", self.known.model), pending, beta), region, table.features[start])
         self._looked_at, self._top = found.boxes, None if self._shared else (found.upper, beta)
         self._look_at(found.point[None, :])
 
@@ -298,13 +296,11 @@ class Thinking:
             self._kept = self.problem, self.known
         self._widen(cast("Sampled", self.problem.table).with_points(points))
 
-    def _scores(
-        self, score: Callable[[Belief], Scores], table: Sampled, extra: Sequence[Proposal], points: Matrix
-    ) -> Vector:
+    def _scores(self, score: Callable[[Belief], Scores], table: Sampled, points: Matrix) -> Vector:
         """Of all candidates, and of more points."""
         problem = self.problem.over(table.with_trials(points))
         known = self.known.over(problem)
-        belief = Present(problem, self.state, known, self._rng, extra, self._barred)
+        belief = Present(problem, self.state, known, self._rng, (), self._barred)
         return score(belief).values.flat()
 
     def _widen(self, table: Candidates) -> None:

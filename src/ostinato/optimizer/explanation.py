@@ -37,7 +37,7 @@ def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.measured:
         text += f" after {counted(reason.measured, 'measurement')}"
     if reason.leader is None:
-        return text + "; nothing else was measured yet."
+        return text + "; nothing else was measured yet." + _maximum(reason)
     if reason.leads:
         return text + ", the best measured so far, and it is worth knowing better." + _maximum(reason)
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
