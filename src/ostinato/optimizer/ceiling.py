@@ -19,7 +19,8 @@ which for v = σ²(c) is the tangent at c of σ as a concave function of k. Thre
                Hilbert space, with f of norm N orthogonal to all that Π projects on; k_x moves by d(x, c), of which
                both parts are squares that add (Cauchy and Schwarz).
 
-All of it is exact arithmetic's word; rounding is left to the caller.
+Rounding is allowed for: variances are off by up to `rounding` (METHOD: about q ε κ² (1 + ρ), ρ = κ² n/λ), and sums of
+covariances by some ε of the sum of their sizes.
 """
 
 from math import sqrt
@@ -33,10 +34,12 @@ from ostinato.kernels.boxes import Boxes, extremes, majorant
 from ostinato.optimizer.branch_and_bound import Bounds
 
 SMALLEST = 1e-12  # of κ²: the smallest v
+EPSILON = 16 * float(np.finfo(np.float64).eps)  # of each term of a sum
 
 
 class Ceiling(NamedTuple):
-    """u, with all that bounds on it need. M: with what is in flight counted as if it had come. norm: N."""
+    """u, with all that bounds on it need. M: with what is in flight counted as if it had come. norm: N. rounding: by
+    how much variances may be off."""
 
     kernel: Kernel
     X: Matrix
@@ -46,6 +49,7 @@ class Ceiling(NamedTuple):
     variance: float
     beta: float
     norm: float
+    rounding: float = 0.0
 
     def at(self, points: Matrix) -> Vector:
         """u at some points."""
@@ -64,20 +68,28 @@ class Ceiling(NamedTuple):
         k = self.kernel(centre, self.X)
         w = k @ self.M
         at_centre, moved = self._score(k, w), self._moved(half)
-        far = at_centre + sqrt(self.norm**2 + self.beta**2) * np.sqrt(moved)
-        v = np.maximum(np.maximum(self._variance(k, w), moved / 4), SMALLEST * self.variance)
+        variance = self._variance(k, w) + self.rounding
+        far = self.mean + k @ self.alpha + self.beta * np.sqrt(variance) + self._off(self.alpha[None, :])
+        far = far + sqrt(self.norm**2 + self.beta**2) * np.sqrt(moved)
+        v = np.maximum(np.maximum(variance, moved / 4), SMALLEST * self.variance)
         tangent, step = self._by_tangent(boxes, k, w, v)
         upper = np.minimum(np.minimum(far, tangent), self._by_extremes(boxes, k, w))
         return Bounds(np.maximum(upper, at_centre), at_centre, centre + step)
 
+    def _off(self, weights: Matrix) -> Vector:
+        """By how much rounding may lower a weighted sum of covariances."""
+        return EPSILON * self.variance * np.sum(np.abs(weights), axis=1)
+
     def _moved(self, half: Matrix) -> Vector:
         """d² from the centre to a corner."""
-        return np.maximum(2 * (self.variance - self.kernel(half, np.zeros((1, half.shape[1])))[:, 0]), 0.0)
+        fallen = self.variance - self.kernel(half, np.zeros((1, half.shape[1])))[:, 0]
+        return 2 * np.maximum(fallen, 0.0) + EPSILON * self.variance
 
     def _by_tangent(self, boxes: Boxes, k: Matrix, w: Matrix, v: Vector) -> tuple[Vector, Matrix]:
         std = np.sqrt(v)
         gamma = self.alpha - (self.beta / std)[:, None] * w
-        constant = self.mean + self.beta * (std + (self.variance + np.sum(w * k, axis=1)) / std) / 2
+        variance = self.variance + self.rounding + np.sum(w * k, axis=1)
+        constant = self.mean + self.beta * (std + variance / std) / 2 + self._off(gamma)
         step, highest = majorant(self.kernel, gamma, boxes, self.X).highest(boxes.half)
         return constant + highest, step
 
@@ -85,5 +97,5 @@ class Ceiling(NamedTuple):
         low, high = extremes(self.kernel, boxes, self.X)
         mean = self.mean + high @ np.maximum(self.alpha, 0) + low @ np.minimum(self.alpha, 0)
         least = np.sum(np.where(w > 0, w * low, w * high), axis=1)
-        variance = self.variance + np.sum(w * k, axis=1) - 2 * least
-        return mean + self.beta * np.sqrt(np.clip(variance, 0.0, self.variance))
+        variance = self.variance + self.rounding + np.sum(w * k, axis=1) - 2 * least
+        return mean + self.beta * np.sqrt(np.clip(variance, 0.0, self.variance)) + self._off(self.alpha[None, :])

@@ -22,6 +22,7 @@ from ostinato.posterior import Posterior
 from ostinato.posterior.factor import factorise
 
 LISTED = 10_000  # values of a column that is halved between two of them
+OFF = 4.0  # times q ε κ² (1 + ρ): by how much variances may be off
 TOLERANCE = 1e-3  # of the prior's standard deviation: as near as that, the search ends
 MOST, LEAST = 2**16, 2**12  # boxes that are looked at, at most; and where many points were measured
 COVARIANCES = 2**23  # with measured points, for all boxes together
@@ -53,7 +54,9 @@ def ceiling_of(model: Posterior, pending: Mapping[int, float], beta: float) -> C
         w[numbers.index(candidate)] += n / model.noise[candidate]
     M = np.asarray(factorise(model.kernel(X, X), w, m).M) if numbers else np.zeros((0, 0))
     norm = sqrt(max(float(alpha @ m), 0.0))
-    return Ceiling(model.kernel, X, alpha, M, model.prior_mean, model.kappa2, beta, norm)
+    rho = model.kappa2 * float(np.max(w, initial=0.0))
+    rounding = OFF * len(numbers) * float(np.finfo(np.float64).eps) * model.kappa2 * (1 + rho)
+    return Ceiling(model.kernel, X, alpha, M, model.prior_mean, model.kappa2, beta, norm, rounding)
 
 
 def _levels(parameter: Any) -> Vector | None:
