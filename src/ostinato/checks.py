@@ -1,6 +1,6 @@
 """Checks of what users give, each with an error that names the value, the cause and the remedy."""
 
-from math import ceil, isfinite, log10, nan
+from math import ceil, floor, isfinite, log10, nan
 from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
@@ -91,6 +91,14 @@ def rounded(value: float, scale: float) -> str:
 def short(value: float) -> str:
     """Two digits, and no exponent where plain figures do."""
     return f"{float(f'{value:.2g}'):g}"
+
+
+def at_most(value: float) -> str:
+    """The same, rounded up: what is said to be a bound is one."""
+    if not (isfinite(value) and value > 0):
+        return f"{value:g}"
+    unit = floor(log10(value)) - 1
+    return f"{float(f'{ceil(value * 10.0**-unit * (1 - 1e-12))}e{unit}'):g}"
 
 
 def brief(value: Any) -> str:

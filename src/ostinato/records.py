@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ostinato.arrays import Vector
-from ostinato.checks import counted, rounded, short
+from ostinato.checks import at_most, counted, rounded, short
 
 SHOWN = 8  # length-scales in a line
 NEARLY_CERTAIN = 0.9  # the probability of being the best from which that is said
@@ -22,7 +22,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     the most that the rule allows; `cause` is why the batch is shorter than that. `leads` says whether no measured
     candidate has a higher mean. `seeks` is what the candidate has more of than any other. `limits`: with robust=True,
     what is expected of a value, its standard deviation, and that of noise alone; higher is better there. `searched`: at
-    how many points of a space the score was looked at; 0 where candidates are all of a table.
+    how many points (or boxes) of a space the score was looked at; 0 where candidates are all of a table. `gap`: with
+    search="certified", by how much at most another point of the space scores higher.
     """
 
     mean: float
@@ -43,6 +44,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     seeks: str = ""
     limits: tuple[float, float, float] | None = None
     searched: int = 0
+    gap: float | None = None
 
     def staleness_of(self, repeats: int) -> float:
         """By how much so many repeats can shrink any standard deviation."""
@@ -133,7 +135,8 @@ class Certificate(msgspec.Struct, frozen=True):
     Every full batch adds at least `gain_per_batch` to the log-determinant, which grew by `gain`; so there
     can be at most `bound` of them. Batches cut by a cap, by a limit, or not answered in full are counted apart.
     searched: candidates are points of a space, each the best that a search found. That bound holds all the same; bounds
-    on regret need the best of all.
+    on regret need the best of all. With search="certified", `certified` batches are of points that score within `gap`
+    of the highest, and `total_gap`, the sum over their measurements, is what bounds on regret grow by.
     """
 
     full: int
@@ -143,6 +146,9 @@ class Certificate(msgspec.Struct, frozen=True):
     gain: float
     gain_per_batch: float
     searched: bool = False
+    certified: int = 0
+    gap: float = 0.0
+    total_gap: float = 0.0
 
     @property
     def bound(self) -> float:
@@ -163,7 +169,20 @@ class Certificate(msgspec.Struct, frozen=True):
             f"{counted(self.full, 'full batch', 'full batches')}, at most {self.bound:,.0f} possible"
             + (f" (apart: {', '.join(apart)})" if apart else "")
             + ("" if self.holds else " — VIOLATED")
-            + ("; each candidate is the best that a search of the space found" if self.searched else "")
+            + (f"; {self.maximum}" if self.searched else "")
+        )
+
+    @property
+    def maximum(self) -> str:
+        """In words, how near to the highest score of the space the candidates were, and what follows for regret."""
+        if self.certified:
+            return (
+                f"{counted(self.certified, 'batch', 'batches')} scored within {at_most(self.gap)} of the highest of "
+                f"the space, and bounds on regret grow by {at_most(self.total_gap)} at most"
+            )
+        return (
+            "each candidate is the best that a search of the space found, which is approximate: regret stays sublinear "
+            "if what the searches miss adds up to little enough"
         )
 
 

@@ -75,3 +75,29 @@ def test_a_condition_is_a_table(lab):
     (lab / "space.toml").write_text(SPACE.replace('{ solver = "sgd" }', '"sgd"'))
     refused = ostinato("create", "space.db", "space.toml", cwd=lab)
     assert (refused.returncode, "momentum" in refused.stderr) == (2, True)
+
+
+CERTIFIED = (
+    "--kernel", 'RBF(0.3).on("x") * Matern52(lengthscale=2, std=2).on("y")', "--noise-std", "0.2",
+    "--policy", "MiniUCB(C=1.3, beta=2)", "--search", "certified",
+)  # fmt: skip
+
+
+def test_a_certified_search_says_how_near_it_came(lab):
+    (lab / "wide.toml").write_text("[x]\nlow = 0\nhigh = 1\n[y]\nlow = 0\nhigh = 5\n")
+    made = ostinato("create", "wide.db", "wide.toml", "--seed", "0", *CERTIFIED, cwd=lab)
+    assert made.returncode == 0, made.stderr
+    task = json.loads(ostinato("ask", "wide.db", cwd=lab).stdout.splitlines()[0])
+    task["values"] = [1.0] * task["repeats"]
+    assert ostinato("tell", "wide.db", cwd=lab, typed=json.dumps(task) + "\n").returncode == 0
+    assert ostinato("ask", "wide.db", cwd=lab).returncode == 0
+    said = ostinato("explain", "wide.db", "1", cwd=lab)
+    assert "of the highest of the whole space" in " ".join(said.stdout.split()), said.stderr
+
+
+def test_a_certified_search_is_refused_in_the_words_of_the_command_line(lab):
+    (lab / "wide.toml").write_text("[x]\nlow = 0\nhigh = 1\n")
+    refused = ostinato("create", "wide.db", "wide.toml", "--search", "certified", cwd=lab)
+    assert refused.returncode == 2
+    assert "--search 'certified' needs a model of which nothing is learned" in " ".join(refused.stderr.split())
+    assert "give --kernel and --noise-std" in " ".join(refused.stderr.split())

@@ -14,10 +14,13 @@ from ostinato.cli.options import (
     Direction,
     Goal,
     HalfLife,
+    KernelText,
     MaxRepeats,
     NoiseStd,
     Outcome,
+    PolicyText,
     Robust,
+    Search,
     Seed,
     SetupStd,
     Stop,
@@ -42,6 +45,9 @@ def create(
     noise_std: NoiseStd = None,
     setup_std: SetupStd = None,
     robust: Robust = False,
+    kernel: KernelText = None,
+    policy: PolicyText = None,
+    search: Search = None,
     stop: Stop = None,
     seed: Seed = None,
     name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
@@ -60,7 +66,8 @@ def create(
         )
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
-        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
+        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
+        policy=policy, search=search, stop=stop, seed=seed,
     )  # fmt: skip
     print_status(Study(called, where, read_file(candidates), budget=budget, **settings), json)
 

@@ -25,10 +25,13 @@ from ostinato.cli.options import (
     Direction,
     Goal,
     HalfLife,
+    KernelText,
     MaxRepeats,
     NoiseStd,
     Outcome,
+    PolicyText,
     Robust,
+    Search,
     Seed,
     SetupStd,
     Stop,
@@ -78,6 +81,9 @@ def optimize(
     noise_std: NoiseStd = None,
     setup_std: SetupStd = None,
     robust: Robust = False,
+    kernel: KernelText = None,
+    policy: PolicyText = None,
+    search: Search = None,
     stop: Stop = None,
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
@@ -129,7 +135,8 @@ def optimize(
         objective = Command(command, columns_of(table), timeout, retries)
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
-        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
+        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
+        policy=policy, search=search, stop=stop, seed=seed,
     )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)

@@ -1,10 +1,12 @@
 """The settings of a study, as options of the commands that make one."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from ostinato.cli.expressions import kernel_of, policy_of
 from ostinato.stopping import rule_of
 
 
@@ -18,6 +20,11 @@ class OutcomeName(StrEnum):
     BINARY = "binary"
     COUNT = "count"
     POSITIVE = "positive"
+
+
+class SearchName(StrEnum):
+    SAMPLED = "sampled"
+    CERTIFIED = "certified"
 
 
 class DirectionName(StrEnum):
@@ -49,6 +56,21 @@ SetupStd = Annotated[
 Robust = Annotated[
     bool, typer.Option("--robust", help="Single measurements that are far off count less, as of an unreliable sensor.")
 ]
+KernelText = Annotated[
+    str | None,
+    typer.Option(help="How alike candidates are, as in Python: Matern52(lengthscale=0.3, std=2). By default learned."),
+]
+PolicyText = Annotated[
+    str | None,
+    typer.Option(help="How candidates are picked, in place of --goal, as in Python: MiniUCB(C=1.2, beta=2)."),
+]
+Search = Annotated[
+    SearchName | None,
+    typer.Option(
+        help="In a space that cannot be listed: certified proves how near to the highest score the asked point is. For "
+        "MiniUCB, at most 4 columns, with --kernel and --noise-std."
+    ),
+]
 Stop = Annotated[
     list[str] | None,
     typer.Option(
@@ -56,6 +78,13 @@ Stop = Annotated[
     ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")]
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "setup_std": lambda text: _number_or_text(text),
+    "kernel": kernel_of,
+    "policy": policy_of,
+}
 
 
 def settings_of(**options: Any) -> dict[str, Any]:
@@ -69,7 +98,8 @@ def _plain(name: str, value: Any) -> Any:
         return value.value
     if name == "stop":
         return tuple(map(rule_of, value)) if value else None
-    return _number_or_text(value) if name == "setup_std" and value else value
+    read = READERS.get(name)
+    return read(value) if read and value else value
 
 
 def _number_or_text(text: str) -> float | str:

@@ -30,6 +30,10 @@ class Stationary(Anisotropic):
     def mixing(self, count: int, rng: Generator) -> Vector | float:
         """Random scale of the Gaussian frequencies: E over it of exp(−scale² r²/2) is ρ(r²)."""
 
+    def slope(self, r2: Array) -> Array | None:
+        """ρ′ as a function of the squared scaled distance, where ρ is known to be falling and convex in it."""
+        return None
+
     def __call__(self, X: Array, Y: Array) -> Array:
         values = self.correlation(squared_distances(X, Y, self.scales, self.categories))
         values *= self.std**2
@@ -53,6 +57,9 @@ class RBF(Stationary):
         r2 *= -0.5
         return namespace_of(r2).exp(r2)
 
+    def slope(self, r2: Array) -> Array:
+        return -0.5 * namespace_of(r2).exp(-0.5 * r2)
+
     def mixing(self, count: int, rng: Generator) -> float:
         return 1.0
 
@@ -68,6 +75,10 @@ class Matern12(Stationary):
         xp = namespace_of(r2)
         return xp.exp(-xp.sqrt(r2))
 
+    def slope(self, r2: Array) -> Array:
+        r = namespace_of(r2).sqrt(r2)
+        return -0.5 * namespace_of(r2).exp(-r) / r
+
     def mixing(self, count: int, rng: Generator) -> Vector:
         return _student_scale(1.0, count, rng)
 
@@ -80,6 +91,9 @@ class Matern32(Stationary):
         xp = namespace_of(r2)
         s = sqrt(3) * xp.sqrt(r2)
         return (1 + s) * xp.exp(-s)
+
+    def slope(self, r2: Array) -> Array:
+        return -1.5 * namespace_of(r2).exp(-sqrt(3) * namespace_of(r2).sqrt(r2))
 
     def mixing(self, count: int, rng: Generator) -> Vector:
         return _student_scale(3.0, count, rng)
@@ -99,6 +113,10 @@ class Matern52(Stationary):
         s *= -1.0
         r2 *= xp.exp(s)
         return r2
+
+    def slope(self, r2: Array) -> Array:
+        s = sqrt(5) * namespace_of(r2).sqrt(r2)
+        return -5 / 6 * (1 + s) * namespace_of(r2).exp(-s)
 
     def mixing(self, count: int, rng: Generator) -> Vector:
         return _student_scale(5.0, count, rng)
@@ -142,6 +160,9 @@ class RationalQuadratic(Stationary):
 
     def correlation(self, r2: Array) -> Array:
         return (1 + r2 / (2 * self.alpha)) ** -self.alpha
+
+    def slope(self, r2: Array) -> Array:
+        return -0.5 * (1 + r2 / (2 * self.alpha)) ** (-self.alpha - 1)
 
     def mixing(self, count: int, rng: Generator) -> Vector:
         return np.sqrt(rng.gamma(self.alpha, 1 / self.alpha, count))

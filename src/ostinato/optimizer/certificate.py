@@ -21,7 +21,8 @@ def certificate(problem: Problem, state: State, known: Knowledge) -> Certificate
     ledger = state.ledger
     gain = known.honest.log_det - _log_det_before(problem, state, known)
     counts = ledger.full, ledger.capped, ledger.truncated, ledger.partial
-    return Certificate(*counts, gain, per_batch, searched=isinstance(problem.table, Sampled))
+    gaps = ledger.certified, ledger.gap, ledger.total_gap
+    return Certificate(*counts, gain, per_batch, isinstance(problem.table, Sampled), *gaps)
 
 
 def _log_det_before(problem: Problem, state: State, known: Knowledge) -> float:

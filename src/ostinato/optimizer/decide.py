@@ -19,6 +19,7 @@ from ostinato.checks import brief, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
 from ostinato.optimizer.belief import Foresight, Present, lots_with, pending_with
+from ostinato.optimizer.certified import Region, ceiling_of, certified
 from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Asked, Mind
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
@@ -26,8 +27,9 @@ from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.search import search
 from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
-from ostinato.policies import Belief, Proposal
+from ostinato.policies import UCB, Belief, Proposal
 from ostinato.policies.belief import Scores
+from ostinato.policies.limits import Limited
 from ostinato.posterior import Model, Posterior
 from ostinato.records import Batch, Reason
 
@@ -115,8 +117,9 @@ class Thinking:
         self._asked: list[Proposal] = []
         self._apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
         self._kept: tuple[Problem, Knowledge] | None = None  # without points that are only looked at
-        self._shares = False  # whether all candidates of this plan are alike in some columns
-        self._looked_at = 0  # points of a space
+        self._looked_at = 0  # points of a space, or boxes
+        self._shared: dict[int, float] = {}  # columns in which all points of this plan are alike
+        self._top: tuple[float, float] | None = None  # a bound on the score of all points, and the β that it is for
         self._rng = state.generator()
         self._foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
         self._widen(problem.table.with_pool())
@@ -183,11 +186,11 @@ class Thinking:
 
     def _share(self, columns: list[int], point: Vector) -> None:
         """All candidates from now on are like this one in some columns; of a space, there are more such points."""
-        if isinstance(self.problem.table, Sampled) and not self._shares:
+        if isinstance(self.problem.table, Sampled) and not self._shared:
             alike = self.problem.features[:ALIKE].copy()
             alike[:, columns] = point[columns]
             self._look_at(alike)
-        self._shares = True
+        self._shared = {column: float(point[column]) for column in columns}
         self._apart |= frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist())
 
     def _with_one_more(self, planned: list[Planned], new: Planned) -> list[Planned]:
@@ -218,15 +221,15 @@ class Thinking:
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""
-        first, self._looked_at = False, 0
+        first, self._looked_at, self._top = False, 0, None
         if not self.round:
             proposals = self._learn(extra)
             first = bool(proposals)
             drawn = self.state.mind.drawn if self.known.model is self._model else None
             self.known.model = self._model = self.known.model.refreshed(self._rng, drawn)
             proposals = proposals or self._checks(extra)
-            if not proposals and not extra:  # the first of a plan; the others take what is there
-                self._search()
+            if not proposals:
+                self._search(extra)
             belief = self.belief(extra)
             proposals = self._at_least_twice(proposals or self.problem.policy.propose(belief, most))
             self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
@@ -245,14 +248,47 @@ class Thinking:
         self._asked.append(proposal)
         return Planned(proposal, self._reason(proposal, belief, first=first), self._rounds)
 
-    def _search(self) -> None:
+    def _search(self, extra: Sequence[Proposal]) -> None:
         """Where candidates are points of a space: the best that is found among them is one more."""
         table, score = self.problem.table, self.problem.policy.searched
-        if isinstance(table, Sampled) and score is not None and isinstance(self.known.model, Posterior):
-            found = search(table, partial(self._scores, score, table), self._barred)
-            if found is not None:
-                self._looked_at = found[1]
-                self._look_at(found[0][None, :])
+        if not isinstance(table, Sampled) or score is None or not isinstance(self.known.model, Posterior):
+            return
+        found = None if extra else search(table, partial(self._scores, score, table), self._barred)
+        if found is not None:  # the first of a plan; the others take what is there, if they need not be certified
+            self._looked_at = found[1]
+            self._look_at(found[0][None, :])
+        if self.problem.settings.search == "certified":
+            self._certify(cast("UCB", score), extra)
+
+    def _certify(self, score: UCB, extra: Sequence[Proposal]) -> None:
+        """From the best of these on, with a bound on what any point scores."""
+        belief, table = self.belief(extra), cast("Sampled", self.problem.table)
+        policy, known = self.problem.policy, score(belief).values.flat()
+        out = policy.closed(belief) if isinstance(policy, Limited) else self._barred
+        known[list(out)] = -np.inf
+        start = int(np.argmax(known))
+        if known[start] == -np.inf:
+            return
+        pending: dict[int, float] = {}
+        for lot in lots_with(self.state, extra).values():
+            pending[lot.candidate] = pending.get(lot.candidate, 0.0) + self.known.worth(lot)
+        beta = score.width(belief)
+        region = Region(table, out, self._shared)
+        found = certified(ceiling_of(cast("Posterior", self.known.model), pending, beta), region, table.features[start])
+        self._looked_at, self._top = found.boxes, None if self._shared else (found.upper, beta)
+        self._look_at(found.point[None, :])
+
+    def _gap(self, candidate: int, belief: Belief) -> float | None:
+        """By how much at most a point of the space scores higher than this candidate.
+
+        β may depend on how many candidates there are, and one more was found: the bound is carried over to it.
+        """
+        if self._top is None:
+            return None
+        (upper, then), now = self._top, cast("float", self.problem.policy.width(belief))
+        mean, variance = belief.at(candidate)
+        upper += max(now - then, 0.0) * belief.kappa + belief.resolution(now)
+        return max(upper - mean - now * sqrt(max(variance, 0.0)), 0.0)
 
     def _look_at(self, points: Matrix) -> None:
         """More candidates for this decision alone."""
@@ -349,6 +385,7 @@ class Thinking:
             seeks=proposal.seeks or policy.seeks.format(width=width),
             limits=self.known.limits(candidate),
             searched=self._looked_at,
+            gap=self._gap(candidate, belief),
         )
 
     def _leading(self) -> tuple[int, float] | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from ostinato.checks import counted
+from ostinato.checks import at_most, counted
 from ostinato.errors import InvalidSetting
 from ostinato.records import Batch, Reason
 
@@ -37,12 +37,24 @@ def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.measured:
         text += f" after {counted(reason.measured, 'measurement')}"
     if reason.leader is None:
-        return text + "; nothing else was measured yet."
+        return text + "; nothing else was measured yet." + _maximum(reason)
     if reason.leads:
-        return text + ", the best measured so far, and it is worth knowing better."
+        return text + ", the best measured so far, and it is worth knowing better." + _maximum(reason)
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
-    among = f" among the {reason.searched:,} points of the space that were looked at" if reason.searched else ""
-    return text + (f", and {reason.seeks}{among}" if reason.seeks else "") + f"; {other}."
+    return text + (f", and {reason.seeks}" if reason.seeks else "") + f"; {other}." + _maximum(reason)
+
+
+def _maximum(reason: Reason) -> str:
+    """How near to the highest score of a space its own is."""
+    if reason.gap is not None:
+        boxes = counted(reason.searched, "box", "boxes")
+        return f" Its score is within {at_most(reason.gap)} of the highest of the whole space (proved with {boxes})."
+    if not reason.searched:
+        return ""
+    return (
+        f" It is the best of {reason.searched:,} points of the space that were looked at: another may score higher, "
+        "and regret bounds need that what is missed adds up to little."
+    )
 
 
 def _repeats(batch: Batch, reason: Reason) -> str:

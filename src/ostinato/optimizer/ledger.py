@@ -40,6 +40,7 @@ class Ledger:
         self.switches = 0
         self.switch_cost = 0.0
         self.full = self.capped = self.truncated = self.cut_short = 0
+        self.certified, self.gap, self.total_gap = 0, 0.0, 0.0
         self._open: dict[int, OpenBatch] = {}
         self._last: int | None = None
         self.position: int | None = None  # the candidate asked for last
@@ -49,6 +50,7 @@ class Ledger:
         batch = asked.batch
         self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, batch.round), asked.candidate
         self._open[batch.id] = OpenBatch(batch, asked.candidate, limits=asked.limits)
+        self._certify(batch)
 
     def find(self, batch: Any) -> OpenBatch:
         """The batch, which must be in flight."""
@@ -99,6 +101,7 @@ class Ledger:
             self.asked, self.position = facts.id + 1, candidate
         self.rounds = max(self.rounds, batch.round)
         values = int(facts.statistics.n)
+        self._certify(batch)
         if facts.first:
             self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
         if facts.pending > 0 and not facts.closed:
@@ -106,6 +109,12 @@ class Ledger:
             self._open[facts.id] = OpenBatch(batch, candidate, told, values, recalled.limits, arrived)
         else:
             self._over(batch, values)
+
+    def _certify(self, batch: Batch) -> None:
+        """How far below the highest score of a space a batch's own may be, where that is known."""
+        if batch.reason is not None and (gap := batch.reason.gap) is not None:
+            self.certified, self.gap = self.certified + 1, max(self.gap, gap)
+            self.total_gap += batch.repeats * gap
 
     def _arrive(self, candidate: int, cost: float) -> None:
         """An epoch begins."""

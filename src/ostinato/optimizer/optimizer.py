@@ -17,6 +17,7 @@ from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
+from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import Wish
@@ -60,6 +61,8 @@ class Optimizer:
     mean: the value expected of a candidate before anything is measured (0 where the kernel is given).
 
     policy: how candidates are picked and repeated, in place of the goal's own.
+    search: in a space that cannot be listed, "certified" proves how near to the highest score the asked point is; for
+        upper confidence bounds, at most four columns, and a stationary kernel and a noise that are given.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
     xp: the array namespace to compute with; NumPy by default.
 
@@ -83,6 +86,7 @@ class Optimizer:
         half_life: int | None = None,
         max_repeats: int | None = None,
         robust: bool = False,
+        search: Search = "sampled",
         direction: Literal["maximize", "minimize"] = "maximize",
         seed: Any = None,
         block_size: int | None = None,
@@ -106,6 +110,7 @@ class Optimizer:
             half_life=half_life,
             max_repeats=max_repeats,
             robust=robust,
+            search=search,
             block_size=block_size,
             xp=xp,
         )

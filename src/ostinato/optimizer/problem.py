@@ -14,6 +14,7 @@ from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
+from ostinato.optimizer.certifiable import check_search
 from ostinato.optimizer.costs import SwitchCost, read_costs
 from ostinato.optimizer.settings import (
     checked_policy,
@@ -55,6 +56,7 @@ class Settings(Portable):
     half_life: int | None = None
     max_repeats: int | None = None
     robust: bool = False
+    search: str = "sampled"
     block_size: int | None = None
     xp: Namespace = np
 
@@ -66,6 +68,7 @@ class Settings(Portable):
         wanted = what_to_learn(table, self.kernel, self.noise_std, self.mean, self.setup_std, sign, outcome)
         by_goal = policy_for(self.goal, learned=bool(wanted.learned))
         policy = by_goal if self.policy is None else checked_policy(self.policy)
+        check_search(self.search, table, wanted, policy)
         return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
 
     def _check(self) -> None:

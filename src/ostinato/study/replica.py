@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.errors import Damaged
@@ -23,8 +24,9 @@ class Replica:
     """An optimiser that knows what a moment of the study knew."""
 
     def __init__(self, reader: Reader, table: Candidates, settings: dict[str, Any]) -> None:
+        self._certified = settings.get("search") == "certified"
         record, batches = reader.record, reader.batches()
-        facts = [batch.facts for batch in batches]
+        facts = [self._facts(batch) for batch in batches]
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
         self.optimizer.lend(f"the study {record.name!r}")
@@ -51,7 +53,7 @@ class Replica:
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
             self._rows[batch.facts.id] = batch.facts.index
             if batch.facts.id >= then.asked:
-                self.optimizer.core.follow(batch.facts, self._limits(batch))
+                self.optimizer.core.follow(self._facts(batch), self._limits(batch))
         for entry in reader.log(after=then.told, most=FAR):
             if entry.batch >= 0 and not self.optimizer.core.waits_for(entry.batch):
                 return False  # a late answer, for a batch that was closed
@@ -71,6 +73,13 @@ class Replica:
     def _mind(self, record: StudyRecord) -> Mind | None:
         mind, table = mind_of(record), self.optimizer.core.problem.table
         return mind.renumbered(table.number_of) if mind is not None and isinstance(table, Sampled) else mind
+
+    def _facts(self, batch: BatchRecord) -> BatchFacts:
+        """With the reason of a batch where its certificate needs it: how near to the highest score it was."""
+        if not self._certified or batch.facts.id < 0 or not batch.reason:
+            return batch.facts
+        reason = msgspec.json.decode(batch.reason, type=Reason)
+        return replace(batch.facts, batch=replace(batch.facts.batch, reason=reason))
 
     def _limits(self, batch: BatchRecord) -> Limits | None:
         """What was expected of a batch's values when it was decided; for robust=True."""
