@@ -25,6 +25,7 @@ BENCHMARKS = (
     "mistakes",
     "release",
     "forms",
+    "certified",
 )
 
 

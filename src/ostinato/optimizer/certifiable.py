@@ -11,6 +11,7 @@ from ostinato.kernels.boxes import bounded_over_boxes
 from ostinato.learning import Wanted
 from ostinato.policies import UCB
 from ostinato.policies.base import BasePolicy
+from ostinato.policies.scored import ScoredPolicy
 from ostinato.posterior import Posterior
 
 Search: TypeAlias = Literal["sampled", "certified"]
@@ -57,7 +58,8 @@ def _in_model(wanted: Wanted) -> Iterator[str]:
 
 
 def _in_policy(policy: BasePolicy) -> Iterator[str]:
-    if type(policy.searched) is not UCB or policy.model is not Posterior:
+    scores_by_ucb = isinstance(policy, ScoredPolicy) and type(policy.score) is UCB
+    if not scores_by_ucb or policy.model is not Posterior:
         yield (
             f"is for upper confidence bounds, and the policy is {brief(policy)}: "
             "give policy=MiniUCB(C=1.2, beta=2.0) or another that scores by them"

@@ -29,7 +29,7 @@ from ostinato.optimizer.settings import checked_round
 from ostinato.optimizer.state import State
 from ostinato.policies import UCB, Belief, Proposal
 from ostinato.policies.belief import Scores
-from ostinato.policies.limits import Limited
+from ostinato.policies.scored import ScoredPolicy
 from ostinato.posterior import Model, Posterior
 from ostinato.records import Batch, Reason
 
@@ -258,13 +258,12 @@ class Thinking:
             self._looked_at = found[1]
             self._look_at(found[0][None, :])
         if self.problem.settings.search == "certified":
-            self._certify(cast("UCB", score), extra)
+            self._certify(cast("ScoredPolicy", self.problem.policy), extra)
 
-    def _certify(self, score: UCB, extra: Sequence[Proposal]) -> None:
+    def _certify(self, policy: ScoredPolicy, extra: Sequence[Proposal]) -> None:
         """From the best of these on, with a bound on what any point scores."""
-        belief, table = self.belief(extra), cast("Sampled", self.problem.table)
-        policy, known = self.problem.policy, score(belief).values.flat()
-        out = policy.closed(belief) if isinstance(policy, Limited) else self._barred
+        belief, score, table = self.belief(extra), cast("UCB", policy.score), cast("Sampled", self.problem.table)
+        known, out = score(belief).values.flat(), policy.closed(belief)
         known[list(out)] = -np.inf
         start = int(np.argmax(known))
         if known[start] == -np.inf:
