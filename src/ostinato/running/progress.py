@@ -47,6 +47,8 @@ def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator
                 last = monotonic()
                 wait = max(EVERY if console.is_terminal else LINES, SHARE * (last - start))
 
+        if console.is_terminal:
+            draw(0, budget, " · looking at the candidates")  # before the first answer, which takes time for many
         report(0)
         yield report
         done, total, words = looked(_where)

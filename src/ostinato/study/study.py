@@ -1,14 +1,16 @@
 """A study: an optimiser whose facts are stored, so that it outlives crashes and is shared between processes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast, overload
 
 from msgspec.structs import replace
 
-from ostinato.candidates import Sampled, read_candidates
+from ostinato.candidates import read_candidates
 from ostinato.checks import flag, positive, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting
+from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError
 from ostinato.measurements.feedback import Given
+from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
 from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
@@ -18,8 +20,9 @@ from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
 from ostinato.stopping import watched
-from ostinato.storage import Writer, open_storage
+from ostinato.storage import Reader, StudyRecord, Writer, open_storage
 from ostinato.study import changing, log, telling
+from ostinato.study.answer import answer_of, keep
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
 from ostinato.study.reading import read_answer, read_one
@@ -66,17 +69,16 @@ class Study(StudyView):
         store = open_storage(storage, create=candidates is not None, patience=positive("patience", patience))
         if settings.get("seed", 0) is None:
             settings.pop("seed")
-        missing = 0 if candidates is None else create(store, name, candidates, budget, settings)
-        stop = settings.pop("stop", None)
         given = None if candidates is None else read_candidates(candidates)
-        space = given.space if isinstance(given, Sampled) else None
-        super().__init__(Stored(name, store, settings, rows_given=candidates is not None, space=space))
-        if candidates is not None:
+        pack, missing = (None, 0) if given is None else create(store, name, given, budget, settings)
+        stop = settings.pop("stop", None)
+        super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
+        if given is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
         if stop is not None:
             self._keep_stop(stop)
         if missing:
-            changing.take_missing(self._stored, candidates, missing, settings.get("noise_std"), extend=extend)
+            changing.take_missing(self._stored, given, missing, settings.get("noise_std"), extend=extend)
         if budget is not None:
             self.allow(budget)
 
@@ -352,4 +354,21 @@ class Study(StudyView):
         with Interrupts() as interrupts:
             with reporter(self.looked, most or 0, progress) as report:
                 ended = Run(self, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
-            return self.looked(lambda optimizer: result_of(optimizer, ended))
+            result = self.looked(lambda optimizer: result_of(optimizer, ended))
+            self.keep_answer()
+            return result
+
+    def keep_answer(self) -> None:
+        """Store what `best` and `status` say now, so that they are answered at once until something changes.
+
+        `run` does so at its end, and when everybody measures. Where the storage does not answer, nothing is stored.
+        """
+        with suppress(OstinatoError), self._stored.alone():
+
+            def find(reader: Reader) -> tuple[StudyRecord, Optimizer | None]:
+                there = self._stored.has_code or reader.answer() is not None
+                return reader.record, None if there else self._stored.synced(reader).optimizer
+
+            record, optimizer = self._stored.read(find)
+            if optimizer is not None:
+                keep(self._stored, record, answer_of(optimizer))
