@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ostinato.candidates import read_file
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, exists, opened
 from ostinato.cli.options import (
@@ -24,9 +23,8 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.terminal import Json, print_status
+from ostinato.cli.terminal import Json, made, print_status, read_table
 from ostinato.errors import InvalidSetting
-from ostinato.study import Study
 
 
 def create(
@@ -62,7 +60,7 @@ def create(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
         max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
     )  # fmt: skip
-    print_status(Study(called, where, read_file(candidates), budget=budget, **settings), json)
+    print_status(made(called, where, read_table(candidates), budget=budget, **settings), json)
 
 
 def budget(

@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.candidates import read_file
 from ostinato.checks import counted
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
@@ -35,7 +34,7 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.terminal import Json, print_status
+from ostinato.cli.terminal import Json, made, print_status, read_table
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
 from ostinato.running.objectives import Command, function
 from ostinato.study import LEASE, Study
@@ -123,7 +122,7 @@ def optimize(
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
     if not command and (timeout is not None or retries):
         raise InvalidSetting("--timeout and --retries are for programs: leave them out, or give --command.")
-    table = read_file(candidates)
+    table = read_table(candidates)
     objective = function(python) if python else None
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
@@ -134,7 +133,7 @@ def optimize(
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = lease or (DAY if manual else LEASE)
-    study = Study(called, where, table, budget=budget, lease=until, extend=add, **settings)
+    study = made(called, where, table, budget=budget, lease=until, extend=add, **settings)
     if isinstance(objective, Command):
         objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)
