@@ -14,6 +14,7 @@ from ostinato.cli.options import (
     Goal,
     HalfLife,
     MaxRepeats,
+    MemoryLimit,
     NoiseStd,
     Outcome,
     Robust,
@@ -41,6 +42,7 @@ def create(
     setup_std: SetupStd = None,
     robust: Robust = False,
     stop: Stop = None,
+    memory_limit: MemoryLimit = None,
     seed: Seed = None,
     name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
     json: Json = False,
@@ -59,6 +61,7 @@ def create(
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
         max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
+        memory_limit=memory_limit,
     )  # fmt: skip
     print_status(made(called, where, read_table(candidates), budget=budget, **settings), json)
 

@@ -25,6 +25,7 @@ from ostinato.cli.options import (
     Goal,
     HalfLife,
     MaxRepeats,
+    MemoryLimit,
     NoiseStd,
     Outcome,
     Robust,
@@ -34,7 +35,7 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.terminal import Json, made, print_status, read_table
+from ostinato.cli.terminal import Json, made, print_status, read_table, said_meanwhile
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
 from ostinato.running.objectives import Command, function
 from ostinato.study import LEASE, Study
@@ -78,6 +79,7 @@ def optimize(
     setup_std: SetupStd = None,
     robust: Robust = False,
     stop: Stop = None,
+    memory_limit: MemoryLimit = None,
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
@@ -129,6 +131,7 @@ def optimize(
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
         max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, stop=stop, seed=seed,
+        memory_limit=memory_limit,
     )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
@@ -139,6 +142,7 @@ def optimize(
     console = Console(stderr=True)
     if not manual:
         _remark_program(study, command or f"the function {python}", console)
+    _say_memory(study, console)
     ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
     print_status(study, json)
     if ended == LEFT:
@@ -162,6 +166,14 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
         )
     if endless and not (there and Study(name, where).has_end):
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
+
+
+def _say_memory(study: Study, console: Console) -> None:
+    """What a run will need, where that is much."""
+    with said_meanwhile("looking at the candidates"):
+        needs = study.looked(lambda optimizer: optimizer.memory)
+    if needs:
+        console.print(needs, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _remark_program(study: Study, program: str, console: Console) -> None:

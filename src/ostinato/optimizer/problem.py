@@ -56,6 +56,7 @@ class Settings(Portable):
     max_repeats: int | None = None
     robust: bool = False
     block_size: int | None = None
+    memory_limit: int | None = None
     xp: Namespace = np
 
     def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
@@ -138,8 +139,9 @@ class Problem:
 
     def model(self, prior: Prior) -> Model:
         """The model that the policy sees, nothing measured."""
-        how = {"mean": prior.mean, "xp": self.settings.xp, "block_size": self.settings.block_size}
-        return self.policy.model(self.features, prior.kernel, prior.noise, **how)
+        settings = self.settings
+        how = {"xp": settings.xp, "block_size": settings.block_size, "memory": settings.memory_limit}
+        return self.policy.model(self.features, prior.kernel, prior.noise, mean=prior.mean, **how)
 
     def cost(self, start: int, end: int) -> float:
         """Of going from one candidate to another."""

@@ -15,7 +15,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
 from ostinato.study.replica import Replica
-from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of
+from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of, with_setting
 
 T = TypeVar("T")
 FEW = 16  # rows of a large table that are read one by one; then all of them are
@@ -136,6 +136,19 @@ class Stored:
             return answer
 
         return self.write(once)
+
+    def keep_setting(self, name: str, value: Any) -> None:
+        """Another value for a setting that may change, for whoever opens the study from now on."""
+
+        def change(writer: Writer) -> str:
+            text = with_setting(writer.record.settings, name, value)
+            if text != writer.record.settings:
+                writer.change(replace(writer.record, settings=text))
+            return text
+
+        text = self.write(change)
+        if text != self._text:
+            self._text, self.replica = text, None
 
     def synced(self, reader: Reader) -> Replica:
         """The optimiser of this process, at the reader's moment."""

@@ -12,6 +12,7 @@ from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, Ost
 from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
+from ostinato.optimizer.memory import read_limit
 from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
@@ -29,7 +30,7 @@ from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
 from ostinato.study.retracting import last_of, numbers_of, told_of
 from ostinato.study.revise import failures_since, revise
-from ostinato.study.settings import program_of, with_program, with_setting
+from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 
@@ -44,6 +45,7 @@ class Study(StudyView):
         must be the same.
     budget: how many measurements there will be in all; it can be raised later.
     stop: rules of `ostinato.stopping` by which runs end; another one may be given when it is opened.
+    memory_limit: as for `Optimizer`; another one may be given when it is opened, as on another machine.
     extend: whether candidates that are given after all those that the study has are added to it.
     lease: for how many seconds repeats are handed out; when that is over they are handed out again. It should be longer
         than a measurement takes.
@@ -71,12 +73,15 @@ class Study(StudyView):
             settings.pop("seed")
         given = None if candidates is None else read_candidates(candidates)
         pack, missing = (None, 0) if given is None else create(store, name, given, budget, settings)
-        stop = settings.pop("stop", None)
+        stop, memory = settings.pop("stop", None), settings.pop("memory_limit", None)
         super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
         if given is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
         if stop is not None:
             self._keep_stop(stop)
+        if memory is not None:
+            read_limit(memory)
+            self._stored.keep_setting("memory_limit", memory)
         if missing:
             changing.take_missing(self._stored, given, missing, settings.get("noise_std"), extend=extend)
         if budget is not None:
@@ -85,13 +90,7 @@ class Study(StudyView):
     def _keep_stop(self, stop: Any) -> None:
         """Other rules to stop by, for whoever opens the study from now on."""
         self._other_stop = stop
-
-        def change(writer: Writer) -> None:
-            text = with_setting(writer.record.settings, "stop", stop)
-            if text != writer.record.settings:
-                writer.change(replace(writer.record, settings=text))
-
-        self._stored.write(change)
+        self._stored.keep_setting("stop", stop)
 
     def __reduce__(self) -> Any:
         raise TypeError("A study is not sent to other processes: open it there, Study(name, storage).")
