@@ -37,6 +37,7 @@ from ostinato.cli.options import (
 )
 from ostinato.cli.terminal import Json, made, print_status, read_table, said_meanwhile
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
+from ostinato.optimizer.memory import forecast
 from ostinato.running.objectives import Command, function
 from ostinato.study import LEASE, Study
 
@@ -171,7 +172,7 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
 def _say_memory(study: Study, console: Console) -> None:
     """What a run will need, where that is much."""
     with said_meanwhile("looking at the candidates"):
-        needs = study.looked(lambda optimizer: optimizer.memory)
+        needs = study.looked(lambda known: forecast(known.candidates, known.budget, known.memory_limit))
     if needs:
         console.print(needs, highlight=False, soft_wrap=not console.is_terminal)
 

@@ -70,9 +70,9 @@ def _of_group(group: Path) -> int | None:
         return None
 
 
-def forecast(candidates: int, budget: int | None, limit: int | None) -> str:
+def forecast(candidates: int | None, budget: int | None, limit: int | None) -> str:
     """What a run will take, in words; nothing where that is little."""
-    if budget is None:
+    if budget is None or candidates is None:  # a run without an end, or a space: of that only some points are held
         return ""
     measured = min(budget, candidates, ceil(MEASURED * sqrt(budget)))
     needed = NUMBER * candidates * measured

@@ -23,7 +23,7 @@ from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
-from ostinato.optimizer.memory import default_limit, forecast, read_limit
+from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.problem import Problem, Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
@@ -62,8 +62,7 @@ class Optimizer:
 
     policy: how candidates are picked and repeated, in place of the goal's own.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
-    memory_limit: how much memory the covariances of candidates may take, such as "4GB"; by default half of what is
-        free. What does not fit is computed again when it is needed.
+    memory_limit: for covariances, such as "4GB"; by default half of what is free. The others are computed when needed.
     xp: the array namespace to compute with; NumPy by default.
 
     An optimiser can be pickled and copied. It is not thread-safe: ask and tell from one thread, measure in many.
@@ -181,11 +180,6 @@ class Optimizer:
     def memory_limit(self) -> int | None:
         """How many bytes the covariances of candidates may take; None where nothing limits them."""
         return self._problem.settings.memory_limit
-
-    @property
-    def memory(self) -> str:
-        """What a run up to the budget will take, in words; nothing where that is little."""
-        return "" if self.candidates is None else forecast(self.candidates, self.budget, self.memory_limit)
 
     @property
     def keeps_setups(self) -> bool:
