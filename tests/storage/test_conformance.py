@@ -71,6 +71,41 @@ def test_what_is_written_is_read(storage, address):
     other.close()
 
 
+def test_large_tables_in_blocks(storage):
+    storage.create(StudyRecord(0, "study", time(), "{}", "digest", 100, b""), b"head", [b"one", b"two", b"three"])
+    with storage.write("study") as writer:
+        assert (writer.table(), writer.blocks()) == (b"head", [b"one", b"two", b"three"])
+        assert writer.block(1) == b"two"
+        writer.change_table(b"longer", [b"3", b"4"], after=2)
+    with storage.read("study") as reader:
+        assert (reader.table(), reader.blocks()) == (b"longer", [b"one", b"two", b"3", b"4"])
+    with storage.write("study") as writer:
+        writer.change_table(b"short")
+        assert writer.blocks() == []
+        with pytest.raises(Damaged, match="block 0"):
+            writer.block(0)
+
+
+def test_an_answer_holds_until_the_study_changes(storage):
+    make(storage)
+    make(storage, "other")
+    with storage.write("study") as writer:
+        assert writer.answer() is None
+        writer.keep_answer(b"first")
+        writer.keep_answer(b"second")
+        assert writer.answer() == b"second"
+    with storage.read("other") as reader:
+        assert reader.answer() is None
+    changes = [{"asked": 1}, {"budget": 7}, {"state": b"x"}, {"retired": "[1]"}, {"digest": "other"}, {"settings": "x"}]
+    for change in changes:
+        with storage.write("study") as writer:
+            before = writer.record
+            writer.change(replace(before, **change))
+            assert writer.answer() is None
+            writer.change(before)
+            assert writer.answer() == b"second"
+
+
 def test_all_of_it_or_nothing(storage):
     make(storage)
     with storage.read("study") as reader:
@@ -81,6 +116,7 @@ def test_all_of_it_or_nothing(storage):
             writer.add_batch(batch(0))
             writer.append(0, 0, told_values(np.ones(3)))
             writer.lease(Lease(0, 0, 1, "", 0.0))
+            writer.keep_answer(b"answer")
             writer.change(replace(writer.record, asked=1))
             raise KeyboardInterrupt
 

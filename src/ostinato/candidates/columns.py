@@ -140,10 +140,11 @@ class Levels:
     def encode(self, values: Iterable[Any]) -> Vector:
         codes = {level: float(code) for code, level in enumerate(self.levels)}
         given = list(values)
-        for value in given:
-            if not isinstance(value, Hashable) or value not in codes:
-                raise UnknownCandidate(
-                    f"Column {self.name!r} has no level {value!r}: its levels are "
-                    f"{', '.join(repr(level) for level in self.levels[:20])}{', …' if len(self.levels) > 20 else ''}."
-                )
-        return np.asarray([codes[value] for value in given], dtype=np.float64)
+        try:
+            return np.fromiter(map(codes.__getitem__, given), np.float64, len(given))
+        except (KeyError, TypeError):
+            wrong = next(value for value in given if not isinstance(value, Hashable) or value not in codes)
+            raise UnknownCandidate(
+                f"Column {self.name!r} has no level {wrong!r}: its levels are "
+                f"{', '.join(repr(level) for level in self.levels[:20])}{', …' if len(self.levels) > 20 else ''}."
+            ) from None

@@ -32,7 +32,7 @@ def _read(source: Any) -> Candidates:
         return Sampled(source)
     if isinstance(source, Space):
         table = source.enumerate()
-        return Candidates(table.features(), table.codecs, table.__getitem__, named=True)
+        return Candidates(table.features(), table.codecs, table, named=True)
     try:
         frame = nw.from_native(source, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:

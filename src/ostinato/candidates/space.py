@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.parameters import Parameter, When
+from ostinato.candidates.rows import Column, Texts, as_array
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
 LARGEST = 10_000_000  # combinations that are enumerated
@@ -154,6 +155,23 @@ class Enumeration:
         row = {name: values[int(i)] for (name, values), i in zip(self._values.items(), digits, strict=True)}
         return self._space.settled(row)
 
+    def __call__(self, index: int) -> dict[str, Any]:
+        return self[index]
+
+    def columns(self) -> list[list[Any]]:
+        if self._space.depends:
+            return [list(each) for each in zip(*(row.values() for row in self), strict=True)]
+        digits = self._digits(self._numbers)
+        pairs = zip(self._values.values(), digits, strict=True)
+        return [[values[place] for place in digit.tolist()] for values, digit in pairs]
+
+    def arrays(self) -> list[Column]:
+        """Columns as arrays; of categories, the places of their levels."""
+        if self._space.depends:
+            return [as_array(column) for column in self.columns()]
+        pairs = zip(self._values.values(), self._digits(self._numbers), strict=True)
+        return [_picked(values, digit) for values, digit in pairs]
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[index] for index in range(len(self)))
 
@@ -167,6 +185,12 @@ class Enumeration:
         digits = self._digits(self._numbers)
         codes = [codec.encode(values) for codec, values in zip(self.codecs, self._values.values(), strict=True)]
         return np.stack([code[digit] for code, digit in zip(codes, digits, strict=True)], axis=1)
+
+
+def _picked(values: tuple[Any, ...], digits: NDArray[np.int64]) -> Column:
+    """Some of a parameter's values as an array."""
+    array = as_array(list(values))
+    return array[digits] if isinstance(array, np.ndarray) else Texts(digits, values)
 
 
 def _dependencies(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Vector]]:

@@ -21,6 +21,7 @@ from ostinato.kernels import Column
 
 ROUNDING = 1e-9  # of a column's largest value: rows this close to a candidate are that candidate
 TINY = 1e-300
+HASH = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier whose bits look random
 
 
 class Candidates:
@@ -35,8 +36,9 @@ class Candidates:
         self.rows = len(features)
         self.parts: tuple[int, ...] = (self.rows,)  # rows that there were at first, and that were added each time
         self._first, self._numbers = _distinct(features)
-        self.features = np.ascontiguousarray(features[self._first])
+        self.features = np.ascontiguousarray(features if len(self._first) == self.rows else features[self._first])
         self._by_row: dict[bytes, int] | None = None
+        self._logs: Candidates | None = None
 
     def __len__(self) -> int:
         """How many distinct candidates there are."""
@@ -62,14 +64,24 @@ class Candidates:
         return self._row(index)
 
     def on_logs(self) -> "Candidates":
-        """The same candidates, with columns that spread over decades on a logarithmic scale."""
-        codecs, features = list(self._codecs), self.features.copy()
-        for j, codec in enumerate(codecs):
-            logs = on_log_scale(codec.column.name, features[:, j]) if isinstance(codec, Numbers) else None
+        """The same candidates, with columns that spread over decades on a logarithmic scale; found out once."""
+        if self._logs is None:
+            self._logs = self._on_logs()
+        return self._logs
+
+    def _on_logs(self) -> "Candidates":
+        scales = [
+            on_log_scale(codec.column.name, self.features[:, j]) if isinstance(codec, Numbers) else None
+            for j, codec in enumerate(self._codecs)
+        ]
+        if not any(scales):
+            return self
+        other, features = copy(self), self.features.copy()
+        for j, logs in enumerate(scales):
             if logs is not None:
-                codecs[j], features[:, j] = logs, logs.encode(features[:, j])
-        other = copy(self)
-        other._codecs, other.features, other._by_row = codecs, features, None
+                features[:, j] = logs.encode(features[:, j])
+        other._codecs = [logs or codec for logs, codec in zip(scales, self._codecs, strict=True)]
+        other.features, other._by_row, other._logs = features, None, other
         return other
 
     @property
@@ -97,7 +109,7 @@ class Candidates:
     def in_parts(self, parts: Sequence[int]) -> "Candidates":
         """The same, as it came about."""
         other = copy(self)
-        other.parts = tuple(parts)
+        other.parts, other._logs = tuple(parts), None
         return other
 
     @property
@@ -269,16 +281,32 @@ def named_columns(points: Any) -> Mapping[Any, Any] | None:
 
 def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First rows of the distinct candidates, in order of appearance; and the candidate number of every row."""
-    rows = np.ascontiguousarray(features).view(np.dtype((np.void, features.shape[1] * 8))).ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    merged = len(features) - len(first)
-    if merged:
-        notify(
-            f"{merged:,} of the {len(features):,} candidate rows repeat an earlier row: they were merged, and "
-            "measurements of any of them count for all.",
-            DuplicateCandidates,
-        )
-    return first[order], rank[inverse]
+    everyone = np.arange(len(features))
+    suspects, first = _alike(features), everyone
+    if suspects.size:
+        rows = np.ascontiguousarray(features[suspects]).view(np.dtype((np.void, features.shape[1] * 8))).ravel()
+        _, places, inverse = np.unique(rows, return_index=True, return_inverse=True)
+        first = everyone.copy()
+        first[suspects] = suspects[places][inverse]
+    kept = first == everyone
+    merged = len(features) - int(np.count_nonzero(kept))
+    if not merged:
+        return everyone, everyone
+    notify(
+        f"{merged:,} of the {len(features):,} candidate rows repeat an earlier row: they were merged, and "
+        "measurements of any of them count for all.",
+        DuplicateCandidates,
+    )
+    return np.flatnonzero(kept), (np.cumsum(kept) - 1)[first]
+
+
+def _alike(features: Matrix) -> NDArray[np.intp]:
+    """The rows that share a hash with another row, in order: all that have an equal, and hardly any that have none."""
+    hashes = np.zeros(len(features), dtype=np.uint64)
+    for column in features.T:
+        hashes ^= np.ascontiguousarray(column).view(np.uint64)
+        hashes *= HASH
+        hashes ^= hashes >> np.uint64(29)
+    ordered = np.sort(hashes)
+    shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    return np.flatnonzero(np.isin(hashes, shared)) if shared.size else np.zeros(0, dtype=np.intp)

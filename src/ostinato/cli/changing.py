@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ostinato.candidates import read_candidates, read_file
 from ostinato.checks import counted
 from ostinato.cli.measurements import show_candidates
 from ostinato.cli.opening import Name, Where, opened
-from ostinato.cli.terminal import Json
+from ostinato.cli.terminal import Json, read_table
 from ostinato.errors import InvalidFeedback, InvalidSetting
 
 Why = Annotated[str, typer.Option("--why", help="Kept with it: why it was wrong.")]
@@ -108,7 +107,7 @@ def candidates(
     elif action == Action.ADD:
         if not what or len(what) != 1:
             raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
-        table = read_candidates(read_file(Path(what[0])))
+        table = read_table(Path(what[0]))
         new = study.add(table, noise_std=noise_std)
         rows = f", {new[0]} to {new[-1]}" if new else ""
         there = f"; {table.rows - len(new):,} of the file are there already" if len(new) < table.rows else ""

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ostinato.candidates import read_file
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, exists, opened
 from ostinato.cli.options import (
@@ -16,6 +15,7 @@ from ostinato.cli.options import (
     HalfLife,
     KernelText,
     MaxRepeats,
+    MemoryLimit,
     NoiseStd,
     Outcome,
     PolicyText,
@@ -27,9 +27,8 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.terminal import Json, print_status
+from ostinato.cli.terminal import Json, made, print_status, read_table
 from ostinato.errors import InvalidSetting
-from ostinato.study import Study
 
 
 def create(
@@ -49,6 +48,7 @@ def create(
     policy: PolicyText = None,
     search: Search = None,
     stop: Stop = None,
+    memory_limit: MemoryLimit = None,
     seed: Seed = None,
     name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
     json: Json = False,
@@ -67,9 +67,9 @@ def create(
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
         max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
-        policy=policy, search=search, stop=stop, seed=seed,
+        policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
     )  # fmt: skip
-    print_status(Study(called, where, read_file(candidates), budget=budget, **settings), json)
+    print_status(made(called, where, read_table(candidates), budget=budget, **settings), json)
 
 
 def budget(

@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.candidates import read_file
 from ostinato.checks import counted
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
@@ -27,6 +26,7 @@ from ostinato.cli.options import (
     HalfLife,
     KernelText,
     MaxRepeats,
+    MemoryLimit,
     NoiseStd,
     Outcome,
     PolicyText,
@@ -38,8 +38,9 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.terminal import Json, print_status
+from ostinato.cli.terminal import Json, made, print_status, read_table, said_meanwhile
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
+from ostinato.optimizer.memory import forecast
 from ostinato.running.objectives import Command, function
 from ostinato.study import LEASE, Study
 
@@ -85,6 +86,7 @@ def optimize(
     policy: PolicyText = None,
     search: Search = None,
     stop: Stop = None,
+    memory_limit: MemoryLimit = None,
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
@@ -129,24 +131,25 @@ def optimize(
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
     if not command and (timeout is not None or retries):
         raise InvalidSetting("--timeout and --retries are for programs: leave them out, or give --command.")
-    table = read_file(candidates)
+    table = read_table(candidates)
     objective = function(python) if python else None
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
     settings = settings_of(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
         max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
-        policy=policy, search=search, stop=stop, seed=seed,
+        policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
     )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = lease or (DAY if manual else LEASE)
-    study = Study(called, where, table, budget=budget, lease=until, extend=add, **settings)
+    study = made(called, where, table, budget=budget, lease=until, extend=add, **settings)
     if isinstance(objective, Command):
         objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)
     if not manual:
         _remark_program(study, command or f"the function {python}", console)
+    _say_memory(study, console)
     ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
     print_status(study, json)
     if ended == LEFT:
@@ -170,6 +173,14 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
         )
     if endless and not (there and Study(name, where).has_end):
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
+
+
+def _say_memory(study: Study, console: Console) -> None:
+    """What a run will need, where that is much."""
+    with said_meanwhile("looking at the candidates"):
+        needs = study.looked(lambda known: forecast(known.candidates, known.budget, known.memory_limit))
+    if needs:
+        console.print(needs, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _remark_program(study: Study, program: str, console: Console) -> None:

@@ -77,6 +77,10 @@ Stop = Annotated[
         help="When to stop before the budget is spent: width=0.5, within=0.1, no-improvement=500 or spent=2000."
     ),
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(help="How much memory candidates may take, such as 4GB. By default half of what is free."),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")]
 
 

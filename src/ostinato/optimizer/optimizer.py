@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, overload
 import msgspec
 import numpy as np
 
-from ostinato.arrays import Matrix, Namespace
+from ostinato.arrays import Matrix, Namespace, is_numpy
 from ostinato.candidates import Sampled, extended, read_candidates
 from ostinato.checks import brief, counted, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
@@ -24,6 +24,7 @@ from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
+from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.problem import Problem, Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
@@ -64,6 +65,7 @@ class Optimizer:
     search: in a space that cannot be listed, "certified" proves how near to the highest score the asked point is; for
         upper confidence bounds, at most four columns, and a stationary kernel and a noise that are given.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
+    memory_limit: for covariances, such as "4GB"; by default half of what is free. The others are computed when needed.
     xp: the array namespace to compute with; NumPy by default.
 
     An optimiser can be pickled and copied. It is not thread-safe: ask and tell from one thread, measure in many.
@@ -90,6 +92,7 @@ class Optimizer:
         direction: Literal["maximize", "minimize"] = "maximize",
         seed: Any = None,
         block_size: int | None = None,
+        memory_limit: str | int | None = None,
         xp: Namespace = np,
     ) -> None:
         self._table, sign = read_candidates(candidates), sign_of(direction)
@@ -112,6 +115,7 @@ class Optimizer:
             robust=robust,
             search=search,
             block_size=block_size,
+            memory_limit=read_limit(memory_limit) or (default_limit() if is_numpy(xp) else None),
             xp=xp,
         )
         if isinstance(self._table, Sampled):
@@ -176,6 +180,11 @@ class Optimizer:
         """How many different candidates there are to choose from; None for a space that cannot be listed."""
         table = self._problem.table
         return None if isinstance(table, Sampled) else len(table)
+
+    @property
+    def memory_limit(self) -> int | None:
+        """How many bytes the covariances of candidates may take; None where nothing limits them."""
+        return self._problem.settings.memory_limit
 
     @property
     def keeps_setups(self) -> bool:

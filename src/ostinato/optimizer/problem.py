@@ -58,6 +58,7 @@ class Settings(Portable):
     robust: bool = False
     search: str = "sampled"
     block_size: int | None = None
+    memory_limit: int | None = None
     xp: Namespace = np
 
     def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
@@ -141,8 +142,9 @@ class Problem:
 
     def model(self, prior: Prior) -> Model:
         """The model that the policy sees, nothing measured."""
-        how = {"mean": prior.mean, "xp": self.settings.xp, "block_size": self.settings.block_size}
-        return self.policy.model(self.features, prior.kernel, prior.noise, **how)
+        settings = self.settings
+        how = {"xp": settings.xp, "block_size": settings.block_size, "memory": settings.memory_limit}
+        return self.policy.model(self.features, prior.kernel, prior.noise, mean=prior.mean, **how)
 
     def cost(self, start: int, end: int) -> float:
         """Of going from one candidate to another."""

@@ -8,6 +8,7 @@ number for every candidate, in the same blocks; the rest of the program reads, g
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
+from functools import partial
 from itertools import pairwise
 from math import ceil, inf
 from typing import cast
@@ -30,6 +31,7 @@ from ostinato.kernels import Kernel
 from ostinato.posterior.cache import Cache, Factored, Indices, Rows
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import find_grid
+from ostinato.posterior.limited import LimitedRows
 
 BLOCK_SIZE = 16_384
 TAIL = 512  # candidates, at most, of a block that grows
@@ -177,14 +179,27 @@ class Blocks:
 
     @classmethod
     def of(
-        cls, xp: Namespace, kernel: Kernel, features: Matrix, mean: float, size: int | None, *, grids: bool = True
+        cls,
+        xp: Namespace,
+        kernel: Kernel,
+        features: Matrix,
+        mean: float,
+        size: int | None,
+        *,
+        grids: bool = True,
+        memory: int | None = None,
     ) -> "Blocks":
-        """Blocks of `size` candidates; one for a grid, which needs no large cache, where that is not given."""
+        """Blocks of `size` candidates; one for a grid, which needs no large cache, where that is not given.
+
+        memory: bytes that their covariances may take.
+        """
         grid = find_grid(kernel, features) if grids and size is None else None
         if grid is not None and Factored.pays(grid):
             return cls([Block(xp, 0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))])
         parts = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
-        return cls(Block(xp, start, mean, kernel.diag(part), Rows(kernel, part)) for start, part in parts)
+        most = None if memory is None else memory // (8 * max(1, len(features)))
+        made = Rows if most is None else partial(LimitedRows, most=most)
+        return cls(Block(xp, start, mean, kernel.diag(part), made(kernel, part)) for start, part in parts)
 
     def extended(self, kernel: Kernel, X: Array, more: Matrix, factor: Factor, prior_mean: float) -> "Blocks":
         """With more candidates, after all others: in a small block at the end, which grows. X: the unique ones."""

@@ -84,9 +84,9 @@ class Rows:
         return sum(parts[1:], parts[0]) if parts else xp.zeros((*p.shape[:-1], self.features.shape[0]), dtype=p.dtype)
 
     def columns(self, part: slice | Indices) -> Array:
-        chunks = [_taken(rows, part, axis=1) for _, rows in self._rows(self._filled)]
+        chunks = [taken(rows, part, axis=1) for _, rows in self._rows(self._filled)]
         if not chunks:
-            return self._xp.zeros((0, _taken(self.features, part, axis=0).shape[0]), dtype=self._xp.float64)
+            return self._xp.zeros((0, taken(self.features, part, axis=0).shape[0]), dtype=self._xp.float64)
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def some(self, numbers: Indices, part: slice) -> Array:
@@ -94,7 +94,7 @@ class Rows:
         chunks: list[Array] = []
         for start, rows in self._rows(self._filled):
             here = numbers[(numbers >= start) & (numbers < start + rows.shape[0])] - start
-            chunks.append(rows[here, part] if is_numpy(self._xp) else _taken(rows[:, part], here, axis=0))
+            chunks.append(rows[here, part] if is_numpy(self._xp) else taken(rows[:, part], here, axis=0))
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def _rows(self, count: int) -> Iterator[tuple[int, Array]]:
@@ -160,14 +160,15 @@ class Factored:
         return product + self._constant * xp.sum(p) if self._constant else product
 
     def columns(self, part: slice | Indices) -> Array:
-        xp, place = self._xp, _taken(self._place, part, axis=0)
+        xp, place = self._xp, taken(self._place, part, axis=0)
         a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
         return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1) + self._constant
 
 
-def _taken(array: Array, part: slice | Indices, axis: int) -> Array:
+def taken(array: Array, part: slice | Indices, axis: int) -> Array:
+    """Some rows or columns."""
     if isinstance(part, slice):
-        return array[(slice(None),) * axis + (part,)]
+        return array[(*(slice(None),) * axis, part, ...)]
     xp = namespace_of(array)
     return xp.take(array, xp.asarray(part), axis=axis)
 

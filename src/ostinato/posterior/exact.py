@@ -45,11 +45,12 @@ class Posterior:
         mean: float = 0.0,
         xp: Namespace = np,
         block_size: int | None = None,
+        memory: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self._blocks = Blocks.of(xp, kernel, features, mean, block_size)
+        self._blocks = Blocks.of(xp, kernel, features, mean, block_size, memory=memory)
         self._behind = False  # whether the blocks do not know yet what the unique candidates know
-        self.block_size = block_size
+        self.block_size, self.memory = block_size, memory
         self.kappa2 = self._blocks.prior_variances.highest
         if not self._blocks.prior_variances.lowest >= 0 or not isfinite(self.kappa2):
             raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
@@ -165,6 +166,7 @@ class Posterior:
             mean=model.prior_mean if mean is None else mean,
             xp=model.xp,
             block_size=model.block_size,
+            memory=model.memory,
         )
 
     def extended(self, features: Matrix, noise: Vector) -> "Posterior":

@@ -32,6 +32,7 @@ class Model(Protocol):
     noise: Vector
     prior_mean: float
     block_size: int | None
+    memory: int | None
     kappa2: float
 
     @property

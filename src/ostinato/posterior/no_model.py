@@ -27,9 +27,10 @@ class NoModel:
         mean: float = 0.0,
         xp: Namespace = np,
         block_size: int | None = None,
+        memory: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self.block_size = block_size
+        self.block_size, self.memory = block_size, memory
         self.means = BlockedVector([xp.full(len(features), mean, dtype=xp.float64)], (0,))
         self.variances = BlockedVector([kernel.diag(from_numpy(xp, features))], (0,))
         self.kappa2 = self.variances.highest

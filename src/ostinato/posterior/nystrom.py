@@ -39,11 +39,12 @@ class Nystrom:
         mean: float = 0.0,
         xp: Namespace = np,
         block_size: int | None = None,
+        memory: int | None = None,
         oversampling: float = 5.0,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self.block_size, self.oversampling = block_size, oversampling
-        self.blocks = Blocks.of(xp, kernel, features, mean, block_size, grids=False)
+        self.block_size, self.memory, self.oversampling = block_size, memory, oversampling
+        self.blocks = Blocks.of(xp, kernel, features, mean, block_size, grids=False, memory=memory)
         self.kappa2 = self.blocks.prior_variances.highest
         self._tally = Tally()
         self._slots: dict[int, int] = {}

@@ -31,7 +31,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.running.executors import Measured, Workers, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
-from ostinato.running.progress import Reporter
+from ostinato.running.progress import SHARE, Reporter
 from ostinato.running.task import Task
 from ostinato.stopping import met, spending, watched
 
@@ -63,6 +63,10 @@ class Tasks(Protocol):
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
 
+    def keep_answer(self) -> None:
+        """Store what is known now for others who look at it, where there are any."""
+        ...
+
 
 class Run:
     """The workers of one process, and what they are doing.
@@ -86,6 +90,7 @@ class Run:
         self._seconds: float | None = None  # that a measurement took lately
         self._unpaid: str | None = None  # the limit that pays for nothing more
         self._told = self._remarked = False
+        self._next_answer = 0.0  # not before then
 
     def until_the_end(self, interrupts: Interrupts) -> str:
         """Returns why it ended. Ctrl-C comes through only while workers are waited for."""
@@ -195,6 +200,15 @@ class Run:
             del self._running[future]  # not before: what stops it half-way is handed back
         if done:
             self._report(0)
+        else:
+            self._keep_answer()
+
+    def _keep_answer(self) -> None:
+        """While everybody measures, what is known is stored for others to see; in a twentieth of the time at most."""
+        start = monotonic()
+        if start >= self._next_answer:
+            self._tasks.keep_answer()
+            self._next_answer = monotonic() + SHARE * (monotonic() - start)
 
     def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
         """What a worker has brought: values, an error of the user's function, or nothing, being lost."""

@@ -22,6 +22,7 @@ LINES = 60.0  # seconds between two lines where there is no terminal to draw on
 EVERY = 0.1  # seconds between two updates, at the least
 SHARE = 20  # times as long as an update took: where the best is costly to tell, it is told less often
 Z95 = 1.96
+FIRST = "looking at the candidates"  # shown until the first answer is there, which takes seconds for a million
 
 
 @contextmanager
@@ -62,7 +63,7 @@ def _bar(console: Console, budget: int) -> Generator[Draw, None, None]:
         TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console, refresh_per_second=10) as bar:
-        task = bar.add_task("", total=budget or None, made="")
+        task = bar.add_task(FIRST, total=budget or None, made="")
 
         def draw(done: int, total: int, words: str) -> None:
             rest = f"left{words}" if total else words

@@ -7,15 +7,17 @@ from typing import Any, Protocol
 import numpy as np
 from msgspec import DecodeError
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, Result, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Engine, Result, Row, Select, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, UnknownStudy
-from ostinato.storage import statements
+from ostinato.storage import schema, statements
 from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, StudyRecord, Writer
-from ostinato.storage.rows import batch_of, batch_row, seal_of, study_row
-from ostinato.storage.schema import batches, leases, log, revisions, studies, tables
+from ostinato.storage.rows import batch_of, batch_row, block_rows, moment_of, seal_of, seal_of_bytes, study_row
+from ostinato.storage.schema import answers, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
+
+_BLOCKS = select(schema.blocks).order_by(schema.blocks.c.number)
 
 
 class Backend(Protocol):
@@ -71,6 +73,33 @@ class SQLReader(Reader):
         if row is None or not fits:
             raise self._damage("its candidates")
         return row.data
+
+    def block(self, number: int) -> bytes:
+        query = _BLOCKS.where(schema.blocks.c.study == self._record.id, schema.blocks.c.number == number)
+        row = self._connection.execute(query).first()
+        if row is None:
+            raise self._damage(f"block {number} of its candidates")
+        return self._block(row)
+
+    def blocks(self) -> list[bytes]:
+        query = _BLOCKS.where(schema.blocks.c.study == self._record.id)
+        return [self._block(row) for row in self._connection.execute(query)]
+
+    def _block(self, row: Row[Any]) -> bytes:
+        what = f"block {row.number} of its candidates"
+        with self._whole(what):
+            if row.check == seal_of_bytes(row.data, row.study, row.number):
+                return row.data
+        raise self._damage(what)
+
+    def answer(self) -> bytes | None:
+        moment = moment_of(self._record)
+        row = self._connection.execute(select(answers).where(answers.c.study == self._record.id)).first()
+        try:
+            fits = row is not None and row.check == seal_of_bytes(row.data, row.study, row.moment)
+        except (TypeError, ValueError):
+            return None
+        return row.data if row is not None and fits and row.moment == moment else None
 
     def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
         if told_after is None:
@@ -216,9 +245,18 @@ class SQLWriter(SQLReader, Writer):
         which = {"in_study": self._record.id, "in_batch": batch.facts.id}
         self._connection.execute(statements.CHANGE_BATCH, {**self._row(batch), **which})
 
-    def change_table(self, data: bytes) -> None:
-        seal = checksum(self._record.id, data)
-        self._connection.execute(update(tables).where(tables.c.study == self._record.id).values(data=data, check=seal))
+    def change_table(self, data: bytes, blocks: Sequence[bytes] = (), after: int = 0) -> None:
+        study, seal, stored = self._record.id, checksum(self._record.id, data), schema.blocks
+        self._connection.execute(update(tables).where(tables.c.study == study).values(data=data, check=seal))
+        self._connection.execute(delete(stored).where(stored.c.study == study, stored.c.number >= after))
+        if blocks:
+            self._connection.execute(insert(stored), block_rows(study, blocks, after))
+
+    def keep_answer(self, data: bytes) -> None:
+        study, moment = self._record.id, moment_of(self._record)
+        self._connection.execute(delete(answers).where(answers.c.study == study))
+        row = {"study": study, "moment": moment, "data": data, "check": seal_of_bytes(data, study, moment)}
+        self._connection.execute(insert(answers), row)
 
     def append(self, batch: int, start: int, told: Told) -> Entry:
         number, study, at = self._record.told + 1, self._record.id, self.now()

@@ -114,7 +114,19 @@ class Reader(ABC):
 
     @abstractmethod
     def table(self) -> bytes:
-        """Its candidates."""
+        """Its candidates; of a large table, what its columns are."""
+
+    @abstractmethod
+    def block(self, number: int) -> bytes:
+        """Some rows of a large table."""
+
+    @abstractmethod
+    def blocks(self) -> list[bytes]:
+        """All its rows."""
+
+    @abstractmethod
+    def answer(self) -> bytes | None:
+        """What was last answered, where the study still stands as it did then; else None."""
 
     @abstractmethod
     def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
@@ -171,8 +183,12 @@ class Writer(Reader):
     def change_batch(self, batch: BatchRecord) -> None: ...
 
     @abstractmethod
-    def change_table(self, data: bytes) -> None:
-        """Other candidates; the study's digest of them is `change`'s matter."""
+    def change_table(self, data: bytes, blocks: Sequence[bytes] = (), after: int = 0) -> None:
+        """Other candidates; the study's digest of them is `change`'s matter. The first `after` blocks stay."""
+
+    @abstractmethod
+    def keep_answer(self, data: bytes) -> None:
+        """What is answered as the study stands now. It changes nothing else."""
 
     @abstractmethod
     def append(self, batch: int, start: int, told: Told) -> Entry:
@@ -202,7 +218,7 @@ class Storage(ABC):
     def names(self) -> list[str]: ...
 
     @abstractmethod
-    def create(self, record: StudyRecord, table: bytes) -> bool:
+    def create(self, record: StudyRecord, table: bytes, blocks: Sequence[bytes] = ()) -> bool:
         """A new study; False where there is one of that name."""
 
     @abstractmethod

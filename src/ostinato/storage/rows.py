@@ -1,6 +1,9 @@
 """Records as rows of tables, each with the checksum that seals it."""
 
+from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
 import msgspec
 from sqlalchemy import Row
@@ -17,6 +20,24 @@ LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns t
 
 def study_row(record: StudyRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+def moment_of(record: StudyRecord) -> str:
+    """By which two moments of a study are known to be the same: all that its row says."""
+    return sha256(msgspec.msgpack.encode(record)).hexdigest()
+
+
+def seal_of_bytes(data: bytes, *facts: object) -> int:
+    """A checksum of many bytes, and of where they belong."""
+    return crc32(data, checksum(*facts))
+
+
+def block_rows(study: int, blocks: Sequence[bytes], after: int = 0) -> list[dict[str, Any]]:
+    """Rows of a large table, numbered from `after` on."""
+    return [
+        {"study": study, "number": number, "data": data, "check": seal_of_bytes(data, study, number)}
+        for number, data in enumerate(blocks, after)
+    ]
 
 
 def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:

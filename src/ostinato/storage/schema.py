@@ -1,9 +1,12 @@
 """The tables. Every row carries a checksum of what it says, so that damage is noticed when it is read.
 
-A damaged row of `leases` counts as none: what it held is handed out again. Any other is an error.
+A damaged row of `leases` counts as none: what it held is handed out again. So does one of `answers`: what it said is
+computed again. Any other is an error.
 
 studies     one row a study: settings, counters, and the state that the next decision rests on
-tables      the candidates of a study, compressed
+tables      the candidates of a study, compressed; of a large table, what its columns are
+blocks      the rows of a large table, some thousands at a time
+answers     what the best candidate is, and the moment of the study that this is true of
 batches     what was asked (or observed: numbers below 0) and why, with the aggregates of what was told
 leases      which repeats of a batch are assigned to whom, and until when; none that has a value
 log         the values themselves: one row a tell, in the order they came; never changed
@@ -24,7 +27,7 @@ from sqlalchemy import (
     Text,
 )
 
-HEAD = "0004"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0005"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 metadata = MetaData()
 
 studies = Table(
@@ -54,6 +57,24 @@ tables = Table(
     "tables",
     metadata,
     Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    Column("check", BigInteger, nullable=False),
+)
+
+blocks = Table(
+    "blocks",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("check", BigInteger, nullable=False),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("moment", Text, nullable=False),  # a digest of the study's row
     Column("data", LargeBinary, nullable=False),
     Column("check", BigInteger, nullable=False),
 )

@@ -15,10 +15,11 @@ from sqlalchemy import Connection, delete, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, UnknownStudy, notify
+from ostinato.storage import schema
 from ostinato.storage.access import Backend, SQLReader, SQLWriter, damage_in
 from ostinato.storage.base import Storage, StudyRecord
-from ostinato.storage.rows import seal_of, study_row
-from ostinato.storage.schema import HEAD, batches, leases, log, revisions, studies, tables
+from ostinato.storage.rows import block_rows, seal_of, study_row
+from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import checksum
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ class SQLStorage(Storage):
         with self._transaction(write=False) as connection:
             return list(connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars())
 
-    def create(self, record: StudyRecord, table: bytes) -> bool:
+    def create(self, record: StudyRecord, table: bytes, blocks: Sequence[bytes] = ()) -> bool:
         try:
             with self._transaction(write=True) as connection:
                 values = study_row(record)
@@ -53,6 +54,8 @@ class SQLStorage(Storage):
                 connection.execute(update(studies).where(studies.c.id == number).values(check=seal))
                 sealed = {"study": number, "data": table, "check": checksum(number, table)}
                 connection.execute(insert(tables).values(**sealed))
+                if blocks:
+                    connection.execute(insert(schema.blocks), block_rows(number, blocks))
         except IntegrityError:
             return False
         return True
@@ -60,7 +63,7 @@ class SQLStorage(Storage):
     def delete(self, name: str) -> None:
         with self._transaction(write=True) as connection:
             number = SQLWriter(connection, self.backend, name).record.id
-            for table in (leases, revisions, log, batches, tables):
+            for table in (leases, revisions, log, batches, answers, schema.blocks, tables):
                 connection.execute(delete(table).where(table.c.study == number))
             connection.execute(delete(studies).where(studies.c.id == number))
 

@@ -69,7 +69,7 @@ def _commit(stored: Stored, request: Request, decision: Decision | None, *, last
     """Tasks, and how many repeats are still to be decided on: the state may have moved since a decision."""
     try:
         with stored.storage.write(stored.name) as writer:
-            stored.refresh(writer)
+            stored.look(writer)
             close_retired(stored, writer)
             leases = request.take(writer)
             left = _left(writer)
@@ -119,7 +119,7 @@ def _task(stored: Stored, reader: Reader, lease: Lease) -> Task:
     if batch is None:
         raise Damaged(f"The study {stored.name!r} is damaged: batch {lease.batch} is missing.")
     index = batch.facts.index
-    return Task(stored.name, lease.batch, index, stored.table[index], lease.start, lease.count, lease.until)
+    return Task(stored.name, lease.batch, index, stored.row(reader, index), lease.start, lease.count, lease.until)
 
 
 def _as_text(reason: Reason | None) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from zlib import compress
 
 import msgspec
 import numpy as np
@@ -15,7 +14,6 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import more_noise
 from ostinato.storage import Writer
 from ostinato.study import log
-from ostinato.study.create import digest_of
 from ostinato.study.leases import in_hand
 from ostinato.study.replica import retired_of
 from ostinato.study.revise import forget, without_round
@@ -34,9 +32,7 @@ def add(stored: Stored, rows: Any, noise_std: Any = None, *, again: bool) -> lis
             return []
         noise = more_noise(stored.settings.get("noise_std"), noise_std, table.rows - before.rows)
         Optimizer(table, **{**stored.settings, "noise_std": noise})  # settings may speak of rows
-        data = packed(table)
-        writer.change_table(compress(data))
-        writer.change(replace(writer.record, digest=digest_of(data)))
+        stored.change_table(writer, packed(table))
         if np.ndim(noise):
             writer.change(replace(writer.record, settings=with_setting(writer.record.settings, "noise_std", noise)))
         forget(writer)
@@ -102,6 +98,7 @@ def close_retired(stored: Stored, writer: Writer) -> None:
     """Batches of retired candidates whose worker did not answer in time will not be made."""
     rows = retired_of(writer.record)
     if rows:
+        stored.refresh(writer)
         _close_waiting(stored, writer, {stored.table.number_of(row) for row in rows})
 
 

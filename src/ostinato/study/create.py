@@ -1,31 +1,31 @@
 """How a study begins: candidates and settings are stored once, and are the same ever after."""
 
-import hashlib
+from collections.abc import Iterable
 from time import time
 from typing import Any
-from zlib import compress, decompress
 
 import numpy as np
 
-from ostinato.candidates import Candidates, Sampled, packed, read_candidates, unpacked
+from ostinato.candidates import Candidates, Packed, Sampled, head_of, packed, unlike, unpacked
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidSetting, StudyDiffers
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names, noise_variances
 from ostinato.stopping import watched
-from ostinato.storage import Storage, StudyRecord
+from ostinato.storage import Reader, Storage, StudyRecord
 from ostinato.study.settings import as_text
 
 
-def create(storage: Storage, name: str, candidates: Any, budget: int | None, settings: dict[str, Any]) -> int:
+def create(
+    storage: Storage, name: str, table: Candidates, budget: int | None, settings: dict[str, Any]
+) -> tuple[Packed, int]:
     """Make a study, unless it exists: then it must have the same candidates, or some more.
 
-    Returns how many rows are given that it does not have, after all those that it has.
+    Returns the candidates as they are stored, and how many rows are given that the study does not have, after all those
+    that it has.
     """
-    table = read_candidates(candidates)
-    data = packed(table)
-    digest = digest_of(data)
+    pack = packed(table)
     if name not in storage.patiently(storage.names):
         seed = settings.get("seed")
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
@@ -34,23 +34,22 @@ def create(storage: Storage, name: str, candidates: Any, budget: int | None, set
         check_names(own, Optimizer)
         watched(settings.get("stop"))
         most = None if budget is None else read_budget(budget)
-        Optimizer(read_candidates(candidates), budget=most, **own)  # its settings are checked
-        record = StudyRecord(0, name, time(), as_text(settings), digest, most, b"")
-        if storage.patiently(lambda: storage.create(record, compress(data))):
-            return 0
+        Optimizer(table, budget=most, **own)  # its settings are checked
+        record, blocks = StudyRecord(0, name, time(), as_text(settings), pack.digest, most, b""), pack.blocks()
+        if storage.patiently(lambda: storage.create(record, pack.head, blocks)):
+            return pack, 0
     if np.ndim(settings.get("noise_std", 0.0)):
         noise_variances(settings["noise_std"], table)
-    kept_digest, kept = storage.patiently(lambda: _stored(storage, name))
-    if kept_digest == digest:
-        return 0
-    stored = table_of(kept)
+    if storage.patiently(lambda: _digest(storage, name)) == pack.digest:
+        return pack, 0
+    stored = storage.patiently(lambda: _stored(storage, name))
     if isinstance(stored, Sampled) or isinstance(table, Sampled):
         if not _same_space(stored, table):
             raise StudyDiffers(_difference(name, stored, table))
-        return 0
+        return pack, 0
     if not _begin_alike(stored, table):
         raise StudyDiffers(_difference(name, stored, table))
-    return max(0, table.rows - stored.rows)
+    return pack, max(0, table.rows - stored.rows)
 
 
 def _same_space(kept: Candidates, given: Candidates) -> bool:
@@ -67,13 +66,13 @@ def _begin_alike(kept: Candidates, given: Candidates) -> bool:
         return False
     if [c.kind for c in kept.columns] != [c.kind for c in given.columns]:
         return False
-    shared = min(kept.rows, given.rows)
-    return given.rows >= kept.parts[0] and all(repr(kept[row]) == repr(given[row]) for row in range(shared))
+    return given.rows >= kept.parts[0] and _differs_at(kept, given) is None
 
 
-def digest_of(data: bytes) -> str:
-    """By which equal candidates are known."""
-    return hashlib.sha256(data).hexdigest()
+def _differs_at(kept: Candidates, given: Candidates) -> int | None:
+    """The first row in which two tables differ, of those that both have."""
+    rows: Iterable[int] = unlike(kept, given)
+    return next((row for row in rows if repr(kept[row]) != repr(given[row])), None)
 
 
 def read_budget(budget: Any) -> int:
@@ -84,14 +83,20 @@ def read_budget(budget: Any) -> int:
     return most
 
 
-def table_of(stored: bytes) -> Candidates:
+def table_of(reader: Reader) -> Candidates:
     """Candidates as they were stored."""
-    return unpacked(decompress(stored))
+    head = head_of(reader.table())
+    return unpacked(head, reader.blocks() if head.blocks else ())
 
 
-def _stored(storage: Storage, name: str) -> tuple[str, bytes]:
+def _digest(storage: Storage, name: str) -> str:
     with storage.read(name) as reader:
-        return reader.record.digest, reader.table()
+        return reader.record.digest
+
+
+def _stored(storage: Storage, name: str) -> Candidates:
+    with storage.read(name) as reader:
+        return table_of(reader)
 
 
 def _difference(name: str, kept: Candidates, given: Candidates) -> str:
@@ -105,8 +110,7 @@ def _difference(name: str, kept: Candidates, given: Candidates) -> str:
     names = [[column.name for column in table.columns] for table in (kept, given)]
     if names[0] != names[1]:
         return start + f"its columns are {names[0]}, and {names[1]} were given." + end
-    shared = range(min(kept.rows, given.rows))
-    row = next((i for i in shared if repr(kept[i]) != repr(given[i])), None)
+    row = _differs_at(kept, given)
     if row is None:
         return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
     return start + f"row {row} is {brief(kept[row])}, and {brief(given[row])} was given." + end

@@ -20,8 +20,7 @@ class Rescued:
 
     def __init__(self, storage: Storage, name: str) -> None:
         self._storage, self._name = storage, name
-        self._told, table = self._read(lambda reader: (reader.record.told, reader.table()))
-        self.table = table_of(table)
+        self._told, self.table = self._read(lambda reader: (reader.record.told, table_of(reader)))
         self._revised = by_place(self._whole(lambda reader: reader.revisions()) or [])
         self.lost = 0
 

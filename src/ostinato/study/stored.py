@@ -3,30 +3,31 @@
 import os
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any, TypeVar
-from zlib import compress
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from ostinato.candidates import Candidates, Sampled, Space, packed
+from ostinato.candidates import Candidates, Head, Packed, Sampled, Space, head_of, packed, row_of, unpacked
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
-from ostinato.study.create import digest_of, table_of
 from ostinato.study.replica import Replica
-from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of
+from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of, with_setting
 
 T = TypeVar("T")
+FEW = 16  # rows of a large table that are read one by one; then all of them are
 
 
 class Stored:
     """What everything that is done with a study rests on.
 
-    given: settings that must be those that were stored, and such as are Python code, which is not; space: the same for
-    the constraints of a space. rows_given: with the candidates.
+    given: settings that must be those that were stored, and such as are Python code, which is not. candidates: as they
+    were given too, with the digest that they would be stored with; a space may have constraints, which are code.
+
+    Candidates are read when they are needed; of a large table, single rows by themselves.
     """
 
     def __init__(
@@ -35,22 +36,37 @@ class Stored:
         storage: Storage,
         given: Mapping[str, Any] | None = None,
         *,
-        rows_given: bool = False,
-        space: Space | None = None,
+        candidates: Candidates | None = None,
+        digest: str = "",
     ) -> None:
-        self.name, self.storage, self._space = name, storage, space
+        self.name, self.storage = name, storage
+        self._space: Space | None = candidates.space if isinstance(candidates, Sampled) else None
         problems = storage.patiently(storage.check)
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
-        record, table = self.read(lambda reader: (reader.record, reader.table()))
-        self.table: Candidates = self._table_of(table)
+        record, self._head = self.read(lambda reader: (reader.record, head_of(reader.table())))
+        same = record.digest == digest and not isinstance(candidates, Sampled)
+        self._table: Candidates | None = candidates if same else None
+        self._read_alone = 0
         self._created: float = record.created
         self._digest: str = record.digest
         self._given, self._text = dict(given or {}), record.settings
-        check_given(self._text, self._given, name, rows_given=rows_given)
+        check_given(self._text, self._given, name, rows_given=candidates is not None)
         self.outcome = outcome_of(outcome_name(self._text))
         self.replica: Replica | None = None
         self._lock = os.getpid(), RLock()
+
+    @property
+    def table(self) -> Candidates:
+        """The candidates."""
+        if self._table is None:
+            self.read(self.refresh)
+        return cast("Candidates", self._table)
+
+    @property
+    def head(self) -> Head:
+        """What the candidates are."""
+        return self._head
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -67,8 +83,13 @@ class Stored:
         return (*missing_code(self._text, self._given), *(["constraints"] if self._lacks_constraints else []))
 
     @property
+    def has_code(self) -> bool:
+        """Whether answers rest on Python code, given here or not."""
+        return bool(missing_code(self._text, {})) or self._head.constraints > 0
+
+    @property
     def _lacks_constraints(self) -> bool:
-        return isinstance(self.table, Sampled) and self._space is None and bool(self.table.space.constraints)
+        return self._space is None and self._head.constraints > 0
 
     @property
     def stop(self) -> Any:
@@ -116,6 +137,19 @@ class Stored:
 
         return self.write(once)
 
+    def keep_setting(self, name: str, value: Any) -> None:
+        """Another value for a setting that may change, for whoever opens the study from now on."""
+
+        def change(writer: Writer) -> str:
+            text = with_setting(writer.record.settings, name, value)
+            if text != writer.record.settings:
+                writer.change(replace(writer.record, settings=text))
+            return text
+
+        text = self.write(change)
+        if text != self._text:
+            self._text, self.replica = text, None
+
     def synced(self, reader: Reader) -> Replica:
         """The optimiser of this process, at the reader's moment."""
         self.refresh(reader)
@@ -130,28 +164,44 @@ class Stored:
         if not self.missing:
             return self.synced(reader).optimizer
         self.refresh(reader)
-        table = self.table.within(Space(self.table.space.parameters)) if isinstance(self.table, Sampled) else self.table
+        table = self.table
+        table = table.within(Space(table.space.parameters)) if isinstance(table, Sampled) else table
         return Replica(reader, table, {}).optimizer
 
     def refresh(self, reader: Reader) -> None:
         """The candidates as they are now: others may have added some."""
+        self.look(reader)
+        if self._table is None:
+            table = unpacked(self._head, reader.blocks() if self._head.blocks else ())
+            if isinstance(table, Sampled) and self._space is not None:
+                table = table.within(self._space)
+            self._table = table
+
+    def look(self, reader: Reader) -> None:
+        """The same, where they are not needed: those that are not as they were are forgotten."""
         if reader.record.created != self._created:
             raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
         if reader.record.digest != self._digest:
-            self.table, self._digest, self.replica = self._table_of(reader.table()), reader.record.digest, None
+            self._head, self._digest = head_of(reader.table()), reader.record.digest
+            self._table = self.replica = None
             self._text = reader.record.settings  # noise of each row comes with the rows
-
-    def _table_of(self, data: bytes) -> Candidates:
-        table = table_of(data)
-        return table.within(self._space) if isinstance(table, Sampled) and self._space is not None else table
 
     def keep_table(self, writer: Writer, table: Candidates) -> None:
         """More candidates, in the storage and here."""
-        if table.rows > self.table.rows:
-            data = packed(table)
-            self.table, self._digest = table, digest_of(data)
-            writer.change_table(compress(data))
-            writer.change(replace(writer.record, digest=self._digest))
+        if isinstance(table, Sampled) and table.rows > self.table.rows:
+            pack = packed(table)
+            self.change_table(writer, pack)
+            self._head, self._digest, self._table = pack.told, pack.digest, table
+
+    def change_table(self, writer: Writer, pack: Packed) -> None:
+        """Other candidates in the storage, which are read from there when they are needed.
+
+        Of a large table that has grown only the rows that are new are written.
+        """
+        old, new = self._head.blocks, pack.told.blocks
+        same = len(old) if new[: len(old)] == old else 0
+        writer.change_table(pack.head, pack.blocks(same), same)
+        writer.change(replace(writer.record, digest=pack.digest))
 
     def hold(self, candidate: Any) -> None:
         """Points of a space that are spoken of have indices from now on."""
@@ -180,14 +230,22 @@ class Stored:
 
     def candidate(self, index: int) -> Any:
         """A row of the table, as it was given."""
-        if index >= self.table.rows:
-            self._has_grown()
-        return self.table[index]
+        return self.read(lambda reader: self.row(reader, index))
+
+    def row(self, reader: Reader, index: int) -> Any:
+        """The same at the reader's moment."""
+        self.look(reader)
+        self._read_alone += 1
+        if not self._head.blocks or not 0 <= index < self._head.rows or self._read_alone > FEW:
+            self.refresh(reader)
+        if self._table is not None:
+            return self._table[index]
+        return row_of(self._head, index, reader.block)
 
     def _has_grown(self) -> bool:
         """Whether candidates were added elsewhere; they are known from now on."""
         before = self._digest
-        self.read(self.refresh)
+        self.read(self.look)
         return self._digest != before
 
     def batch(self, reader: Reader, number: int) -> BatchRecord:

@@ -1,15 +1,18 @@
 """A study: an optimiser whose facts are stored, so that it outlives crashes and is shared between processes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast, overload
 
 from msgspec.structs import replace
 
-from ostinato.candidates import Sampled, read_candidates
+from ostinato.candidates import read_candidates
 from ostinato.checks import flag, positive, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting
+from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError
 from ostinato.measurements.feedback import Given
+from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
+from ostinato.optimizer.memory import read_limit
 from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
@@ -18,15 +21,16 @@ from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
 from ostinato.stopping import watched
-from ostinato.storage import Writer, open_storage
+from ostinato.storage import Reader, StudyRecord, Writer, open_storage
 from ostinato.study import changing, log, telling
+from ostinato.study.answer import answer_of, keep
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
 from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
 from ostinato.study.retracting import last_of, numbers_of, told_of
 from ostinato.study.revise import failures_since, revise
-from ostinato.study.settings import program_of, with_program, with_setting
+from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 
@@ -41,6 +45,7 @@ class Study(StudyView):
         must be the same.
     budget: how many measurements there will be in all; it can be raised later.
     stop: rules of `ostinato.stopping` by which runs end; another one may be given when it is opened.
+    memory_limit: as for `Optimizer`; another one may be given when it is opened, as on another machine.
     extend: whether candidates that are given after all those that the study has are added to it.
     lease: for how many seconds repeats are handed out; when that is over they are handed out again. It should be longer
         than a measurement takes.
@@ -66,30 +71,26 @@ class Study(StudyView):
         store = open_storage(storage, create=candidates is not None, patience=positive("patience", patience))
         if settings.get("seed", 0) is None:
             settings.pop("seed")
-        missing = 0 if candidates is None else create(store, name, candidates, budget, settings)
-        stop = settings.pop("stop", None)
         given = None if candidates is None else read_candidates(candidates)
-        space = given.space if isinstance(given, Sampled) else None
-        super().__init__(Stored(name, store, settings, rows_given=candidates is not None, space=space))
-        if candidates is not None:
+        pack, missing = (None, 0) if given is None else create(store, name, given, budget, settings)
+        stop, memory = settings.pop("stop", None), settings.pop("memory_limit", None)
+        super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
+        if given is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
         if stop is not None:
             self._keep_stop(stop)
+        if memory is not None:
+            read_limit(memory)
+            self._stored.keep_setting("memory_limit", memory)
         if missing:
-            changing.take_missing(self._stored, candidates, missing, settings.get("noise_std"), extend=extend)
+            changing.take_missing(self._stored, given, missing, settings.get("noise_std"), extend=extend)
         if budget is not None:
             self.allow(budget)
 
     def _keep_stop(self, stop: Any) -> None:
         """Other rules to stop by, for whoever opens the study from now on."""
         self._other_stop = stop
-
-        def change(writer: Writer) -> None:
-            text = with_setting(writer.record.settings, "stop", stop)
-            if text != writer.record.settings:
-                writer.change(replace(writer.record, settings=text))
-
-        self._stored.write(change)
+        self._stored.keep_setting("stop", stop)
 
     def __reduce__(self) -> Any:
         raise TypeError("A study is not sent to other processes: open it there, Study(name, storage).")
@@ -352,4 +353,21 @@ class Study(StudyView):
         with Interrupts() as interrupts:
             with reporter(self.looked, most or 0, progress) as report:
                 ended = Run(self, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
-            return self.looked(lambda optimizer: result_of(optimizer, ended))
+            result = self.looked(lambda optimizer: result_of(optimizer, ended))
+            self.keep_answer()
+            return result
+
+    def keep_answer(self) -> None:
+        """Store what `best` and `status` say now, so that they are answered at once until something changes.
+
+        `run` does so at its end, and when everybody measures. Where the storage does not answer, nothing is stored.
+        """
+        with suppress(OstinatoError), self._stored.alone():
+
+            def find(reader: Reader) -> tuple[StudyRecord, Optimizer | None]:
+                there = self._stored.has_code or reader.answer() is not None
+                return reader.record, None if there else self._stored.synced(reader).optimizer
+
+            record, optimizer = self._stored.read(find)
+            if optimizer is not None:
+                keep(self._stored, record, answer_of(optimizer))

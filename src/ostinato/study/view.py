@@ -1,6 +1,7 @@
-"""What can be read of a study. Nothing here changes it."""
+"""What can be read of a study. Nothing here changes it; what took long to work out is stored beside it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from time import monotonic
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,13 +14,16 @@ from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Best, Outlier, Reason
 from ostinato.stopping import met, watched
-from ostinato.storage import BatchRecord, Reader, Storage
+from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord
+from ostinato.study.answer import Answer, answer_of, keep, last_answer
 from ostinato.study.leases import in_hand
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
 from ostinato.study.replica import retired_of
 from ostinato.study.stored import Stored
 
 T = TypeVar("T")
+LEVEL = 0.95  # of intervals
+LONG = 0.5  # seconds of working out an answer, from which it is stored
 
 
 class StudyView:
@@ -61,7 +65,22 @@ class StudyView:
     def status(self) -> Status:
         """Where the study stands; without the best candidate where that takes code that was not given."""
         with self._stored.alone():
-            return _status(self._stored, self._stored.read(self._stored.counting))
+            return _status(self._stored, self._answer())
+
+    def _answer(self) -> Answer:
+        """The last answer, where it still holds; else another one, stored for the next who asks if that took long."""
+        stored, start = self._stored, monotonic()
+
+        def find(reader: Reader) -> tuple[StudyRecord, Answer | Optimizer]:
+            return reader.record, last_answer(stored, reader) or stored.counting(reader)
+
+        record, found = stored.read(find)
+        if isinstance(found, Answer):
+            return found
+        answer = answer_of(found, counts_only=bool(stored.missing))
+        if stored.head.blocks or monotonic() - start > LONG:
+            keep(stored, record, answer)
+        return answer
 
     def counts(self) -> dict[int, int]:
         """How often each candidate was measured, by its index; those never measured left out."""
@@ -104,11 +123,16 @@ class StudyView:
 
     # What is known
 
-    def best(self, level: float = 0.95) -> Best:
+    def best(self, level: float = LEVEL) -> Best:
         """The measured candidate of the best lower bound (mean less a standard deviation)."""
+        if level == LEVEL and not self._stored.missing:
+            with self._stored.alone():
+                found = self._answer().best
+            if found is not None:
+                return found
         return self.looked(lambda optimizer: optimizer.best(level))
 
-    def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
+    def top(self, k: int = 5, level: float = LEVEL) -> list[Best]:
         """The k best measured candidates."""
         return self.looked(lambda optimizer: optimizer.top(k, level))
 
@@ -139,7 +163,7 @@ class StudyView:
         """Why a batch was asked for: this candidate, and this many repeats."""
         record = self._stored.read(lambda reader: self._stored.batch(reader, int(batch)))
         asked, reason = record.facts.batch, msgspec.json.decode(record.reason, type=Reason)
-        return explanation(replace(asked, candidate=self._stored.table[asked.index], reason=reason))
+        return explanation(replace(asked, candidate=self._stored.candidate(asked.index), reason=reason))
 
     # Candidates
 
@@ -185,23 +209,23 @@ def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measur
         after = entries[-1].number
 
 
-def _status(stored: Stored, optimizer: Optimizer) -> Status:
+def _status(stored: Stored, answer: Answer) -> Status:
     record, unfinished, assigned = stored.read(lambda reader: (reader.record, reader.unfinished(), in_hand(reader)))
-    in_flight, answers = sum(assigned.values()), not stored.missing
+    in_flight = sum(assigned.values())
     return Status(
         name=stored.name,
         created=record.created,
-        candidates=None if optimizer.candidates is None else optimizer.candidates - len(optimizer.retired),
-        retired=len(optimizer.retired),
+        candidates=answer.candidates,
+        retired=answer.retired,
         budget=record.budget,
         measurements=record.answered - record.failed,
         failures=record.failed,
         in_flight=in_flight,
         waiting=sum(batch.facts.pending for batch in unfinished) - in_flight,
-        unique=optimizer.unique,
+        unique=answer.unique,
         batches=record.asked,
-        switches=optimizer.switches,
-        best=optimizer.best() if answers and optimizer.has_best else None,
-        outliers=tuple(optimizer.outliers) if answers and optimizer.steps else (),
+        switches=answer.switches,
+        best=answer.best,
+        outliers=answer.outliers,
         missing=stored.missing,
     )

@@ -1,0 +1,71 @@
+"""What a study last answered, stored with it: it is shown as long as nothing was asked, told or changed since.
+
+Making it takes a model of all candidates, which is seconds for a million of them; reading it takes none. Where the
+study has moved on it is as good as none, and made anew.
+"""
+
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from ostinato.errors import OstinatoError
+from ostinato.optimizer import Optimizer
+from ostinato.records import Best, Outlier
+from ostinato.storage import Reader, StudyRecord
+from ostinato.study.stored import Stored
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What takes an optimiser to say where a study stands; `version` is that of the library that said it."""
+
+    version: str
+    candidates: int | None
+    retired: int
+    unique: int
+    switches: int
+    best: Best | None = None
+    outliers: tuple[Outlier, ...] = ()
+
+
+def answer_of(optimizer: Optimizer, *, counts_only: bool = False) -> Answer:
+    """What an optimiser says now. counts_only: where it lacks code that its answers rest on."""
+    retired, total = len(optimizer.retired), optimizer.candidates
+    return Answer(
+        version=_version(),
+        candidates=None if total is None else total - retired,
+        retired=retired,
+        unique=optimizer.unique,
+        switches=optimizer.switches,
+        best=optimizer.best() if optimizer.has_best and not counts_only else None,
+        outliers=tuple(optimizer.outliers) if optimizer.steps and not counts_only else (),
+    )
+
+
+def last_answer(stored: Stored, reader: Reader) -> Answer | None:
+    """What was stored, if it holds at the reader's moment; code is not stored, so that what it says may not hold."""
+    data = None if stored.has_code else reader.answer()
+    answer = None if data is None else msgspec.msgpack.decode(data, type=Answer)
+    if answer is None or answer.version != _version():
+        return None
+    best = answer.best and replace(answer.best, candidate=stored.row(reader, answer.best.index))
+    outliers = [replace(each, candidate=stored.row(reader, each.index)) for each in answer.outliers]
+    return replace(answer, best=best, outliers=tuple(outliers))
+
+
+def keep(stored: Stored, record: StudyRecord, answer: Answer) -> None:
+    """Store what was answered at a moment of the study; nothing where it has moved on, or cannot be written to."""
+    if stored.has_code:
+        return
+    best = answer.best and replace(answer.best, candidate=None)
+    outliers = tuple(replace(each, candidate=None) for each in answer.outliers)
+    data = msgspec.msgpack.encode(replace(answer, best=best, outliers=outliers))
+    with suppress(OstinatoError), stored.storage.write(stored.name) as writer:
+        if writer.record == record:
+            writer.keep_answer(data)
+
+
+def _version() -> str:
+    from ostinato import __version__  # it is there when this is called, and not yet when it is imported
+
+    return __version__
