@@ -24,6 +24,7 @@ BENCHMARKS = (
     "drift",
     "mistakes",
     "release",
+    "size",
 )
 
 

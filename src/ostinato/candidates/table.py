@@ -20,6 +20,7 @@ from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandi
 from ostinato.kernels import Column
 
 ROUNDING = 1e-9  # of a column's largest value: rows this close to a candidate are that candidate
+MIXES = 0x9E3779B97F4A7C15  # an odd number whose multiples spread over 64 bits
 TINY = 1e-300
 
 
@@ -269,6 +270,8 @@ def named_columns(points: Any) -> Mapping[Any, Any] | None:
 
 def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First rows of the distinct candidates, in order of appearance; and the candidate number of every row."""
+    if not _may_repeat(features):
+        return np.arange(len(features)), np.arange(len(features))
     rows = np.ascontiguousarray(features).view(np.dtype((np.void, features.shape[1] * 8))).ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -282,3 +285,14 @@ def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
             DuplicateCandidates,
         )
     return first[order], rank[inverse]
+
+
+def _may_repeat(features: Matrix) -> bool:
+    """Whether two rows may be the same: whether they have the same number in a table of 2⁶⁴."""
+    hashes = np.zeros(len(features), dtype=np.uint64)
+    for column in np.ascontiguousarray(features).view(np.uint64).T:
+        hashes ^= column
+        hashes *= np.uint64(MIXES)
+        hashes ^= hashes >> np.uint64(32)
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any())

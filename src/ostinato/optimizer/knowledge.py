@@ -190,6 +190,8 @@ class Knowledge:
             prior = self.learner.learn(tally)
             if prior is not self.prior or again:
                 model = self.problem.model(prior)
+                if isinstance(model, Posterior) and isinstance(self.model, Posterior):
+                    model.in_place_of(self.model)
                 self._rebuild(model, prior, tally)
                 self.prior, self.model = prior, model
             self.tally = tally

@@ -8,25 +8,43 @@ means every q epochs, the variances every 64 q. That is 3% of a long run at q = 
 cheap.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from copy import copy
-from math import isfinite
+from functools import cached_property
+from math import isfinite, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, to_numpy
+from ostinato.arrays import (
+    Array,
+    Matrix,
+    Namespace,
+    Vector,
+    from_numpy,
+    highest,
+    is_numpy,
+    lowest,
+    namespace_of,
+    to_numpy,
+)
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
+from ostinato.kernels.single import Single, has_single_form, single_form
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks
-from ostinato.posterior.cache import Indices
+from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.model import Drawn, Model
+from ostinato.posterior.screen import Screen
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
 FORESEEN = 64  # candidates in flight whose covariances with all others are kept
 FEW = 64  # epochs between two repairs, at the least
+MANY = 20_000  # candidates from which choices are screened in single precision
+HELD = 32  # terms, at most, that are taken up by a screen one by one
+AT_ONCE = 4_096  # candidates that are computed afresh at a time, to bound memory
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
@@ -47,12 +65,12 @@ class Posterior:
         block_size: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self._blocks = Blocks.of(xp, kernel, features, mean, block_size)
-        self._behind = False  # whether the blocks do not know yet what the unique candidates know
         self.block_size = block_size
-        self.kappa2 = self._blocks.prior_variances.highest
-        if not self._blocks.prior_variances.lowest >= 0 or not isfinite(self.kappa2):
-            raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
+        self._grid = paying_grid(kernel, features) if block_size is None else None
+        self._screened = self._grid is None and is_numpy(xp) and len(features) > MANY and has_single_form(kernel)
+        self._behind = self._screened  # whether the blocks do not know yet what the unique candidates know
+        self._screening = Screening()
+        self.kappa2 = prior_variance_of(kernel, features[:1] if self._screened else features, xp)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
@@ -65,16 +83,36 @@ class Posterior:
 
     @property
     def xp(self) -> Namespace:
-        return self._blocks.xp
+        return namespace_of(self.unique.alpha)
+
+    @cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks.of(self.xp, self.kernel, self.features, self.prior_mean, self.block_size, self._grid)
 
     @property
     def blocks(self) -> Blocks:
         """What has the size of the candidate set, up to date."""
         if self._behind:
-            self._behind = False
-            self._blocks.add(self._X)
-            self._repair(everything=True)
+            self._behind, self._screening = False, Screening()
+            if self.unique.size:
+                self._blocks.add(self._X)
+                self._repair(everything=True)
         return self._blocks
+
+    @property
+    def screen(self) -> Screen | None:
+        """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
+        if not (self._screened and self._behind):
+            return None
+        if not self._screening.brought_up(self):
+            self._screened = False
+            return None
+        return self._screening.screen
+
+    def in_place_of(self, other: "Posterior") -> None:
+        """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
+        if self._screened:
+            self._screening = other._screening.released()
 
     @property
     def log_det(self) -> float:
@@ -90,18 +128,22 @@ class Posterior:
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance of f at one candidate."""
-        return self.means[candidate], self.variances[candidate]
+        mean, variance = self.at_each(np.array([candidate]))
+        return float(mean[0]), float(variance[0])
 
     # Conditioning
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks, gain = self.blocks, self.gain(candidate, n)
+        blocks, gain = None if self._screened and self._behind else self.blocks, self.gain(candidate, n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
-        blocks.condition(gain.p, z)
-        self.variances[candidate] = gain.variance_after
+        if blocks is None:
+            self._screening.hold(to_numpy(gain.p), z)
+        else:
+            blocks.condition(gain.p, z)
+            self.variances[candidate] = gain.variance_after
         self._changed()
         self._repair()
 
@@ -126,7 +168,7 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        return self._blocks.prior_variances[candidate]
+        return self.kappa2 if self._screened else self._blocks.prior_variances[candidate]
 
     def slot_of(self, candidate: int) -> int | None:
         """The place of a candidate among those measured."""
@@ -137,7 +179,8 @@ class Posterior:
 
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
-        self._behind = not everywhere and not self.unique.size
+        known = self.unique.size > 0 and not self._behind
+        self._behind = (self._screened or not everywhere) and not known
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -149,6 +192,7 @@ class Posterior:
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._changed()
         if self._behind:
+            self._screening.outdate()
             self.unique.adopt(self.factor)
         else:
             self._repair(everything=True)
@@ -227,9 +271,25 @@ class Posterior:
 
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates."""
-        if self._behind or self._afresh:
-            return self.predict(self.features[candidates])
-        return self.means.at(candidates), self.variances.at(candidates)
+        if not (self._behind or self._afresh):
+            return self.means.at(candidates), self.variances.at(candidates)
+        if len(candidates) <= AT_ONCE:
+            return self._afresh_at(candidates)
+        parts = [self._afresh_at(part) for part in np.split(candidates, range(AT_ONCE, len(candidates), AT_ONCE))]
+        means, variances = zip(*parts, strict=True)
+        return np.concatenate(means), np.concatenate(variances)
+
+    def _afresh_at(self, candidates: Indices) -> tuple[Vector, Vector]:
+        X = from_numpy(self.xp, self.features[candidates])
+        k_x = self.kernel(self._X, X)
+        mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
+        variance = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
+        slots = np.array([self._slots.get(candidate, -1) for candidate in candidates.tolist()], dtype=np.int64)
+        places = np.flatnonzero(slots >= 0)
+        places = places[self._precise()[slots[places]]]
+        mean[places] = to_numpy(self.factor.mean_at_measured())[slots[places]] + self.prior_mean
+        variance[places] = to_numpy(self.factor.variance_at_measured())[slots[places]]
+        return mean, np.maximum(variance, 0.0)
 
     def rows(self, candidate: int) -> BlockedVector:
         """k(x, A) of a candidate x, block by block; kept while it is in flight."""
@@ -310,12 +370,15 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        everything = everything or self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT
+        drifted = not self._behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
+        everything = everything or drifted
         if not (everything or self._since_means >= every):
             return
         self.unique.adopt(self.factor)
         self._direction = None
         self._since_means = 0
+        if self._behind:
+            return
         self.blocks.means = self._fresh_means()
         if everything:
             self._repair_variances()
@@ -365,6 +428,62 @@ class Posterior:
                 f"The kernel is not positive on these candidates: a variance came out {self._rounding:.3g} of the "
                 "largest below zero. Check that k(x, y) is symmetric and a valid covariance."
             )
+
+
+def prior_variance_of(kernel: Kernel, features: Matrix, xp: Namespace) -> float:
+    """κ², the largest k(x, x)."""
+    variances = kernel.diag(from_numpy(xp, features))
+    if not lowest(variances) >= 0 or not isfinite(highest(variances)):
+        raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
+    return highest(variances)
+
+
+class Screening:
+    """A screen, made when it is first looked at, and the terms that it has not seen yet."""
+
+    def __init__(self, memory: Sequence[list[Single]] = ()) -> None:
+        self.screen: Screen | None = None
+        self._memory = memory
+        self._held: list[tuple[Vector, float]] = []
+        self._outdated = True
+
+    def hold(self, p: Vector, z: float) -> None:
+        """A term for when somebody looks."""
+        self._held.append((p, z))
+
+    def outdate(self) -> None:
+        """What was measured is another thing now."""
+        self._held, self._outdated = [], True
+
+    def released(self) -> "Screening":
+        """Another one with this one's memory, which starts again."""
+        memory = self._memory if self.screen is None else self.screen.memory
+        self.screen, self._memory = None, ()
+        self.outdate()
+        return Screening(memory)
+
+    def brought_up(self, posterior: "Posterior") -> bool:
+        """Whether a screen that knows what a posterior knows is of any use."""
+        if self.screen is None:
+            form = single_form(posterior.kernel, posterior.features)
+            if form is None:
+                return False
+            self.screen = Screen(form, posterior.features, sqrt(posterior.kappa2), self._memory)
+            self._memory, self._outdated = (), True
+        screen, held, self._held = self.screen, self._held, []
+        screen.add(posterior.features[posterior.measured[screen.filled :]])
+        if not self._outdated and len(held) <= HELD:
+            screen.condition(held)
+        if self._outdated or len(held) > HELD or screen.rough:
+            screen.refresh(posterior.factor.alpha, posterior.factor.whitener)
+            self._outdated = False
+        else:
+            screen.whitened_by(posterior.factor.whitener)
+        return not screen.rough
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: the screen is made again when it is needed."""
+        return vars(Screening())
 
 
 class ExactGhost:

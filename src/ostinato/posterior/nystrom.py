@@ -43,7 +43,7 @@ class Nystrom:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.oversampling = block_size, oversampling
-        self.blocks = Blocks.of(xp, kernel, features, mean, block_size, grids=False)
+        self.blocks = Blocks.of(xp, kernel, features, mean, block_size)
         self.kappa2 = self.blocks.prior_variances.highest
         self._tally = Tally()
         self._slots: dict[int, int] = {}
@@ -67,6 +67,10 @@ class Nystrom:
     @property
     def variances(self) -> BlockedVector:
         return self.blocks.variances
+
+    def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """Mean and variance of f at some candidates."""
+        return self.means.at(candidates), self.variances.at(candidates)
 
     # Taking in
 
