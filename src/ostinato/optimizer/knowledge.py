@@ -356,7 +356,7 @@ class Knowledge:
         """
         self.check_measured()
         numbers = self.told.numbers
-        means, variances = self.posterior.at_each(numbers)
+        means, variances = self.posterior.answer_at(numbers)
         usable = ~np.isin(numbers, list(self.state.retired))
         if not usable.any():
             raise NothingMeasured("All candidates that were measured are retired: measure another, or restore one.")

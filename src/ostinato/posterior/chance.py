@@ -119,7 +119,7 @@ def shortfalls(
     """
     among, wide = contenders.numbers, wider(contenders.numbers)
     own = np.searchsorted(among, numbers)
-    mean, variance = posterior.at_each(among)
+    mean, variance = posterior.answer_at(among)
     variance = wide**2 * variance
     leader = own[0]
     covariance_with_leader = wide * wide[leader] * posterior.covariance_between(numbers[0], among)

@@ -8,11 +8,10 @@ means every q epochs, the variances every 64 q. That is 3% of a long run at q = 
 cheap.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from copy import copy
 from functools import cached_property
-from math import isfinite, sqrt
-from typing import Any
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from ostinato.arrays import (
     Namespace,
     Vector,
     from_numpy,
+    grown,
     highest,
     is_numpy,
     lowest,
@@ -31,19 +31,19 @@ from ostinato.arrays import (
 )
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
-from ostinato.kernels.single import Single, has_single_form, single_form
+from ostinato.kernels.single import has_single_form
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks
 from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.screen import Screen
+from ostinato.posterior.screening import Screening
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
 FORESEEN = 64  # candidates in flight whose covariances with all others are kept
 FEW = 64  # epochs between two repairs, at the least
 MANY = 20_000  # candidates from which choices are screened in single precision
-HELD = 32  # terms, at most, that are taken up by a screen one by one
 AT_ONCE = 4_096  # candidates that are computed afresh at a time, to bound memory
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
@@ -104,7 +104,7 @@ class Posterior:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
         if not (self._screened and self._behind):
             return None
-        if not self._screening.brought_up(self):
+        if not self._screening.brought_up(self.kernel, self.features, self.measured, self.kappa2, self.factor):
             self._screened = False
             return None
         return self._screening.screen
@@ -270,9 +270,18 @@ class Posterior:
         return covariance
 
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
-        """Mean and variance of f at some candidates."""
-        if not (self._behind or self._afresh):
-            return self.means.at(candidates), self.variances.at(candidates)
+        """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
+        return (
+            self._each_afresh(candidates)
+            if self._behind
+            else (self.means.at(candidates), self.variances.at(candidates))
+        )
+
+    def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """The same for answers: computed afresh where counts over noise are large, too."""
+        return self._each_afresh(candidates) if self._behind or self._afresh else self.at_each(candidates)
+
+    def _each_afresh(self, candidates: Indices) -> tuple[Vector, Vector]:
         if len(candidates) <= AT_ONCE:
             return self._afresh_at(candidates)
         parts = [self._afresh_at(part) for part in np.split(candidates, range(AT_ONCE, len(candidates), AT_ONCE))]
@@ -287,8 +296,9 @@ class Posterior:
         slots = np.array([self._slots.get(candidate, -1) for candidate in candidates.tolist()], dtype=np.int64)
         places = np.flatnonzero(slots >= 0)
         places = places[self._precise()[slots[places]]]
-        mean[places] = to_numpy(self.factor.mean_at_measured())[slots[places]] + self.prior_mean
-        variance[places] = to_numpy(self.factor.variance_at_measured())[slots[places]]
+        if len(places):
+            mean[places] = to_numpy(self.factor.mean_at_measured())[slots[places]] + self.prior_mean
+            variance[places] = to_numpy(self.factor.variance_at_measured())[slots[places]]
         return mean, np.maximum(variance, 0.0)
 
     def rows(self, candidate: int) -> BlockedVector:
@@ -438,54 +448,6 @@ def prior_variance_of(kernel: Kernel, features: Matrix, xp: Namespace) -> float:
     return highest(variances)
 
 
-class Screening:
-    """A screen, made when it is first looked at, and the terms that it has not seen yet."""
-
-    def __init__(self, memory: Sequence[list[Single]] = ()) -> None:
-        self.screen: Screen | None = None
-        self._memory = memory
-        self._held: list[tuple[Vector, float]] = []
-        self._outdated = True
-
-    def hold(self, p: Vector, z: float) -> None:
-        """A term for when somebody looks."""
-        self._held.append((p, z))
-
-    def outdate(self) -> None:
-        """What was measured is another thing now."""
-        self._held, self._outdated = [], True
-
-    def released(self) -> "Screening":
-        """Another one with this one's memory, which starts again."""
-        memory = self._memory if self.screen is None else self.screen.memory
-        self.screen, self._memory = None, ()
-        self.outdate()
-        return Screening(memory)
-
-    def brought_up(self, posterior: "Posterior") -> bool:
-        """Whether a screen that knows what a posterior knows is of any use."""
-        if self.screen is None:
-            form = single_form(posterior.kernel, posterior.features)
-            if form is None:
-                return False
-            self.screen = Screen(form, posterior.features, sqrt(posterior.kappa2), self._memory)
-            self._memory, self._outdated = (), True
-        screen, held, self._held = self.screen, self._held, []
-        screen.add(posterior.features[posterior.measured[screen.filled :]])
-        if not self._outdated and len(held) <= HELD:
-            screen.condition(held)
-        if self._outdated or len(held) > HELD or screen.rough:
-            screen.refresh(posterior.factor.alpha, posterior.factor.whitener)
-            self._outdated = False
-        else:
-            screen.whitened_by(posterior.factor.whitener)
-        return not screen.rough
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copy: the screen is made again when it is needed."""
-        return vars(Screening())
-
-
 class ExactGhost:
     """Imagined measurements: a copy of the q-sized half, made when the first comes, loses a rank-one term for each.
 
@@ -496,7 +458,7 @@ class ExactGhost:
         self._posterior = posterior
         self.unique = posterior.unique
         self._own: list[int] = []  # candidates with slots of their own
-        self._rows: list[BlockedVector] = []  # of each its covariances with all candidates, block by block
+        self._rows: list[Array] = []  # their covariances with all candidates: block by block, one row each, and room
 
     @property
     def measured(self) -> NDArray[np.int64]:
@@ -534,12 +496,17 @@ class ExactGhost:
         known = self._posterior.blocks.spread(P[..., :q])
         if P.shape[-1] == q:
             return known
-        more = self._rows if beyond is None else [*self._rows, self._posterior.rows(beyond)]
+        own, found = P[..., q : q + len(self._own)], known
 
-        def with_more(part: Array, *rows: Array) -> Array:
-            return part + self._xp.matmul(P[..., q:], self._xp.concat(list(rows)))
+        def with_own(part: Array, rows: Array) -> Array:
+            return part + self._xp.matmul(own, rows[: own.shape[-1], :])
 
-        return known.map(with_more, *more[: P.shape[-1] - q])
+        def with_last(part: Array, row: Array) -> Array:
+            return part + self._xp.matmul(P[..., -1:], row)
+
+        if self._own:
+            found = known.map(with_own, BlockedVector(self._rows, known.starts))
+        return found if beyond is None else found.map(with_last, self._posterior.rows(beyond))
 
     @property
     def _xp(self) -> Namespace:
@@ -559,7 +526,16 @@ class ExactGhost:
     def _join(self, candidate: int) -> None:
         """A slot of its own."""
         k_x = self.columns(np.array([candidate]))[:, 0]
-        self._rows.append(self._posterior.rows(candidate))
+        self._keep(self._posterior.rows(candidate))
         self._own.append(candidate)
         row = np.append(k_x, self._posterior.prior_variance(candidate))
         self.unique.add(from_numpy(self._xp, row[None, :]))
+
+    def _keep(self, row: BlockedVector) -> None:
+        """The covariances of one more candidate with all others."""
+        count = len(self._own)
+        if not self._rows:
+            self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
+        self._rows = [grown(rows, (count + 1, rows.shape[1])) for rows in self._rows]
+        for rows, part in zip(self._rows, row, strict=True):
+            rows[count, :] = part[0, :]

@@ -84,7 +84,7 @@ class Factor:
 
     def variance_at_measured(self) -> Array:
         """ℓ_i − ℓ_i² M_ii (where w_i > 0)."""
-        return self.l * (1 - self.l * namespace_of(self.M).linalg.diagonal(self.M))
+        return self.l * (1 - self.l * namespace_of(self.L).sum(self.whitener * self.whitener, axis=0))
 
     def covariance_with_measured(self, k_x: Array) -> Array:
         """ℓ_i M_i k(X, x), a row a unique candidate i."""
