@@ -26,6 +26,7 @@ BENCHMARKS = (
     "release",
     "forms",
     "certified",
+    "size",
 )
 
 

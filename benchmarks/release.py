@@ -47,7 +47,7 @@ print(json.dumps(seconds))
 
 def run(console: Console) -> Iterator[Row]:
     with TemporaryDirectory() as folder:
-        old = _first_release(Path(folder))
+        old = release(Path(folder), FIRST)
         if old is None:
             yield Row("the first release", "not in this copy's history", "", None)
             return
@@ -68,13 +68,14 @@ def run(console: Console) -> Iterator[Row]:
                 )
 
 
-def _first_release(folder: Path) -> Path | None:
-    done = subprocess.run(["git", "archive", FIRST, "src"], cwd=ROOT, capture_output=True, check=False)
+def release(folder: Path, commit: str) -> Path | None:
+    """The source of an earlier state, from this repository's history; None where that is not there."""
+    done = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
         return None
     with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-        archive.extractall(folder / "first", filter="data")
-    return folder / "first" / "src"
+        archive.extractall(folder / commit, filter="data")
+    return folder / commit / "src"
 
 
 def _seconds(source: Path, folder: Path, goal: str, columns: int, seed: int) -> float:

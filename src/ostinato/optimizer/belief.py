@@ -15,7 +15,7 @@ from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import BlockedVector, Ghost, Model, PendingVariances
+from ostinato.posterior import BlockedVector, Ghost, Model, PendingVariances, Posterior, Screen
 
 
 class Foresight:
@@ -63,8 +63,7 @@ class Present(Belief):
         self._own, self._of_honest = foresights or (Foresight(), Foresight())
         self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
-        self.means, self.noise, self.centre, self.kappa = model.means, model.noise, model.prior_mean, sqrt(model.kappa2)
-        self.top, self.bottom = self.means.highest, self.means.lowest
+        self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
         self.setup, self.learned = known.prior.setup, isinstance(known.learner, Learner)
         self.pending = pending_with(state, planned)
         here = planned[-1].candidate if planned else state.ledger.position
@@ -101,6 +100,41 @@ class Present(Belief):
     def variances(self) -> BlockedVector:
         return self._variances
 
+    @property
+    def means(self) -> BlockedVector:
+        return self._model.means
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """The lowest mean and the highest; of many candidates the lowest as it is in single precision."""
+        if (screen := self.screen) is None:
+            return self.means.lowest, self.means.highest
+        highest, _ = self._model.at_each(screen.may_be_highest())
+        return self.centre + self.kappa * screen.lowest, float(np.max(highest))
+
+    @property
+    def top(self) -> float:
+        return self._range[1]
+
+    @property
+    def bottom(self) -> float:
+        return self._range[0]
+
+    @cached_property
+    def _screen(self) -> Screen | None:
+        return self._model.screen if isinstance(self._model, Posterior) and not self.pending else None
+
+    @property
+    def screen(self) -> Screen | None:
+        return self._screen
+
+    def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
+        return super().at_each(candidates) if self.pending else self._model.at_each(candidates)
+
+    def at(self, candidate: int) -> tuple[float, float]:
+        mean, variance = self.at_each(np.array([candidate]))
+        return float(mean[0]), float(variance[0])
+
     @cached_property
     def _progress(self) -> Progress:
         table, known = self._problem.table, self._known
@@ -124,9 +158,12 @@ class Present(Belief):
     def variance(self, candidate: int) -> float:
         return self._honest.variance(candidate)
 
-    def covariance(self, candidate: int) -> Vector:
-        before = self._model.covariance_with
-        return before(candidate) if self._with_pending is None else self._with_pending.covariance(before, candidate)
+    def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
+        before, pending = self._model.covariance_with, self._with_pending
+        if others is not None and pending is None and isinstance(self._model, Posterior):
+            return self._model.covariance_between(candidate, others)
+        found = before(candidate) if pending is None else pending.covariance(before, candidate)
+        return found if others is None else found[others]
 
     @cached_property
     def _counts(self) -> dict[int, int]:

@@ -151,6 +151,6 @@ def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:
     others = np.flatnonzero(never)
     if len(others) > SAMPLE:
         others = others[np.linspace(0, len(others) - 1, SAMPLE).astype(np.int64)]
-    _, variance = posterior.at_each(others)
+    _, variance = posterior.answer_at(others)
     share: Vector = variance / posterior.kernel.diag(posterior.features[others])
     return float(np.mean(share)) if len(others) else None

@@ -391,8 +391,8 @@ class Thinking:
         """Number and mean of the best measured candidate, in the policy's own model."""
         if len(self.known.tally) == 0:
             return None
-        model, numbers = self.known.model, self.known.tally.numbers
-        means = model.means.at(numbers)
+        numbers = self.known.tally.numbers
+        means, _ = self.known.model.at_each(numbers)
         place = int(np.argmax(means))
         return int(numbers[place]), float(means[place])
 

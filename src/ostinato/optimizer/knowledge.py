@@ -190,6 +190,8 @@ class Knowledge:
             prior = self.learner.learn(tally)
             if prior is not self.prior or again:
                 model = self.problem.model(prior)
+                if isinstance(model, Posterior) and isinstance(self.model, Posterior):
+                    model.in_place_of(self.model)
                 self._rebuild(model, prior, tally)
                 self.prior, self.model = prior, model
             self.tally = tally
@@ -359,7 +361,7 @@ class Knowledge:
         """
         self.check_measured()
         numbers = self.told.numbers
-        means, variances = self.posterior.at_each(numbers)
+        means, variances = self.posterior.answer_at(numbers)
         usable = ~np.isin(numbers, list(self.state.retired))
         if not usable.any():
             raise NothingMeasured("All candidates that were measured are retired: measure another, or restore one.")

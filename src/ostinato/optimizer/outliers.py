@@ -160,7 +160,7 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
     if not points:
         return frozenset()
     numbers, y = np.array([candidate for _, candidate, _ in points]), np.array([y for _, _, y in points])
-    m, v = model.means.at(numbers), model.variances.at(numbers)
+    m, v = model.at_each(numbers)
     noise = prior.noise[numbers] + prior.setup
     rest = np.maximum(1 / np.maximum(v, 1e-300) - 1 / noise, 1 / (1e6 * np.maximum(v, 1e-300)))
     without = 1 / rest

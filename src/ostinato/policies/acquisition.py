@@ -4,10 +4,11 @@ UCB:  u = μ + β σ
 EI:   u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
 
 EI is convex in μ and w = β σ. So the means at which it reaches some τ are a concave function of w, which lies above its
-chord from w = 0 to the largest w: a candidate below the chord does not reach τ, and its EI need not be computed.
+chords from w = 0 to the largest w: a candidate below the chords does not reach τ, and its EI need not be computed.
 """
 
 from functools import cache
+from itertools import pairwise
 from math import erfc, exp, inf, log, pi, sqrt
 from typing import Any
 
@@ -19,6 +20,7 @@ from ostinato.arrays import Array, Namespace, Vector, from_numpy, is_numpy, name
 SMALLEST = 1e-100  # width, in units of κ: keeps z finite where a candidate's value is known
 FAR = -50.0  # below this z the series of h is exact, and the closed form cancels
 STEP = 1 / 64  # of z, in the table by which h is inverted
+WIDTHS = (0.4, 0.7, 1.0)  # of the widest, between which there are chords
 
 
 def upper_confidence(mean: Array, variance: Array, beta: float) -> Array:
@@ -35,10 +37,16 @@ def log_expected_improvement(mean: Array, variance: Array, beta: float, top: flo
     return xp.log(width) + log_h(xp, (mean - top) / width)
 
 
-def chord(log_tau: float, widest: float) -> tuple[float, float]:
-    """A and b such that log EI ≥ log τ only where μ − top ≥ A − b w, for widths w up to the widest."""
-    tau, z = exp(min(log_tau, 700.0)), _inverse_log_h(log_tau - log(widest))
-    return tau, tau / widest - z
+def chords(log_tau: float, widest: float) -> list[tuple[float, float]]:
+    """Pairs (A, b) such that log EI ≥ log τ only where μ − top ≥ A − b w for one of them, for w up to the widest.
+
+    They are the chords between some widths.
+    """
+    widths = [widest * share for share in WIDTHS]
+    means = [exp(min(log_tau, 700.0)), *(w * _inverse_log_h(log_tau - log(w)) for w in widths)]
+    points = list(zip([0.0, *widths], means, strict=True))
+    slopes = [(high - low) / (right - left) for (left, low), (right, high) in pairwise(points)]
+    return [(low - slope * left, -slope) for (left, low), slope in zip(points, slopes, strict=False)]
 
 
 def _inverse_log_h(value: float) -> float:

@@ -11,7 +11,7 @@ from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.errors import NothingToAsk
 from ostinato.policies.repeat_value import RepeatValue
-from ostinato.posterior import BlockedVector, PendingVariances
+from ostinato.posterior import BlockedVector, Listed, PendingVariances, Screen
 
 TIE = 1e-9
 NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
@@ -28,9 +28,6 @@ class Belief(ABC):
     from the same measurements. travels: whether going to a candidate costs anything; cost: of a measurement.
     """
 
-    means: BlockedVector
-    top: float
-    bottom: float
     centre: float
     kappa: float
     noise: Vector
@@ -45,7 +42,24 @@ class Belief(ABC):
 
     @property
     @abstractmethod
+    def means(self) -> BlockedVector: ...
+
+    @property
+    @abstractmethod
     def variances(self) -> BlockedVector: ...
+
+    @property
+    @abstractmethod
+    def top(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def bottom(self) -> float: ...
+
+    @property
+    def screen(self) -> Screen | None:
+        """Means and variances in single precision, where these are there and the others are not."""
+        return None
 
     @property
     @abstractmethod
@@ -56,8 +70,8 @@ class Belief(ABC):
         """The variance of one candidate by what was measured and nothing else, to the last digit."""
 
     @abstractmethod
-    def covariance(self, candidate: int) -> Vector:
-        """Of all candidates with one."""
+    def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
+        """Of all candidates with one, or of some."""
 
     @abstractmethod
     def counts(self) -> Mapping[int, int]:
@@ -128,7 +142,7 @@ class Belief(ABC):
 class Scores(msgspec.Struct, frozen=True, eq=False):
     """The acquisition at every candidate, and how far apart two must lie to count as different."""
 
-    values: BlockedVector
+    values: BlockedVector | Listed
     tolerance: float
 
     @property

@@ -4,20 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import log1p, sqrt
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ostinato.arrays import Array, is_numpy, namespace_of
+from ostinato.arrays import Array, Vector, is_numpy, namespace_of
 from ostinato.confidence import Schedule, as_schedule, width_at
-from ostinato.policies.acquisition import chord, improvement_slope, log_expected_improvement, smallest_width
+from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
-from ostinato.posterior import BlockedVector
+from ostinato.posterior import BlockedVector, Indices, Listed, Screen
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest
+LIKELY = 64  # candidates, of those that a screen leaves, by which it is judged how many of the others may be better
+SHARE = 0.1  # of all candidates: where more are left, they are all computed
+
 Improvement: TypeAlias = Callable[[Array, Array], Array]  # log EI from means and variances
-Applied: TypeAlias = Callable[[Improvement, Belief, float, float], BlockedVector]
+Applied: TypeAlias = Callable[[Improvement, Belief, float, float], BlockedVector | Listed]
 
 
 @dataclass(frozen=True)
@@ -61,31 +64,93 @@ def _everywhere(improvement: Improvement, belief: Belief, beta: float, target: f
     return belief.means.map(improvement, belief.variances)
 
 
-def _where_it_counts(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector:
+def _where_it_counts(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector | Listed:
     """log EI of the candidates that may be chosen; of many candidates, minus infinity for the others.
 
-    Whatever is closed, candidates that were never measured are not: the best of a few of them says what EI there is.
+    Of very many, by a screen in single precision.
     """
+    screen = belief.screen
+    found = None if screen is None else _screened(improvement, screen, belief, beta, target)
+    return _in_blocks(improvement, belief, beta, target) if found is None else found
+
+
+def _in_blocks(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector:
+    """The same, from means and variances that are kept for all candidates."""
     means, variances = belief.means, belief.variances
     few = belief.candidates <= MANY or not is_numpy(namespace_of(means.parts[0]))
-    taken = {*belief.counts(), *belief.barred}
+    taken = _taken(belief)
     if few or len(taken) == belief.candidates:
         return _everywhere(improvement, belief, beta, target)
     widths = variances.map(partial(_width, beta))
     hopeful = means.map(np.add, widths).without(taken).places_of_highest
-    mean, variance = belief.at_each(hopeful[~np.isin(hopeful, list(taken))])
-    found = improvement(mean, variance)
-    best = int(np.argmax(found))
-    nearly = _tolerance(belief, beta, float(mean[best]) - target, float(variance[best])) - belief.travels * log1p(-NEAR)
-    high, steep = chord(float(found[best]) - 2 * nearly, max(widths.highest, smallest_width(belief.kappa)))
+    found = _Found.of(improvement, belief, hopeful[~np.isin(hopeful, list(taken))])
+    lines = chords(found.bar(belief, beta, target), max(widths.highest, smallest_width(belief.kappa)))
 
     def counting(mean: Array, variance: Array, width: Array) -> Array:
         values = np.full_like(mean, -np.inf)
-        here = mean + steep * width >= target + high
+        here = np.logical_or.reduce([mean + steep * width >= target + high for high, steep in lines])
         values[here] = improvement(mean[here], variance[here])
         return values
 
     return means.map(counting, variances, widths)
+
+
+def _screened(improvement: Improvement, screen: Screen, belief: Belief, beta: float, target: float) -> Listed | None:
+    """The same by means and variances in single precision, and exactly where it may be the highest.
+
+    None where that would be too many.
+    """
+    taken, centre, kappa = _taken(belief), belief.centre, belief.kappa
+    hopeful = screen.hopeful(beta, taken)
+    if not len(hopeful):
+        return None
+    first = _Found.of(improvement, belief, hopeful)
+    bar = first.bar(belief, beta, target)
+    lines = chords(bar, max(beta * kappa * screen.widest, smallest_width(kappa)))
+    found = screen.above([((target + high - centre) / kappa, steep * beta) for high, steep in lines])
+
+    def bounds_of(candidates: Indices) -> Vector:
+        mean, variance = screen.most(candidates)
+        return improvement(centre + kappa * mean, kappa**2 * variance)
+
+    found = found[bounds_of(found) >= bar]
+    screen.refine(found)
+    bounds = bounds_of(found)
+    few = np.argpartition(-bounds, LIKELY)[:LIKELY] if len(found) > LIKELY else slice(None)
+    likely = np.setdiff1d(found[few], list(taken))
+    second = _Found.of(improvement, belief, np.union1d(hopeful, likely))
+    left = found[bounds >= second.bar(belief, beta, target)]
+    if len(left) > SHARE * belief.candidates:
+        return None
+    last = _Found.of(improvement, belief, np.union1d(left, second.candidates))
+    screen.know(last.candidates, last.variance)
+    return Listed(last.candidates, last.values, belief.candidates)
+
+
+class _Found(NamedTuple):
+    """log EI of some candidates, exactly."""
+
+    candidates: Indices
+    mean: Vector
+    variance: Vector
+    values: Vector
+
+    @classmethod
+    def of(cls, improvement: Improvement, belief: Belief, candidates: Indices) -> "_Found":
+        mean, variance = belief.at_each(candidates)
+        return cls(candidates, mean, variance, improvement(mean, variance))
+
+    def bar(self, belief: Belief, beta: float, target: float) -> float:
+        """What a candidate must reach to be chosen, as long as one of these may be."""
+        best = int(np.argmax(self.values))
+        gap, variance = float(self.mean[best]) - target, float(self.variance[best])
+        nearly = _tolerance(belief, beta, gap, variance) - belief.travels * log1p(-NEAR)
+        return float(self.values[best]) - 2 * nearly
+
+
+def _taken(belief: Belief) -> set[int]:
+    """Candidates that may be closed to further measurements: whatever is, those never measured are not."""
+    return {*belief.counts(), *belief.barred}
 
 
 def _width(beta: float, variance: Array) -> Array:

@@ -46,7 +46,7 @@ class ImprovementOnMeasured(EI):
 
     def target(self, belief: Belief) -> float:
         measured = np.array(sorted(belief.counts().keys() - belief.barred))
-        return float(np.max(belief.means.at(measured))) if len(measured) else belief.top
+        return float(np.max(belief.at_each(measured)[0])) if len(measured) else belief.top
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:
     """
     mean, variance = belief.at_each(measured)
     lead = _first(mean - SURE * np.sqrt(variance), measured, belief)
-    covariance = belief.covariance(int(measured[lead]))[measured]
+    covariance = belief.covariance(int(measured[lead]), measured)
     gap = np.sqrt(np.maximum(variance + variance[lead] - 2 * covariance, np.finfo(np.float64).tiny))
     likely = (mean - mean[lead]) / gap
     likely[lead] = -np.inf

@@ -1,12 +1,13 @@
 """What is believed of f after everything that was measured: exact, sparse, or not at all."""
 
-from ostinato.posterior.blocks import BlockedVector
+from ostinato.posterior.blocks import BlockedVector, Listed
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import ExactGhost, Posterior
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.no_model import NoModel
 from ostinato.posterior.nystrom import Nystrom
 from ostinato.posterior.pending import Ghost, PendingVariances
+from ostinato.posterior.screen import Screen
 
 __all__ = [
     "BlockedVector",
@@ -14,9 +15,11 @@ __all__ = [
     "ExactGhost",
     "Ghost",
     "Indices",
+    "Listed",
     "Model",
     "NoModel",
     "Nystrom",
     "PendingVariances",
     "Posterior",
+    "Screen",
 ]

@@ -30,7 +30,7 @@ from ostinato.arrays import (
 from ostinato.kernels import Kernel
 from ostinato.posterior.cache import Cache, Factored, Indices, Rows
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.grid import find_grid
+from ostinato.posterior.grid import Grid
 from ostinato.posterior.limited import LimitedRows
 
 BLOCK_SIZE = 16_384
@@ -115,6 +115,35 @@ class BlockedVector:
         return block, candidate - self.starts[block]
 
 
+class Listed:
+    """One number for some candidates, and minus infinity for all others."""
+
+    def __init__(self, candidates: Indices, values: Vector, size: int) -> None:
+        self.candidates, self.values, self._size = candidates, values, size
+
+    def __getitem__(self, candidate: int) -> float:
+        found = self.values[self.candidates == candidate]
+        return float(found[0]) if len(found) else -inf
+
+    def flat(self) -> Vector:
+        values = np.full(self._size, -inf)
+        values[self.candidates] = self.values
+        return values
+
+    @property
+    def highest(self) -> float:
+        return float(np.max(self.values, initial=-inf))
+
+    def above(self, bar: float) -> Indices:
+        """The candidates whose number is this much or more."""
+        return self.candidates[self.values >= bar]
+
+    def without(self, candidates: Collection[int]) -> "Listed":
+        """The same, with minus infinity for some candidates."""
+        kept = ~np.isin(self.candidates, list(candidates))
+        return Listed(self.candidates[kept], self.values[kept], self._size)
+
+
 class Block:
     """Candidates start … start + size of the table."""
 
@@ -186,15 +215,14 @@ class Blocks:
         mean: float,
         size: int | None,
         *,
-        grids: bool = True,
+        grid: Grid | None = None,
         memory: int | None = None,
     ) -> "Blocks":
-        """Blocks of `size` candidates; one for a grid, which needs no large cache, where that is not given.
+        """Blocks of `size` candidates; one for a grid, which needs no large cache.
 
         memory: bytes that their covariances may take.
         """
-        grid = find_grid(kernel, features) if grids and size is None else None
-        if grid is not None and Factored.pays(grid):
+        if grid is not None:
             return cls([Block(xp, 0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))])
         parts = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
         most = None if memory is None else memory // (8 * max(1, len(features)))

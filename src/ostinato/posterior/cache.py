@@ -13,9 +13,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Namespace, from_numpy, grown, is_numpy, namespace_of
+from ostinato.arrays import Array, Matrix, Namespace, from_numpy, grown, is_numpy, namespace_of
 from ostinato.kernels import Kernel
-from ostinato.posterior.grid import Grid
+from ostinato.posterior.grid import Grid, find_grid
 
 Indices: TypeAlias = NDArray[np.int64]
 FIRST_ROWS = 16  # for which there is room at first; afterwards for half as many again
@@ -116,6 +116,12 @@ def _tiles(X: Array, size: int) -> Iterator[Array]:
     count = X.shape[0]
     step = max(1, TILE // max(size, 1)) if is_numpy(namespace_of(X)) else max(1, count)
     return (X[start : min(start + step, count), :] for start in range(0, count, step))
+
+
+def paying_grid(kernel: Kernel, features: Matrix) -> Grid | None:
+    """The grid that candidates form, where `Factored` is better than `Rows`."""
+    grid = find_grid(kernel, features)
+    return grid if grid is not None and Factored.pays(grid) else None
 
 
 class Factored:

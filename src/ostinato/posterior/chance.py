@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ostinato.arrays import Array, Matrix, Vector, namespace_of
+from ostinato.kernels.single import Single
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.exact import Posterior
@@ -52,7 +53,7 @@ class Contenders:
         size = len(model.features)
         if size <= ALL:
             return cls.only(np.arange(size))
-        hopes = model.means.map(_hope, model.variances).flat()
+        hopes = _hopes(model)
         others = np.ones(size, dtype=bool)
         others[np.argpartition(-hopes, LIKELIEST)[:LIKELIEST]] = False
         others[always] = False
@@ -66,6 +67,14 @@ class Contenders:
     def places(self, numbers: Collection[int]) -> Indices:
         """Where some candidates are among them; of those that are."""
         return np.flatnonzero(np.isin(self.numbers, list(numbers)))
+
+
+def _hopes(model: Model) -> Vector | Single:
+    """What each candidate's value may well be; in any units."""
+    screen = model.screen if isinstance(model, Posterior) else None
+    if screen is None:
+        return model.means.map(_hope, model.variances).flat()
+    return np.concatenate([_hope(block.mean, np.maximum(block.variance, 0)) for block in screen.blocks])
 
 
 def _hope(mean: Array, variance: Array) -> Array:
@@ -110,7 +119,7 @@ def shortfalls(
     """
     among, wide = contenders.numbers, wider(contenders.numbers)
     own = np.searchsorted(among, numbers)
-    mean, variance = posterior.at_each(among)
+    mean, variance = posterior.answer_at(among)
     variance = wide**2 * variance
     leader = own[0]
     covariance_with_leader = wide * wide[leader] * posterior.covariance_between(numbers[0], among)

@@ -10,23 +10,41 @@ cheap.
 
 from collections.abc import Collection
 from copy import copy
+from functools import cached_property
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, to_numpy
+from ostinato.arrays import (
+    Array,
+    Matrix,
+    Namespace,
+    Vector,
+    from_numpy,
+    grown,
+    highest,
+    is_numpy,
+    lowest,
+    namespace_of,
+    to_numpy,
+)
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
+from ostinato.kernels.single import has_single_form
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks
-from ostinato.posterior.cache import Indices
+from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.model import Drawn, Model
+from ostinato.posterior.screen import Screen
+from ostinato.posterior.screening import Screening
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
 FORESEEN = 64  # candidates in flight whose covariances with all others are kept
 FEW = 64  # epochs between two repairs, at the least
+MANY = 20_000  # candidates from which choices are screened in single precision
+AT_ONCE = 4_096  # candidates that are computed afresh at a time, to bound memory
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
@@ -48,12 +66,12 @@ class Posterior:
         memory: int | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self._blocks = Blocks.of(xp, kernel, features, mean, block_size, memory=memory)
-        self._behind = False  # whether the blocks do not know yet what the unique candidates know
         self.block_size, self.memory = block_size, memory
-        self.kappa2 = self._blocks.prior_variances.highest
-        if not self._blocks.prior_variances.lowest >= 0 or not isfinite(self.kappa2):
-            raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
+        self._grid = paying_grid(kernel, features) if block_size is None else None
+        self._screened = self._grid is None and is_numpy(xp) and len(features) > MANY and has_single_form(kernel)
+        self._behind = self._screened  # whether the blocks do not know yet what the unique candidates know
+        self._screening = Screening()
+        self.kappa2 = prior_variance_of(kernel, features[:1] if self._screened else features, xp)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
@@ -66,16 +84,40 @@ class Posterior:
 
     @property
     def xp(self) -> Namespace:
-        return self._blocks.xp
+        return namespace_of(self.unique.alpha)
+
+    @cached_property
+    def _blocks(self) -> Blocks:
+        settings = self.xp, self.kernel, self.features, self.prior_mean, self.block_size
+        return Blocks.of(*settings, grid=self._grid, memory=self.memory)
 
     @property
     def blocks(self) -> Blocks:
         """What has the size of the candidate set, up to date."""
         if self._behind:
-            self._behind = False
-            self._blocks.add(self._X)
-            self._repair(everything=True)
+            self._behind, self._screening = False, Screening()
+            if self.unique.size:
+                self._blocks.add(self._X)
+                self._repair(everything=True)
         return self._blocks
+
+    @property
+    def screen(self) -> Screen | None:
+        """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
+        if not (self._screened and self._behind):
+            return None
+        fits = self.memory is None or 4 * len(self.features) * len(self.measured) <= self.memory
+        if not fits or not self._screening.brought_up(
+            self.kernel, self.features, self.measured, self.kappa2, self.factor
+        ):
+            self._screened = False
+            return None
+        return self._screening.screen
+
+    def in_place_of(self, other: "Posterior") -> None:
+        """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
+        if self._screened:
+            self._screening = other._screening.released()
 
     @property
     def log_det(self) -> float:
@@ -91,18 +133,22 @@ class Posterior:
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance of f at one candidate."""
-        return self.means[candidate], self.variances[candidate]
+        mean, variance = self.at_each(np.array([candidate]))
+        return float(mean[0]), float(variance[0])
 
     # Conditioning
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks, gain = self.blocks, self.gain(candidate, n)
+        blocks, gain = None if self._screened and self._behind else self.blocks, self.gain(candidate, n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
-        blocks.condition(gain.p, z)
-        self.variances[candidate] = gain.variance_after
+        if blocks is None:
+            self._screening.hold(to_numpy(gain.p), z)
+        else:
+            blocks.condition(gain.p, z)
+            self.variances[candidate] = gain.variance_after
         self._changed()
         self._repair()
 
@@ -127,7 +173,7 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        return self._blocks.prior_variances[candidate]
+        return self.kappa2 if self._screened else self._blocks.prior_variances[candidate]
 
     def slot_of(self, candidate: int) -> int | None:
         """The place of a candidate among those measured."""
@@ -138,7 +184,8 @@ class Posterior:
 
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
-        self._behind = not everywhere and not self.unique.size
+        known = self.unique.size > 0 and not self._behind
+        self._behind = (self._screened or not everywhere) and not known
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -150,6 +197,7 @@ class Posterior:
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._changed()
         if self._behind:
+            self._screening.outdate()
             self.unique.adopt(self.factor)
         else:
             self._repair(everything=True)
@@ -228,10 +276,36 @@ class Posterior:
         return covariance
 
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
-        """Mean and variance of f at some candidates."""
-        if self._behind or self._afresh:
-            return self.predict(self.features[candidates])
-        return self.means.at(candidates), self.variances.at(candidates)
+        """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
+        return (
+            self._each_afresh(candidates)
+            if self._behind
+            else (self.means.at(candidates), self.variances.at(candidates))
+        )
+
+    def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """The same for answers: computed afresh where counts over noise are large, too."""
+        return self._each_afresh(candidates) if self._behind or self._afresh else self.at_each(candidates)
+
+    def _each_afresh(self, candidates: Indices) -> tuple[Vector, Vector]:
+        if len(candidates) <= AT_ONCE:
+            return self._afresh_at(candidates)
+        parts = [self._afresh_at(part) for part in np.split(candidates, range(AT_ONCE, len(candidates), AT_ONCE))]
+        means, variances = zip(*parts, strict=True)
+        return np.concatenate(means), np.concatenate(variances)
+
+    def _afresh_at(self, candidates: Indices) -> tuple[Vector, Vector]:
+        X = from_numpy(self.xp, self.features[candidates])
+        k_x = self.kernel(self._X, X)
+        mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
+        variance = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
+        slots = np.array([self._slots.get(candidate, -1) for candidate in candidates.tolist()], dtype=np.int64)
+        places = np.flatnonzero(slots >= 0)
+        places = places[self._precise()[slots[places]]]
+        if len(places):
+            mean[places] = to_numpy(self.factor.mean_at_measured())[slots[places]] + self.prior_mean
+            variance[places] = to_numpy(self.factor.variance_at_measured())[slots[places]]
+        return mean, np.maximum(variance, 0.0)
 
     def rows(self, candidate: int) -> BlockedVector:
         """k(x, A) of a candidate x, block by block; kept while it is in flight."""
@@ -312,12 +386,15 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        everything = everything or self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT
+        drifted = not self._behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
+        everything = everything or drifted
         if not (everything or self._since_means >= every):
             return
         self.unique.adopt(self.factor)
         self._direction = None
         self._since_means = 0
+        if self._behind:
+            return
         self.blocks.means = self._fresh_means()
         if everything:
             self._repair_variances()
@@ -369,6 +446,14 @@ class Posterior:
             )
 
 
+def prior_variance_of(kernel: Kernel, features: Matrix, xp: Namespace) -> float:
+    """κ², the largest k(x, x)."""
+    variances = kernel.diag(from_numpy(xp, features))
+    if not lowest(variances) >= 0 or not isfinite(highest(variances)):
+        raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
+    return highest(variances)
+
+
 class ExactGhost:
     """Imagined measurements: a copy of the q-sized half, made when the first comes, loses a rank-one term for each.
 
@@ -379,7 +464,7 @@ class ExactGhost:
         self._posterior = posterior
         self.unique = posterior.unique
         self._own: list[int] = []  # candidates with slots of their own
-        self._rows: list[BlockedVector] = []  # of each its covariances with all candidates, block by block
+        self._rows: list[Array] = []  # their covariances with all candidates: block by block, one row each, and room
 
     @property
     def measured(self) -> NDArray[np.int64]:
@@ -417,12 +502,17 @@ class ExactGhost:
         known = self._posterior.blocks.spread(P[..., :q])
         if P.shape[-1] == q:
             return known
-        more = self._rows if beyond is None else [*self._rows, self._posterior.rows(beyond)]
+        own, found = P[..., q : q + len(self._own)], known
 
-        def with_more(part: Array, *rows: Array) -> Array:
-            return part + self._xp.matmul(P[..., q:], self._xp.concat(list(rows)))
+        def with_own(part: Array, rows: Array) -> Array:
+            return part + self._xp.matmul(own, rows[: own.shape[-1], :])
 
-        return known.map(with_more, *more[: P.shape[-1] - q])
+        def with_last(part: Array, row: Array) -> Array:
+            return part + self._xp.matmul(P[..., -1:], row)
+
+        if self._own:
+            found = known.map(with_own, BlockedVector(self._rows, known.starts))
+        return found if beyond is None else found.map(with_last, self._posterior.rows(beyond))
 
     @property
     def _xp(self) -> Namespace:
@@ -442,7 +532,16 @@ class ExactGhost:
     def _join(self, candidate: int) -> None:
         """A slot of its own."""
         k_x = self.columns(np.array([candidate]))[:, 0]
-        self._rows.append(self._posterior.rows(candidate))
+        self._keep(self._posterior.rows(candidate))
         self._own.append(candidate)
         row = np.append(k_x, self._posterior.prior_variance(candidate))
         self.unique.add(from_numpy(self._xp, row[None, :]))
+
+    def _keep(self, row: BlockedVector) -> None:
+        """The covariances of one more candidate with all others."""
+        count = len(self._own)
+        if not self._rows:
+            self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
+        self._rows = [grown(rows, (count + 1, rows.shape[1])) for rows in self._rows]
+        for rows, part in zip(self._rows, row, strict=True):
+            rows[count, :] = part[0, :]

@@ -10,6 +10,7 @@ from ostinato.arrays import Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector
+from ostinato.posterior.cache import Indices
 from ostinato.posterior.pending import Ghost
 
 
@@ -46,6 +47,10 @@ class Model(Protocol):
 
     @property
     def log_det(self) -> float: ...
+
+    def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """Mean and variance of f at some candidates."""
+        ...
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""

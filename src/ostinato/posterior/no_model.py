@@ -39,6 +39,10 @@ class NoModel:
     def xp(self) -> Namespace:
         return namespace_of(self.means.parts[0])
 
+    def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """Mean and variance of f at some candidates."""
+        return self.means.at(candidates), self.variances.at(candidates)
+
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Learn nothing."""
 

@@ -44,7 +44,7 @@ class Nystrom:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory, self.oversampling = block_size, memory, oversampling
-        self.blocks = Blocks.of(xp, kernel, features, mean, block_size, grids=False, memory=memory)
+        self.blocks = Blocks.of(xp, kernel, features, mean, block_size, memory=memory)
         self.kappa2 = self.blocks.prior_variances.highest
         self._tally = Tally()
         self._slots: dict[int, int] = {}
@@ -68,6 +68,10 @@ class Nystrom:
     @property
     def variances(self) -> BlockedVector:
         return self.blocks.variances
+
+    def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
+        """Mean and variance of f at some candidates."""
+        return self.means.at(candidates), self.variances.at(candidates)
 
     # Taking in
 

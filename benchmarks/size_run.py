@@ -1,0 +1,147 @@
+"""One figure of `size.py`, printed as JSON: a script that any state of the code can run."""
+
+import json
+import resource
+import sys
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from ostinato import MiniTS, MiniUCB, Optimizer
+from ostinato.kernels import Matern52
+from ostinato.learning.learner import Learner
+
+NOISE, FROM = 0.02, 100  # of the function's spread; unique candidates from which an epoch is compared
+GIGABYTE = 1024**2  # in the kernel's units
+
+
+class Fits:
+    """Seconds that fits take, and how many there were."""
+
+    def __init__(self) -> None:
+        self.seconds, self.count, self._fit = 0.0, 0, Learner._fitted
+        Learner._fitted = self._timed()
+
+    def _timed(self) -> Any:
+        def timed(*args: Any) -> Any:
+            start = process_time()
+            try:
+                return self._fit(*args)
+            finally:
+                self.seconds += process_time() - start
+                self.count += 1
+
+        return timed
+
+
+class Run:
+    """A function of six columns, measured; with what every ask and tell took."""
+
+    def __init__(self, size: int, steps: int, **settings: Any) -> None:
+        rng = np.random.default_rng(6)
+        X = rng.random((size, 6))
+        self._truth = np.sum(np.sin(7 * X + 3 * np.roll(X, 1, axis=1)), axis=1)
+        self._noise = NOISE * float(np.std(self._truth))
+        self._rng, self._steps = np.random.default_rng(0), steps
+        start = process_time()
+        self.optimizer = Optimizer(X, seed=0, **settings)
+        self.made = process_time() - start
+        self.epochs: list[tuple[int, float, float, bool]] = []  # unique candidates, ask, tell, whether it fitted
+
+    def go(self) -> None:
+        fits, opt = Fits(), self.optimizer
+        while opt.steps < self._steps:
+            before, start = (fits.count, fits.seconds), process_time()
+            batch = opt.ask(limit=self._steps - opt.steps)
+            asked = process_time() - start - (fits.seconds - before[1])
+            values = self.values(batch)
+            start = process_time()
+            opt.tell(batch, values)
+            self.epochs.append((opt.unique, asked, process_time() - start, fits.count > before[0]))
+        self.fits = fits.seconds
+
+    def values(self, batch: Any) -> Any:
+        return self._truth[batch.index] + self._noise * self._rng.standard_normal(batch.repeats)
+
+
+def learned(size: int, steps: int) -> dict[str, float]:
+    start = process_time()
+    run = Run(size, steps, goal="find", budget=steps)
+    run.go()
+    q, asked, told, fitted = (np.array(each) for each in zip(*run.epochs, strict=True))
+    usual = np.interp(np.arange(len(q)), np.flatnonzero(~fitted), asked[~fitted])
+    found = {
+        "cpu": run.made + run.fits + float(np.sum(asked + told)),
+        "making": run.made,
+        "fits": run.fits,
+        "rebuilding": float(np.sum((asked - usual)[fitted])),
+        "epochs": len(q),
+        "unique": int(q[-1]),
+        "peak": peak(),
+    }
+    late = (q >= FROM) & ~fitted
+    if late.any():
+        found["epoch"] = float(np.sum((asked + told)[late]) / (product(size) * np.sum(q[late])))
+    return found | {"all": process_time() - start}
+
+
+def answers(size: int, steps: int) -> dict[str, float]:
+    from ostinato.running.progress import describe
+
+    run = Run(size, steps, goal="find", budget=2 * steps)
+    run.go()
+    opt, found = run.optimizer, {}
+    for name, question in (("line", lambda: describe(opt)), ("best", opt.best), ("top", opt.top)):
+        opt.tell(batch := opt.ask(), run.values(batch))
+        opt.ask()
+        start = process_time()
+        question()
+        found[name] = process_time() - start
+    return found
+
+
+def slots(size: int, steps: int) -> dict[str, float]:
+    run = Run(size, steps, goal="find", budget=1_000)
+    run.go()
+    start = process_time()
+    batches = run.optimizer.ask(slots=96)
+    return {"cpu": process_time() - start, "batches": len(batches), "unique": run.optimizer.unique}
+
+
+def one_policy(policy: Any, size: int, steps: int) -> dict[str, float]:
+    run = Run(size, steps, policy=policy, kernel=Matern52(0.5, 1.5), noise_std=0.2)
+    run.go()
+    return {"cpu": float(np.sum([asked + told for _, asked, told, _ in run.epochs[2:]])) / (len(run.epochs) - 2)}
+
+
+def address(size: int, steps: int) -> dict[str, float]:
+    resource.setrlimit(resource.RLIMIT_AS, (16 * 1024**3,) * 2)
+    return learned(size, steps)
+
+
+def product(size: int, rows: int = 64) -> float:
+    """Seconds of the bare vector–matrix product, for a row of the cache."""
+    cache, p, seconds = np.random.default_rng(0).random((rows, size)), np.ones(rows), []
+    for _ in range(7):
+        start = process_time()
+        p @ cache
+        seconds.append(process_time() - start)
+    return min(seconds) / rows
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / GIGABYTE
+
+
+KINDS = {
+    "learned": learned,
+    "answers": answers,
+    "slots": slots,
+    "address": address,
+    "MiniTS": lambda size, steps: one_policy(MiniTS(1.2), size, steps),
+    "MiniUCB": lambda size, steps: one_policy(MiniUCB(1.2, 2.0), size, steps),
+}
+
+if __name__ == "__main__":
+    print(json.dumps(KINDS[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))))

@@ -1,0 +1,119 @@
+"""Means and variances in single precision: within their errors, and choices are the same."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from ostinato import MiniEI, Optimizer
+from ostinato.kernels import RBF, Constant, Matern32, Matern52
+from ostinato.kernels.single import ACCURACY, single_form
+from ostinato.policies import GPEI
+from ostinato.posterior import Posterior, exact, screen
+
+X = np.random.default_rng(0).random((700, 3))
+KERNELS = {
+    "learned": Matern52((0.5, 0.3, 0.8), 1.3) + Constant(2.0),
+    "rougher": Matern32(0.4, 1e-20),
+    "smooth": RBF((0.5, 0.7, 0.9), 1e20),
+    "categories": Matern52((0.5, 0.3, 0.8), categories=(1,)),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    """Few candidates count as many, in several blocks of several strips."""
+    for name, value in (("BLOCK", 300), ("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
+        monkeypatch.setattr(screen, name, value)
+    monkeypatch.setattr(exact, "MANY", 100)
+
+
+def features(name):
+    rows = X.copy()
+    if name == "categories":
+        rows[:, 1] = np.floor(4 * rows[:, 1])
+    return rows
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_covariances_are_as_good_as_is_said(name):
+    kernel, rows = KERNELS[name], features(name)
+    out = np.empty((50, len(rows)), dtype=np.float32)
+    form = single_form(kernel, rows)
+    assert form is not None
+    form(rows).fill(rows[:50], out)
+    assert np.max(np.abs(out - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
+
+
+def test_columns_of_very_many_length_scales_have_no_such_form():
+    assert single_form(Matern52(1e-6), X) is None
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("looks", [1, 7, 50])
+def test_means_and_variances_are_within_their_errors(name, looks):
+    kernel, rows = KERNELS[name], features(name)
+    kappa = np.sqrt(kernel.diag(rows[:1])[0])
+    posterior = Posterior(rows, kernel, np.full(len(rows), 0.01 * kappa**2))
+    rng = np.random.default_rng(1)
+    for step in range(60):
+        posterior.condition(int(rng.integers(40)), 1 + step % 3, float(kappa * rng.standard_normal()))
+        if step % looks == 0:
+            check(posterior, kappa)
+    check(posterior, kappa)
+    everyone = np.arange(len(rows))
+    found = posterior.screen
+    found.refine(everyone)
+    assert np.max(np.abs(found.most(everyone)[1] - posterior.predict(rows)[1] / kappa**2)) < 2.1 * found.variance_error
+
+
+def check(posterior, kappa):
+    found = posterior.screen
+    means, variances = posterior.predict(posterior.features)
+    most_mean, most_variance = found.most(np.arange(len(means)))
+    assert np.all(means / kappa <= most_mean)
+    assert np.all(most_mean - 2 * found.mean_error <= means / kappa)
+    assert np.all(variances / kappa**2 <= most_variance)
+    assert not found.rough
+
+
+def test_exact_answers_come_from_the_facts_and_the_blocks_are_made_when_they_are_asked_for():
+    posterior = Posterior(X, KERNELS["learned"], np.full(len(X), 0.1))
+    for candidate in (3, 600, 3, 250):
+        posterior.condition(candidate, 2, float(candidate) / 100)
+    assert posterior.screen is not None
+    at = np.array([3, 8, 250, 699])
+    means, variances = posterior.at_each(at)
+    again = pickle.loads(pickle.dumps(posterior))
+    assert posterior.means.at(at) == pytest.approx(means, abs=1e-10)
+    assert posterior.variances.at(at) == pytest.approx(variances, abs=1e-10)
+    assert posterior.screen is None
+    assert again.screen is not None
+    assert again.at_each(at)[0] == pytest.approx(means, abs=1e-12)
+
+
+SETTINGS = {
+    "one at a time": {"policy": GPEI(), "kernel": RBF(0.3), "noise_std": 0.2},
+    "mini": {"policy": MiniEI(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
+    "at most three of each": {"policy": MiniEI(C=1.5, cap_per_candidate=3), "kernel": RBF(0.3), "noise_std": 0.2},
+    "find, learned": {"goal": "find", "budget": 90},
+    "switches cost": {"goal": "find", "budget": 90, "switch_cost": 3.0},
+}
+
+
+def choices(settings, seed):
+    opt, rng = Optimizer(X, seed=seed, **settings), np.random.default_rng(seed)
+    truth, found = np.sin(7 * X[:, 0]) + X[:, 1] * np.cos(9 * X[:, 2]), []
+    while opt.steps < 90:
+        for batch in opt.ask(slots=3) if len(found) % 9 == 8 else [opt.ask(limit=90 - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            opt.tell(batch, truth[batch.index] + 0.2 * rng.standard_normal(batch.repeats))
+    return found, opt.best().index
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_choices_are_those_of_computing_everything_in_double_precision(settings, seed, monkeypatch):
+    screened = choices(settings, seed)
+    monkeypatch.setattr(exact, "MANY", 10**6)
+    assert choices(settings, seed) == screened
