@@ -40,14 +40,13 @@ class Optimizer:
     candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
 
     goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.
-    budget: how many measurements there will be in all, where that is known. To find, the last tenth of them goes to
-        telling the best candidates apart; to earn, looking pays only while many are left.
+    budget: how many measurements there will be in all, where that is known: "find" ends by telling the best apart with
+        the last tenth, "earn" looks only while many are left.
     direction: "maximize" or "minimize".
     seed: any seed of `numpy.random.default_rng`; the same seed gives the same run.
     switch_cost, measurement_cost: what going to another candidate costs, and a measurement (1): a number, a cost per
         column as a dict, a table from row to row, or a function of two candidates.
-    setup_std: standard deviation of the error that repeats made with one set-up share; "learn" learns it from returns.
-        Every batch is a set-up: prepare anew for each.
+    setup_std: standard deviation of the error that repeats of a batch, one set-up, share; "learn": from returns.
     outcome: what kind of number a measurement is: "real", "binary" (0 or 1, True or False), "count" (0, 1, 2, …) or
         "positive" (0 or more, with noise in proportion). Noise then follows the mean, and intervals stay within bounds.
     half_life: in how many measurements a measurement comes to count for half, where what is measured changes with time.
@@ -57,18 +56,16 @@ class Optimizer:
     What is learned unless it is given, in your own units; the paper's guarantees need all of it (docs/guarantees.md):
 
     kernel: how much the values of two candidates have in common, as in `kernels.RBF(lengthscale=2.0, std=1.0)`.
-    noise_std: standard deviation of one measurement's noise; one number, or one a candidate; "varying" learns one
-    for each.
+    noise_std: standard deviation of one measurement's noise: a number, one a candidate, or "varying", learned for each.
     mean: the value expected of a candidate before anything is measured (0 where the kernel is given).
 
     policy: how candidates are picked and repeated, in place of the goal's own.
-    search: in a space that cannot be listed, "certified" proves how near to the highest score the asked point is; for
-        upper confidence bounds, at most four columns, and a stationary kernel and a noise that are given.
+    search: in a space that cannot be listed, "certified" proves how near to the highest score the asked point is.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
     memory_limit: for covariances, such as "4GB"; by default half of what is free. The others are computed when needed.
     xp: the array namespace to compute with; NumPy by default.
 
-    An optimiser can be pickled and copied. It is not thread-safe: ask and tell from one thread, measure in many.
+    It can be pickled and copied. It is not thread-safe: ask and tell from one thread, measure in many.
     """
 
     def __init__(
