@@ -70,7 +70,7 @@ def test_the_optimiser_sees_a_grid_in_order(known):
     candidates = read_candidates(problem.candidates)
     found = find_grid(problem.kernel(0.5).bind(candidates.columns), candidates.features)
     assert found is not None
-    assert found.in_order
+    assert found.lattice.in_order
 
 
 def test_the_kernel_is_gaussian_on_scaled_ranks_and_one_hot_codes(known):

@@ -133,20 +133,20 @@ def shortfalls(
     spread = rest[np.linspace(0, len(rest) - 1, RIVALS // 2).astype(int)] if len(rest) else rest
     drawn = np.concatenate([likely, spread])
     covariance = wide[drawn][:, None] * posterior.covariance(posterior.features[among[drawn]]) * wide[drawn]
-    draws = mean[drawn] + _normal(square_root(covariance), rng)
+    draws = (mean[drawn] - mean[leader]).astype(np.float32) + _normal(square_root(covariance), rng)
     equal = EQUAL * float(np.max(np.sqrt(variance[drawn]))) + np.finfo(np.float64).eps * float(np.max(np.abs(mean)))
     independence = _independence(covariance[len(likely) :, len(likely) :]) if len(rest) else 0.0
     many = float(np.sum(contenders.stands_for[rest]))
     power = (many / len(spread) - 1) * independence if len(rest) else 0.0
-    given = draws[:, : len(numbers)]
+    given = draws[:, : len(numbers)].astype(np.float64)
     top_of_likely, top_of_all = (np.max(draws[:, :count], axis=1)[:, None] for count in (len(likely), len(drawn)))
     return Shortfalls(top_of_likely - given, top_of_all - given, power, equal)
 
 
-def _normal(root: Matrix, rng: Generator) -> Matrix:
+def _normal(root: Matrix, rng: Generator) -> NDArray[np.float32]:
     """Draws of covariance R Rᵀ, one a row; in single precision, whose error is far below theirs."""
     z = rng.standard_normal((DRAWS, len(root)), dtype=np.float32)
-    return np.matmul(z, root.T.astype(np.float32)).astype(np.float64)
+    return np.matmul(z, root.T.astype(np.float32))
 
 
 def _no_gap(posterior: Posterior) -> float:

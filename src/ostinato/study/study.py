@@ -358,10 +358,12 @@ class Study(StudyView):
             return result
 
     def keep_answer(self) -> None:
-        """Store what `best` and `status` say now, so that they are answered at once until something changes.
+        """Store what `best` and `status` say of a large table: they are answered at once until something changes.
 
         `run` does so at its end, and when everybody measures. Where the storage does not answer, nothing is stored.
         """
+        if not self._stored.head.blocks:
+            return  # it is soon worked out, from facts that are checked
         with suppress(OstinatoError), self._stored.alone():
 
             def find(reader: Reader) -> tuple[StudyRecord, Optimizer | None]:
