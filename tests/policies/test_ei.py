@@ -46,3 +46,15 @@ def test_no_candidate_below_the_chords_improves_as_much(log_tau, widest, candida
     improvement = log_expected_improvement(gap, width**2, 1.0, 0.0, 1.0)
     below = np.all([gap + steep * width < high for high, steep in lines], axis=0)
     assert (improvement[below] <= log_tau + 1e-9).all()
+
+
+@pytest.mark.filterwarnings("ignore::ostinato.errors.OstinatoWarning")
+@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(5.0, std=1.0), "noise_std": 1e-3}], ids=["learned", "given"])
+def test_where_no_candidate_promises_anything_one_is_asked_for_all_the_same(settings):
+    """A straight line without noise: soon log EI is far below what its table holds."""
+    x = np.linspace(0, 10, 1501)[:, None]
+    opt = Optimizer(x, seed=0, **settings)
+    for _ in range(30):
+        batch = opt.ask()
+        opt.tell(batch, [2 * float(x[batch.index, 0])] * batch.repeats)
+    assert opt.steps >= 30

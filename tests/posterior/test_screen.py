@@ -10,6 +10,7 @@ from ostinato.kernels import RBF, Constant, Matern32, Matern52
 from ostinato.kernels.single import ACCURACY, single_form
 from ostinato.policies import GPEI
 from ostinato.posterior import Posterior, exact, screen
+from ostinato.posterior.blocks import Block
 
 X = np.random.default_rng(0).random((700, 3))
 KERNELS = {
@@ -117,3 +118,68 @@ def test_choices_are_those_of_computing_everything_in_double_precision(settings,
     screened = choices(settings, seed)
     monkeypatch.setattr(exact, "MANY", 10**6)
     assert choices(settings, seed) == screened
+
+
+def told(model, count=8):
+    for i in range(count):
+        model.condition(50 * i, 1, float(np.sin(i)))
+    return model
+
+
+def assert_same(model, other):
+    for ours, theirs in zip(model.over_candidates(), other.over_candidates(), strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+class Stop:
+    """In place of a method: the second call is interrupted."""
+
+    def __init__(self, method):
+        self.method, self.calls = method, 0
+
+    def __get__(self, instance, owner):
+        def call(*given):
+            self.calls += 1
+            if self.calls == 2:
+                raise KeyboardInterrupt
+            return self.method(instance, *given)
+
+        return call
+
+
+@pytest.mark.parametrize("what", ["condition", "refresh"])
+def test_a_screen_that_was_stopped_half_way_is_made_anew(what, monkeypatch):
+    """Ctrl-C while a decision looks: the next one sees what it would have seen."""
+    model = told(Posterior(X, KERNELS["learned"], np.full(len(X), 0.1)))
+    assert model.screen is not None
+    model.condition(33, 2, 1.0)
+    if what == "refresh":
+        model._screening.outdate()
+    monkeypatch.setattr(screen.ScreenBlock, what, Stop(getattr(screen.ScreenBlock, what)))
+    with pytest.raises(KeyboardInterrupt):
+        _ = model.screen
+    found = model.screen
+    means = np.concatenate([block.mean for block in found.blocks]) * np.sqrt(model.kappa2)
+    whole = told(Posterior(X, KERNELS["learned"], np.full(len(X), 0.1)))
+    whole.condition(33, 2, 1.0)
+    assert means == pytest.approx(whole.means.flat(), abs=2 * found.mean_error * np.sqrt(model.kappa2))
+
+
+def test_blocks_that_were_stopped_half_way_are_made_anew(monkeypatch):
+    model, whole = (told(Posterior(X, KERNELS["learned"], np.full(len(X), 0.1), block_size=200)) for _ in range(2))
+    monkeypatch.setattr(Block, "fresh_mean", Stop(Block.fresh_mean))
+    with pytest.raises(KeyboardInterrupt):
+        _ = model.means
+    assert_same(model, whole)
+
+
+@pytest.mark.parametrize("looked", [False, True])
+def test_a_screened_model_takes_more_candidates(looked):
+    kernel, noise = KERNELS["learned"], np.full(len(X), 0.1)
+    model = told(Posterior(X[:-3], kernel, noise[:-3]))
+    assert not looked or model.screen is not None
+    wider, whole = model.extended(X, noise), told(Posterior(X, kernel, noise))
+    assert_same(wider, whole)
+    for each in (wider, whole):
+        each.condition(len(X) - 1, 2, 1.5)
+    assert_same(wider, whole)

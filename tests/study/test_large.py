@@ -195,3 +195,20 @@ def test_a_study_that_is_deleted_leaves_nothing(address):
     with study.storage._transaction(write=False) as connection:
         for table in ("blocks", "answers", "tables"):
             assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar() == 0
+
+
+def test_a_block_of_candidates_that_is_lost_is_told(address, monkeypatch):
+    monkeypatch.setattr("ostinato.candidates.blocks.SIZE", 5_000)
+    study = Study("large", address, FRAME, seed=0)
+    changed(study, "DELETE FROM blocks WHERE number = 1")
+    with pytest.raises(Damaged, match="in 3 blocks, and 2 are there"):
+        Study("large", address, budget=5).ask()
+
+
+def test_an_answer_of_another_version_is_none(address, monkeypatch):
+    study = measured(address)
+    best = study.best()
+    monkeypatch.setattr("ostinato.study.answer._version", lambda: "another")
+    again = Study("large", address).best()
+    assert again.index == best.index
+    assert again.mean == pytest.approx(best.mean)

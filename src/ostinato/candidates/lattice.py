@@ -37,14 +37,15 @@ class _Last:
     """Looks once at each table: models are made of the same one again after every fit."""
 
     def __init__(self) -> None:
-        self._features: Any = lambda: None
-        self._found: Lattice | None = None
+        self._last: tuple[Any, Lattice | None] = (lambda: None, None)
 
     def __call__(self, features: Matrix) -> Lattice | None:
         """The smallest grid that holds all candidates, unless it has many more points."""
-        if self._features() is not features:
-            self._features, self._found = weakref.ref(features), _find(features)
-        return self._found
+        looked_at, found = self._last
+        if looked_at() is not features:
+            found = _find(features)
+            self._last = weakref.ref(features), found
+        return found
 
 
 def _find(features: Matrix) -> Lattice | None:

@@ -32,7 +32,7 @@ def _read(text: str, setting: str, kind: type, rooms: list[ModuleType], example:
     known = {name: each for room in rooms for name, each in vars(room).items() if _is_ours(each)}
     try:
         value = _value(ast.parse(text, mode="eval").body, known)
-    except (SyntaxError, TypeError, ValueError, LookupError) as error:
+    except (SyntaxError, TypeError, ValueError, LookupError, AttributeError) as error:
         cause = error.msg if isinstance(error, SyntaxError) else error
         raise InvalidSetting(
             f"{setting}={text!r} cannot be read ({cause}): write it as in Python, for instance {example}."

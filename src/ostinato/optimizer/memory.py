@@ -15,6 +15,7 @@ from ostinato.errors import InvalidSetting
 UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 SHARE = 0.5  # of what is free that a run may take by default
+LEAST = 2**27  # bytes that a run may take in any case, unless another limit is given
 NUMBER = 8  # bytes of a covariance
 MEASURED = 8.0  # times the square root of the budget: about as many different candidates are measured
 WORTH_SAYING = 10**9  # bytes
@@ -36,7 +37,7 @@ def read_limit(given: Any) -> int | None:
 def default_limit() -> int | None:
     """Half of what is free; None where that cannot be told."""
     free = free_memory()
-    return None if free is None else int(SHARE * free)
+    return None if free is None else max(LEAST, int(SHARE * free))
 
 
 def free_memory(meminfo: Path = MEMINFO, group: Path = GROUP) -> int | None:
@@ -65,9 +66,15 @@ def _pages() -> int | None:
 def _of_group(group: Path) -> int | None:
     try:
         most, used = ((group / name).read_text(encoding="utf-8").strip() for name in ("memory.max", "memory.current"))
-        return None if most == "max" else max(0, int(most) - int(used))
+        return None if most == "max" else max(0, int(most) - int(used) + _of_files(group))
     except (OSError, ValueError):
         return None
+
+
+def _of_files(group: Path) -> int:
+    """Bytes that hold files which were read, and are given back when they are needed."""
+    lines = (group / "memory.stat").read_text(encoding="utf-8").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
 
 
 def forecast(candidates: int | None, budget: int | None, limit: int | None) -> str:

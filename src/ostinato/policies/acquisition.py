@@ -9,7 +9,7 @@ chords from w = 0 to the largest w: a candidate below the chords does not reach 
 
 from functools import cache
 from itertools import pairwise
-from math import erfc, exp, inf, log, pi, sqrt
+from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,10 @@ def chords(log_tau: float, widest: float) -> list[tuple[float, float]]:
 
 
 def _inverse_log_h(value: float) -> float:
-    """The z at which log h is so large, or a little less; minus infinity far below."""
+    """The z at which log h is so large, or a little less; below the table by h(z) ≤ φ(z) ≤ exp(−z²/2)."""
     z, values = _table()
     place = int(np.searchsorted(values, value, side="right")) - 1
-    return float(z[place]) if place >= 0 else -inf
+    return float(z[place]) if place >= 0 else -sqrt(-2 * value)
 
 
 @cache

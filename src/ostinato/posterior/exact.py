@@ -95,11 +95,21 @@ class Posterior:
     def blocks(self) -> Blocks:
         """What has the size of the candidate set, up to date."""
         if self._behind:
-            self._behind, self._screening = False, Screening()
+            self._catch_up()
+        return self._blocks
+
+    def _catch_up(self) -> None:
+        """Bring the blocks up to date; whatever stops that, they are behind as before."""
+        self.__dict__.pop("_blocks", None)
+        self._behind = False
+        try:
             if self.unique.size:
                 self._blocks.add(self._X)
                 self._repair(everything=True)
-        return self._blocks
+        except BaseException:
+            self._behind = True
+            raise
+        self._screening = Screening()
 
     @property
     def screen(self) -> Screen | None:
@@ -185,7 +195,8 @@ class Posterior:
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
         known = self.unique.size > 0 and not self._behind
-        self._behind = (self._screened or not everywhere) and not known
+        later = (self._screened or not everywhere) and not known
+        self._behind = later or self._behind
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -199,6 +210,8 @@ class Posterior:
         if self._behind:
             self._screening.outdate()
             self.unique.adopt(self.factor)
+            if not later:
+                self._catch_up()
         else:
             self._repair(everything=True)
 
@@ -219,12 +232,14 @@ class Posterior:
 
     def extended(self, features: Matrix, noise: Vector) -> "Posterior":
         """The same with more candidates after those that there were; only one of the two may go on."""
-        other = copy(self)
         more = features[len(self.features) :]
+        own = self.blocks if len(more) else None
+        other = copy(self)
         other.features, other.noise, other._foreseen = features, noise, {}
-        if len(more):
-            blocks = self.blocks.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
+        if own is not None:
+            blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
+            other._screened, other._screening = False, Screening()
         return other
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":

@@ -46,15 +46,16 @@ class Screening:
                 return False
             self.screen = Screen(form, features, sqrt(kappa2), self._memory)
             self._memory, self._outdated = (), True
-        screen, held, self._held = self.screen, self._held, []
+        screen, held, outdated = self.screen, self._held, self._outdated
+        self._held, self._outdated = [], True  # until all is done: what is stopped half-way is made anew
         screen.add(features[measured[screen.filled :]])
-        if not self._outdated and len(held) <= HELD:
+        if not outdated and len(held) <= HELD:
             screen.condition(held)
-        if self._outdated or len(held) > HELD or screen.rough:
+        if outdated or len(held) > HELD or screen.rough:
             screen.refresh(factor.alpha, factor.whitener)
-            self._outdated = False
         else:
             screen.whitened_by(factor.whitener)
+        self._outdated = False
         return not screen.rough
 
     def __getstate__(self) -> dict[str, Any]:

@@ -45,9 +45,9 @@ def answer_of(optimizer: Optimizer, *, counts_only: bool = False) -> Answer:
 def last_answer(stored: Stored, reader: Reader) -> Answer | None:
     """What was stored, if it holds at the reader's moment; code is not stored, so that what it says may not hold."""
     data = None if stored.has_code else reader.answer()
-    answer = None if data is None else msgspec.msgpack.decode(data, type=Answer)
-    if answer is None or answer.version != _version():
+    if data is None or not _is_ours(data):
         return None
+    answer = msgspec.msgpack.decode(data, type=Answer)
     best = answer.best and replace(answer.best, candidate=stored.row(reader, answer.best.index))
     outliers = [replace(each, candidate=stored.row(reader, each.index)) for each in answer.outliers]
     return replace(answer, best=best, outliers=tuple(outliers))
@@ -63,6 +63,20 @@ def keep(stored: Stored, record: StudyRecord, answer: Answer) -> None:
     with suppress(OstinatoError), stored.storage.write(stored.name) as writer:
         if writer.record == record:
             writer.keep_answer(data)
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """Of an answer, who said it."""
+
+    version: str
+
+
+def _is_ours(data: bytes) -> bool:
+    """Whether this version of the library said it: another's answers may have other fields."""
+    try:
+        return msgspec.msgpack.decode(data, type=_Version).version == _version()
+    except msgspec.DecodeError:
+        return False
 
 
 def _version() -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostinato.candidates import Candidates, Packed, Sampled, head_of, packed, unlike, unpacked
 from ostinato.checks import brief, whole
-from ostinato.errors import InvalidSetting, StudyDiffers
+from ostinato.errors import Damaged, InvalidSetting, StudyDiffers
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names, noise_variances
@@ -86,7 +86,13 @@ def read_budget(budget: Any) -> int:
 def table_of(reader: Reader) -> Candidates:
     """Candidates as they were stored."""
     head = head_of(reader.table())
-    return unpacked(head, reader.blocks() if head.blocks else ())
+    stored = reader.blocks() if head.blocks else []
+    if len(stored) != len(head.blocks):
+        raise Damaged(
+            f"The study {reader.record.name!r} is damaged: its candidates are in {len(head.blocks)} blocks, and "
+            f"{len(stored)} are there. `ostinato verify` says what else is."
+        )
+    return unpacked(head, stored)
 
 
 def _digest(storage: Storage, name: str) -> str:

@@ -7,13 +7,14 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from ostinato.candidates import Candidates, Head, Packed, Sampled, Space, head_of, packed, row_of, unpacked
+from ostinato.candidates import Candidates, Head, Packed, Sampled, Space, head_of, packed, row_of
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
+from ostinato.study.create import table_of
 from ostinato.study.replica import Replica
 from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of, with_setting
 
@@ -172,7 +173,7 @@ class Stored:
         """The candidates as they are now: others may have added some."""
         self.look(reader)
         if self._table is None:
-            table = unpacked(self._head, reader.blocks() if self._head.blocks else ())
+            table = table_of(reader)
             if isinstance(table, Sampled) and self._space is not None:
                 table = table.within(self._space)
             self._table = table

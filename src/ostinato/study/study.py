@@ -23,7 +23,7 @@ from ostinato.running.task import Task
 from ostinato.stopping import watched
 from ostinato.storage import Reader, StudyRecord, Writer, open_storage
 from ostinato.study import changing, log, telling
-from ostinato.study.answer import answer_of, keep
+from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
 from ostinato.study.reading import read_answer, read_one
@@ -367,7 +367,7 @@ class Study(StudyView):
         with suppress(OstinatoError), self._stored.alone():
 
             def find(reader: Reader) -> tuple[StudyRecord, Optimizer | None]:
-                there = self._stored.has_code or reader.answer() is not None
+                there = self._stored.has_code or last_answer(self._stored, reader) is not None
                 return reader.record, None if there else self._stored.synced(reader).optimizer
 
             record, optimizer = self._stored.read(find)
