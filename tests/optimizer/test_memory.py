@@ -34,6 +34,8 @@ def test_free_memory_is_that_of_the_container(tmp_path):
     (tmp_path / "memory.max").write_text("3000000\n")
     (tmp_path / "memory.current").write_text("1000000\n")
     assert free_memory(tmp_path / "meminfo", tmp_path) == 2_000_000
+    (tmp_path / "memory.stat").write_text("anon 500000\ninactive_file 300000\n")
+    assert free_memory(tmp_path / "meminfo", tmp_path) == 2_300_000  # files that were read give way
     (tmp_path / "memory.max").write_text("max\n")
     assert free_memory(tmp_path / "meminfo", tmp_path) == 4000 * 1024
 

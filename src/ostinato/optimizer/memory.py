@@ -73,7 +73,10 @@ def _of_group(group: Path) -> int | None:
 
 def _of_files(group: Path) -> int:
     """Bytes that hold files which were read, and are given back when they are needed."""
-    lines = (group / "memory.stat").read_text(encoding="utf-8").splitlines()
+    try:
+        lines = (group / "memory.stat").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
     return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
 
 
