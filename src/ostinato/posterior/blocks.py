@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil, inf, isfinite
 from typing import cast
 
 import numpy as np
@@ -27,6 +27,7 @@ from ostinato.arrays import (
     namespace_of,
     to_numpy,
 )
+from ostinato.errors import InvalidKernel
 from ostinato.kernels import Kernel
 from ostinato.posterior.cache import Cache, Factored, Indices, Rows
 from ostinato.posterior.factor import Factor
@@ -331,3 +332,11 @@ def _edges(size: int, block_size: int | None) -> list[tuple[int, int]]:
     """Where equal blocks of at most about `block_size` candidates begin and end."""
     edges = np.linspace(0, size, ceil(size / (block_size or BLOCK_SIZE)) + 1).astype(int).tolist()
     return list(pairwise(edges))
+
+
+def prior_variance_of(kernel: Kernel, features: Matrix, xp: Namespace) -> float:
+    """κ², the largest k(x, x)."""
+    variances = kernel.diag(from_numpy(xp, features))
+    if not lowest(variances) >= 0 or not isfinite(highest(variances)):
+        raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
+    return highest(variances)

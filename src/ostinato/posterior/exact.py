@@ -11,29 +11,16 @@ cheap.
 from collections.abc import Collection
 from copy import copy
 from functools import cached_property
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import (
-    Array,
-    Matrix,
-    Namespace,
-    Vector,
-    from_numpy,
-    grown,
-    highest,
-    is_numpy,
-    lowest,
-    namespace_of,
-    to_numpy,
-)
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, is_numpy, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.kernels.single import has_single_form
 from ostinato.measurements.tally import Tally
-from ostinato.posterior.blocks import BlockedVector, Blocks
+from ostinato.posterior.blocks import BlockedVector, Blocks, prior_variance_of
 from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.model import Drawn, Model
@@ -459,14 +446,6 @@ class Posterior:
                 f"The kernel is not positive on these candidates: a variance came out {self._rounding:.3g} of the "
                 "largest below zero. Check that k(x, y) is symmetric and a valid covariance."
             )
-
-
-def prior_variance_of(kernel: Kernel, features: Matrix, xp: Namespace) -> float:
-    """κ², the largest k(x, x)."""
-    variances = kernel.diag(from_numpy(xp, features))
-    if not lowest(variances) >= 0 or not isfinite(highest(variances)):
-        raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
-    return highest(variances)
 
 
 class ExactGhost:
