@@ -260,6 +260,14 @@ class Anisotropic(Kernel):
         )
 
 
+def without_constant(kernel: Kernel) -> tuple[Kernel, float]:
+    """k and c² of a kernel k + c², a constant being what an unknown mean adds; c² is 0 where there is none."""
+    if isinstance(kernel, Sum) and isinstance(kernel.second, Constant):
+        rest, constant = without_constant(kernel.first)
+        return rest, constant + kernel.second.std**2
+    return kernel, 0.0
+
+
 def as_lengthscale(value: Any) -> tuple[float, ...]:
     given: tuple[Any, ...] = (value,) if np.ndim(value) == 0 else tuple(value)
     if not given:

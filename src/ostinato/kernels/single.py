@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels.base import Constant, Kernel, Sum
+from ostinato.kernels.base import Kernel, without_constant
 from ostinato.kernels.stationary import RBF, Matern32, Matern52, Stationary
 
 Single: TypeAlias = NDArray[np.float32]
@@ -91,12 +91,12 @@ SingleForm: TypeAlias = Callable[[Matrix], SinglePrecision]
 
 def has_single_form(kernel: Kernel) -> bool:
     """Whether a kernel has this form, unless cancellation forbids it."""
-    return isinstance(_split(kernel)[0], SMOOTH)
+    return isinstance(without_constant(kernel)[0], SMOOTH)
 
 
 def single_form(kernel: Kernel, features: Matrix) -> SingleForm | None:
     """What makes the form for a part of the candidates; None where the kernel has none."""
-    kernel, constant = _split(kernel)
+    kernel, constant = without_constant(kernel)
     if not isinstance(kernel, SMOOTH):
         return None
     low, high = np.min(features, axis=0), np.max(features, axis=0)
@@ -106,10 +106,3 @@ def single_form(kernel: Kernel, features: Matrix) -> SingleForm | None:
     if not 8 * len(low) * np.finfo(np.float64).eps * float(np.sum(widths**2)) < CANCELLED:
         return None
     return lambda part: SinglePrecision(kernel, constant, part, middle)
-
-
-def _split(kernel: Kernel) -> tuple[Kernel, float]:
-    """A kernel, and the variance of a constant that is added to it."""
-    if isinstance(kernel, Sum) and isinstance(kernel.second, Constant):
-        return kernel.first, kernel.second.std**2
-    return kernel, 0.0

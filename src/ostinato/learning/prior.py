@@ -7,7 +7,8 @@ from math import inf, sqrt
 import numpy as np
 
 from ostinato.arrays import Vector
-from ostinato.kernels import Column, Constant, Kernel, ProductMatern52, Stationary, Sum
+from ostinato.kernels import Column, Kernel, ProductMatern52, Stationary
+from ostinato.kernels.base import without_constant
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.records import Learned
 
@@ -53,7 +54,7 @@ class Prior:
 
     def told(self, columns: Sequence[Column], sign: int, what: tuple[str, ...], fits: int) -> Learned:
         """In words for the user."""
-        kernel = _without_mean(self.kernel)
+        kernel, _ = without_constant(self.kernel)
         known = isinstance(kernel, Stationary | ProductMatern52)
         names = [column.name for column in columns]
         return Learned(
@@ -73,8 +74,3 @@ class Prior:
         for group in tally.groups(candidate):
             total += Statistics(self.worth(candidate, group), group.mean)
         return total
-
-
-def _without_mean(kernel: Kernel) -> Kernel:
-    """A kernel without the constant that stands for the unknown mean."""
-    return kernel.first if isinstance(kernel, Sum) and isinstance(kernel.second, Constant) else kernel

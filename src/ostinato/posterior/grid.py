@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Lattice, lattice_of
-from ostinato.kernels import Constant, Kernel, Sum
+from ostinato.kernels import Kernel
+from ostinato.kernels.base import without_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +39,7 @@ class Grid:
 
 def find_grid(kernel: Kernel, features: Matrix) -> Grid | None:
     """The grid that distinct candidates lie on, where they do and the kernel is a product over its columns."""
-    product, constant = _without_constant(kernel)
+    product, constant = without_constant(kernel)
     factors = product.factors(features.shape[1])
     lattice = None if factors is None else lattice_of(features)
     return None if factors is None or lattice is None else Grid(lattice, factors, constant)
-
-
-def _without_constant(kernel: Kernel) -> tuple[Kernel, float]:
-    """k and c² of a kernel k + c²."""
-    if isinstance(kernel, Sum) and isinstance(kernel.second, Constant):
-        product, constant = _without_constant(kernel.first)
-        return product, constant + kernel.second.std**2
-    return kernel, 0.0
