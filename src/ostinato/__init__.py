@@ -1,24 +1,20 @@
 """Optimise what can only be measured with noise, by repeating the few candidates that matter."""
 
-from ostinato import confidence, errors, kernels, policies, stopping
-from ostinato.candidates import Category, Float, Integer, Ordered, Space
-from ostinato.optimizer import Optimizer
-from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
-from ostinato.running.optimize import optimize
-from ostinato.running.result import Result
+from typing import TYPE_CHECKING
+
+from ostinato.lazy import lazily
+
+if TYPE_CHECKING:
+    from ostinato import confidence, errors, kernels, policies, stopping
+    from ostinato.candidates import Category, Float, Integer, Ordered, Space
+    from ostinato.optimizer import Optimizer
+    from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
+    from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
+    from ostinato.running.optimize import optimize
+    from ostinato.running.result import Result
+    from ostinato.study import Study
 
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> object:
-    """`Study`, which needs a database library, is imported when it is first used."""
-    if name == "Study":
-        from ostinato.study import Study
-
-        return Study
-    raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
-
 
 __all__ = [
     "AdaptiveUCB",
@@ -39,7 +35,7 @@ __all__ = [
     "Prediction",
     "Result",
     "Space",
-    "Study",  # pyright: ignore[reportUnsupportedDunderAll]
+    "Study",
     "confidence",
     "errors",
     "kernels",
@@ -47,3 +43,17 @@ __all__ = [
     "policies",
     "stopping",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "candidates": ["Category", "Float", "Integer", "Ordered", "Space"],
+        "optimizer": ["Optimizer"],
+        "policies": ["AdaptiveUCB", "MiniEI", "MiniTS", "MiniUCB"],
+        "records": ["Batch", "Best", "Certificate", "Costs", "Learned", "Plan", "Prediction"],
+        "running.optimize": ["optimize"],
+        "running.result": ["Result"],
+        "study": ["Study"],
+    },
+    modules=["confidence", "errors", "kernels", "policies", "stopping"],
+)

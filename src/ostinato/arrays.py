@@ -5,6 +5,9 @@ wraps otherwise. What the standard has no word for stands here, once, with a fas
 in the standard's own words.
 
 `Array` is any array of that standard. `Vector` and `Matrix` are NumPy arrays of float64: what users get.
+
+SciPy takes longer to import than all else, and whoever only reads a study needs none of it: the functions that call it
+import it.
 """
 
 from collections.abc import Sequence
@@ -13,10 +16,6 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_namespace
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpotri
-from scipy.spatial.distance import cdist
 
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
@@ -81,6 +80,8 @@ def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float], categori
 
 def _of_numbers(xp: Namespace, X: Array, Y: Array, scales: Sequence[float]) -> Array:
     if is_numpy(xp):
+        from scipy.spatial.distance import cdist
+
         if len(set(scales)) == 1:
             r2 = cdist(X, Y, "sqeuclidean")
             r2 *= scales[0] ** -2.0
@@ -94,6 +95,8 @@ def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
     """L⁻¹ b for a lower-triangular L, or L⁻ᵀ b."""
     xp = namespace_of(L)
     if is_numpy(xp):
+        from scipy.linalg import solve_triangular
+
         trans = "T" if transposed else "N"
         return cast("Any", solve_triangular)(L, b, lower=True, trans=trans, check_finite=False)
     return xp.linalg.solve(xp.matrix_transpose(L) if transposed else L, b)
@@ -104,6 +107,8 @@ def transposed_times(L: Any, X: Any) -> Any:
     xp = namespace_of(L)
     if not is_numpy(xp) or X.ndim == 1:
         return xp.matmul(xp.matrix_transpose(L), X)
+    from scipy.linalg.blas import dtrmm
+
     return dtrmm(1.0, L.T, X.T, side=1, lower=0, trans_a=1, overwrite_b=1).T
 
 
@@ -115,6 +120,8 @@ def inverse_from_cholesky(L: Array) -> Array:
         return xp.matmul(xp.matrix_transpose(inverse), inverse)
     if L.shape[0] == 0:
         return L
+    from scipy.linalg.lapack import dpotri
+
     lower, failed = dpotri(L, lower=1)
     if failed:
         raise ArithmeticError(f"dpotri failed on a Cholesky factor of size {L.shape[0]} (code {failed}).")

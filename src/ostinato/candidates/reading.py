@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.candidates.columns import Codec, Levels, Numbers
-from ostinato.candidates.rows import ArrayRows, FrameRows, ListedRows
+from ostinato.candidates.frames import FrameRows
+from ostinato.candidates.rows import ArrayRows, ListedRows
 from ostinato.candidates.sampled import Sampled
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates

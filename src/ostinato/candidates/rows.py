@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,23 +32,6 @@ class ArrayRows:
     def arrays(self) -> list[Column]:
         plain = is_plain(self.array)
         return [np.ascontiguousarray(column) if plain else None for column in self.array.T]
-
-
-@dataclass(frozen=True)
-class FrameRows:
-    """Rows of a data frame, as dicts."""
-
-    frame: "nw.DataFrame[Any]"
-
-    def __call__(self, index: int) -> dict[str, Any]:
-        columns = self.frame.columns  # one by one: a row of the frame would make integers floats
-        return {name: _plain(self.frame.get_column(name)[index]) for name in columns}
-
-    def columns(self) -> list[list[Any]]:
-        return [[_plain(value) for value in self.frame.get_column(name).to_list()] for name in self.frame.columns]
-
-    def arrays(self) -> list[Column]:
-        return [_array_of(self.frame.get_column(name)) for name in self.frame.columns]
 
 
 @dataclass(frozen=True)
@@ -94,7 +76,7 @@ class ArrayColumns:
     held: "tuple[NDArray[Any] | Texts, ...]"
 
     def __call__(self, index: int) -> dict[str, Any]:
-        return {name: _plain(column[index]) for name, column in zip(self.names, self.held, strict=True)}
+        return {name: as_python(column[index]) for name, column in zip(self.names, self.held, strict=True)}
 
     def columns(self) -> list[list[Any]]:
         return [column.tolist() for column in self.held]
@@ -125,15 +107,6 @@ def is_plain(array: NDArray[Any]) -> bool:
     return array.dtype.kind in PLAIN and array.dtype.itemsize <= WIDEST
 
 
-def _array_of(series: "nw.Series[Any]") -> Column:
-    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or len(series) == 0:
-        return None
-    array = series.to_numpy()
-    if is_plain(array) and type(_plain(array[0])) is type(_plain(series[0])):
-        return array
-    return as_array([_plain(value) for value in series.to_list()])
-
-
 def columns_of(rows: Rows, count: int) -> list[list[Any]]:
     """The values of the first so many rows, column by column."""
     columns: Any = getattr(rows, "columns", None)
@@ -142,6 +115,6 @@ def columns_of(rows: Rows, count: int) -> list[list[Any]]:
     return [list(each) for each in zip(*(rows(i).values() for i in range(count)), strict=True)]
 
 
-def _plain(value: Any) -> Any:
+def as_python(value: Any) -> Any:
     """NumPy's scalars as Python's own."""
     return cast("Any", value).item() if isinstance(value, np.generic) else value

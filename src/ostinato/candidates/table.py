@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, cast
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -272,11 +271,9 @@ def named_columns(points: Any) -> Mapping[Any, Any] | None:
         if any(set(row) != set(rows[0]) for row in rows):
             raise UnknownCandidate("The rows do not all have the same columns: give every row all of them.")
         return {name: [row[name] for row in rows] for name in rows[0]}
-    frame: Any = nw.from_native(cast("Any", points), eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        table = cast("nw.DataFrame[Any]", frame)
-        return {name: table[:, place].to_list() for place, name in enumerate(table.columns)}
-    return None
+    from ostinato.candidates.frames import columns_in  # data frames take a while to import, and few rows are in one
+
+    return columns_in(points)
 
 
 def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

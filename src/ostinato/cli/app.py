@@ -1,12 +1,10 @@
 """`ostinato`: the commands."""
 
-import inspect
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -15,16 +13,17 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from ostinato import __version__
-from ostinato.cli import experiments, studies
-from ostinato.cli.optimize import INTERRUPTED
+from ostinato.cli.commands import COMMANDS, function_of, listed
 from ostinato.cli.words import in_options
-from ostinato.demo import BUDGET, report, run
 from ostinato.errors import OstinatoError
-from ostinato.running.executors import THREADS
+from ostinato.running.interrupts import INTERRUPTED
 
 
 class Commands(TyperGroup):
-    """Commands whose errors show the value that was typed."""
+    """All commands; their errors show the value that was typed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": listed()})
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -51,14 +50,6 @@ app = typer.Typer(
 )
 
 
-class PolicyName(StrEnum):
-    """The policies that the demonstration knows."""
-
-    ucb = "ucb"
-    ei = "ei"
-    ts = "ts"
-
-
 def _show_version(value: bool) -> None:
     if value:
         typer.echo(f"ostinato {__version__}")
@@ -72,44 +63,6 @@ def about(
     ] = False,
 ) -> None:
     """Ostinato answers: measure THIS candidate THIS many times."""
-
-
-def unwrapped(command: Callable[..., object]) -> str:
-    """A command's own words, each paragraph in one line: the terminal's width breaks it. Indented lines stay."""
-    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
-    return "\n\n".join(each if each.startswith(" ") else " ".join(each.split("\n")) for each in paragraphs)
-
-
-def demo(
-    budget: Annotated[int, typer.Option(min=1, help="How many measurements may be made.")] = BUDGET,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the noise and of the run: the same seed, the same run.")
-    ] = 0,
-    policy: Annotated[
-        PolicyName, typer.Option(case_sensitive=False, help="How candidates are picked.")
-    ] = PolicyName.ucb,
-) -> None:
-    """Optimise a noisy function over a grid of 10,648 candidates, and compare the answer with the truth.
-
-    Each measurement carries noise as large as the function itself varies. The run prints the candidate it
-    recommends beside the true optimum, how often it had to switch candidates, and the certificate that bounds
-    that number.
-
-    Example: [bold]ostinato demo --budget 5000 --policy ei[/bold]
-    """
-    report(run(budget, seed, policy.value), Console())
-
-
-app.command(help=unwrapped(demo))(demo)
-
-
-NEGATIVE = {"ignore_unknown_options": True}  # -3 is a value
-
-
-COMMANDS = studies.COMMANDS | experiments.COMMANDS
-for name, command in COMMANDS.items():
-    taken = NEGATIVE if name in studies.WITH_VALUES else {}
-    app.command(name, help=unwrapped(command), context_settings=taken)(command)
 
 
 def main() -> None:
@@ -133,12 +86,17 @@ def main() -> None:
 
 def _command() -> Callable[..., object] | None:
     """The command that was typed."""
-    return COMMANDS.get(sys.argv[1]) if len(sys.argv) > 1 else None
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    return function_of(name) if name in COMMANDS else None
 
 
 def _end_at_once(code: object) -> None:
     """After a second Ctrl-C, measurements that nobody waits for any more may still be under way in threads."""
-    if code == INTERRUPTED and any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
+    if code != INTERRUPTED:
+        return
+    from ostinato.running.executors import THREADS
+
+    if any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(INTERRUPTED)

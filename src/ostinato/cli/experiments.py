@@ -1,7 +1,7 @@
 """`ostinato problems`, `reproduce` and `compare`: the experiments from the command line."""
 
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -171,6 +171,3 @@ def _interruptible(console: Console) -> Generator[None, None, None]:
         raise MissingSetting(str(error)) from None
     except OSError as error:
         raise InvalidSetting(f"Results cannot be kept there: {error}. Give another --folder.") from None
-
-
-COMMANDS: dict[str, Callable[..., None]] = {"problems": problems, "reproduce": reproduce, "compare": compare}

@@ -1,12 +1,12 @@
 """A person measures: what to measure is shown, and the values are typed."""
 
 from math import isinf
-from typing import Any, cast
 
 from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
+from ostinato.cli.terminal import in_words
 from ostinato.errors import OstinatoError
 from ostinato.stopping import met, watched
 from ostinato.study import Study, Task
@@ -54,13 +54,6 @@ def _dialogue(study: Study, typed: "Typed", console: Console) -> str:
             study.release(task)
             return stopped
     return ended
-
-
-def in_words(candidate: Any) -> str:
-    """A row as a person reads it."""
-    if isinstance(candidate, dict):
-        return ", ".join(f"{name} {value}" for name, value in cast("dict[str, Any]", candidate).items())
-    return str(candidate)
 
 
 class Typed:

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.candidates.columns import Absent, Levels
-from ostinato.cli.manual import in_words
-from ostinato.cli.terminal import plain, print_answer, table_of
+from ostinato.cli.terminal import in_words, plain, print_answer, table_of
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
 from ostinato.running.tables import show
-from ostinato.study import Measurement, Study, read_one
+from ostinato.study import Measurement, read_one
+from ostinato.study.view import StudyView
 
 TRIALS = ("successes", "trials")
 UNREVISED = {"withdrawn": 0, "corrected": 0}
@@ -42,7 +42,7 @@ def write_csv(out: Path | None, table: Candidates, measurements: Iterable[Measur
             file.close()
 
 
-def read_csv(source: Path, study: Study) -> Iterator[tuple[Any, dict[str, Any]]]:
+def read_csv(source: Path, study: StudyView) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The candidate and what was measured, line by line; errors name the line."""
     with source.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
@@ -80,7 +80,7 @@ def revisions(measurements: Iterable[Measurement]) -> dict[int, dict[str, int]]:
     return found
 
 
-def show_measurements(study: Study, json: bool, *, everything: bool) -> None:
+def show_measurements(study: StudyView, json: bool, *, everything: bool) -> None:
     """One line a measurement."""
     rows = [_line(study, each) for each in study.measurements(everything=everything)]
     if json:
@@ -106,7 +106,7 @@ def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str | None, str]]:
         was = value
 
 
-def show_candidates(study: Study, json: bool) -> None:
+def show_candidates(study: StudyView, json: bool) -> None:
     """One line a row of the candidates' table."""
     measured, retired = study.counts(), set(study.retired)
     rows = [
@@ -123,7 +123,7 @@ def show_candidates(study: Study, json: bool) -> None:
     show(Console(), table)
 
 
-def _line(study: Study, each: Measurement) -> dict[str, Any]:
+def _line(study: StudyView, each: Measurement) -> dict[str, Any]:
     return {
         "number": each.number,
         "when": _moment(each.at),
@@ -167,7 +167,7 @@ def _own(table: Candidates) -> list[str]:
     return [f"study's {name}" if name in columns_of(table) else name for name in OWN]
 
 
-def _read(row: dict[str, Any], study: Study) -> tuple[Any, dict[str, Any]]:
+def _read(row: dict[str, Any], study: StudyView) -> tuple[Any, dict[str, Any]]:
     table = study.table
     own = dict(zip(OWN, _own(table), strict=True))
     what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
@@ -182,7 +182,7 @@ def _read(row: dict[str, Any], study: Study) -> tuple[Any, dict[str, Any]]:
     return _candidate(row, own["row"], study), what
 
 
-def _candidate(row: dict[str, Any], own_row: str, study: Study) -> Any:
+def _candidate(row: dict[str, Any], own_row: str, study: StudyView) -> Any:
     """The candidate that a line names: by its columns, or by the number of its row. Both must say the same.
 
     In a space rows are numbered as they are asked for, in every study in its own way: columns decide.

@@ -38,13 +38,14 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.terminal import Json, made, print_status, read_table, said_meanwhile
+from ostinato.cli.tables import made, read_table, said_meanwhile
+from ostinato.cli.terminal import Json, print_status
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
 from ostinato.optimizer.memory import forecast
+from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
 from ostinato.study import LEASE, Study
 
-INTERRUPTED = 130
 GRACE = 5.0  # seconds for ending, once that is asked for
 DAY = 86_400.0  # seconds for which repeats are assigned to a person
 

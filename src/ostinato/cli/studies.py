@@ -1,6 +1,5 @@
-"""What can be asked of a study: status, best, top, history, explain, diagnose, export, …; and all commands by name."""
+"""What is kept in a study: history, export, import, verify, delete."""
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,62 +8,16 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.checks import counted, short
-from ostinato.cli.changing import candidates, correct, retract
-from ostinato.cli.making import budget, create
-from ostinato.cli.manual import in_words
+from ostinato.checks import counted
 from ostinato.cli.measurements import UNREVISED, ranges, read_csv, revisions, show_measurements, write_csv
-from ostinato.cli.opening import PATIENCE, Name, Where, named, opened
-from ostinato.cli.optimize import optimize
-from ostinato.cli.tasks import ask, tell
-from ostinato.cli.terminal import Json, plain, print_answer, print_status, table_of
+from ostinato.cli.opening import PATIENCE, Name, Where, named, opened, viewed
+from ostinato.cli.terminal import Json, in_words, plain, print_answer, table_of
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable
 from ostinato.running.tables import show
 from ostinato.storage import BatchRecord, open_storage
-from ostinato.study import Rescued, Study
+from ostinato.study import Rescued
 from ostinato.study import verify as verified
-
-
-def status(where: Where, name: Name = None, json: Json = False) -> None:
-    """Where a study stands: measurements, candidates, switches, and the best so far."""
-    print_status(opened(where, name), json)
-
-
-def best(where: Where, name: Name = None, json: Json = False) -> None:
-    """The recommended candidate, with its estimate, its interval, and how sure that is."""
-    found = opened(where, name).best()
-    print_answer(found if not json else plain(found), json)
-
-
-def top(
-    where: Where,
-    k: Annotated[int, typer.Option("-k", "--count", min=1, help="How many.")] = 5,
-    name: Name = None,
-    json: Json = False,
-) -> None:
-    """The best measured candidates, each with what it is within of the best of all, with 90% probability.
-
-    Their intervals hold all at once with 95% probability: they are wider than that of [bold]ostinato best[/bold], which
-    speaks of one candidate by itself.
-    """
-    found = opened(where, name).top(k)
-    if json:
-        print_answer([plain(each) for each in found], json)
-        return
-    table = table_of("candidate", "estimate", "95% interval*", "measured", "below the best by at most (90%)")
-    for each in found:
-        low, high = each.interval
-        interval, words = f"{low:.5g} to {high:.5g}", in_words(each.candidate)
-        table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", short(each.within))
-    console = Console()
-    show(console, table)
-    if len(found) > 1:
-        console.print(
-            f"* All {len(found)} intervals hold at once with 95% probability: so they are wider than the one that "
-            "`ostinato best` gives for a candidate by itself.",
-            highlight=False,
-            soft_wrap=not console.is_terminal,
-        )
+from ostinato.study.view import StudyView
 
 
 def history(
@@ -84,7 +37,7 @@ def history(
     [bold]ostinato retract[/bold] and [bold]ostinato correct[/bold] take a measurement back or put it right. Batches of
     which measurements were taken back or corrected are marked; --all shows each of them.
     """
-    study = opened(where, name)
+    study = viewed(where, name)
     if values or everything:
         show_measurements(study, json, everything=everything)
         return
@@ -119,7 +72,7 @@ def _revised(row: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _told(study: Study, row: BatchRecord) -> dict[str, Any]:
+def _told(study: StudyView, row: BatchRecord) -> dict[str, Any]:
     facts, statistics = row.facts, row.facts.statistics
     return {
         "batch": facts.id,
@@ -134,23 +87,6 @@ def _told(study: Study, row: BatchRecord) -> dict[str, Any]:
         "average": statistics.mean if statistics.n else None,
         "std": (statistics.squares / (statistics.n - 1)) ** 0.5 if statistics.n > 1 and not statistics.known else None,
     }
-
-
-def explain(
-    where: Where,
-    batch: Annotated[int, typer.Argument(help="The batch's number, as `ostinato history` shows it.")],
-    name: Name = None,
-    json: Json = False,
-) -> None:
-    """Why a batch was asked for: this candidate, and this many repeats."""
-    found = opened(where, name).explain(batch)
-    print_answer(found if not json else plain(found), json)
-
-
-def diagnose(where: Where, name: Name = None, json: Json = False) -> None:
-    """Does the model fit what was measured? What residuals, repeats and returns say, and which values do not fit."""
-    found = opened(where, name).diagnose()
-    print_answer(found if not json else plain(found), json)
 
 
 def export(
@@ -178,7 +114,7 @@ def export(
             raise typer.Exit(1) from None
         console.print(f"{counted(rescued.lost, 'row')} of the log could not be read", highlight=False)
         raise typer.Exit(1 if rescued.lost else 0)
-    study = opened(where, name)
+    study = viewed(where, name)
     write_csv(out, study.table, study.measurements())
     if out:
         console.print(f"wrote {out}", highlight=False)
@@ -242,26 +178,3 @@ def delete(
         typer.confirm(f"Delete the study {which!r} of {where}, for ever?", abort=True)
     storage.patiently(lambda: storage.delete(which))
     Console(stderr=True).print(f"deleted {which}", highlight=False)
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "optimize": optimize,
-    "create": create,
-    "budget": budget,
-    "ask": ask,
-    "tell": tell,
-    "status": status,
-    "best": best,
-    "top": top,
-    "history": history,
-    "retract": retract,
-    "correct": correct,
-    "candidates": candidates,
-    "explain": explain,
-    "diagnose": diagnose,
-    "export": export,
-    "import": import_,
-    "verify": verify,
-    "delete": delete,
-}
-WITH_VALUES = ("correct", "tell")  # commands whose arguments may be negative numbers

@@ -13,9 +13,8 @@ import typer
 from rich.console import Console
 
 from ostinato.checks import counted
-from ostinato.cli.manual import in_words
 from ostinato.cli.opening import Name, Where, opened
-from ostinato.cli.terminal import plain
+from ostinato.cli.terminal import in_words, plain
 from ostinato.errors import InvalidFeedback
 from ostinato.study import Study, Task
 

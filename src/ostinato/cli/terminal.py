@@ -1,9 +1,6 @@
 """How answers are shown: as words, as tables, or as JSON for scripts."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 import typer
@@ -12,40 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ostinato.candidates import Candidates, Sampled, read_file
-from ostinato.checks import counted
-from ostinato.study import Study
+from ostinato.study.view import StudyView
 
 LEFT = ("candidate", "when", "batch", "why")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
-def read_table(path: Path) -> Candidates:
-    """The candidates of a file; on a terminal it says at once that it reads them."""
-    size = path.stat().st_size if path.is_file() else 0
-    with said_meanwhile(f"reading {path.name} ({size / 1e6:,.1f} MB)"):
-        return read_file(path)
-
-
-def made(name: str, where: str, table: Candidates, **settings: Any) -> Study:
-    """A study of these candidates, made or opened; on a terminal it says at once that it does so."""
-    words = "preparing the study" if isinstance(table, Sampled) else f"storing {counted(table.rows, 'candidate')}"
-    with said_meanwhile(words):
-        return Study(name, where, table, **settings)
-
-
-@contextmanager
-def said_meanwhile(words: str) -> Generator[None, None, None]:
-    """What is being done, for a person who waits for it; gone when it is done."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(escape(words)):
-        yield
-
-
-def print_status(study: Study, json: bool) -> None:
+def print_status(study: StudyView, json: bool) -> None:
     found = study.status()
     print_answer(found if not json else plain(found) | {"finished": found.finished}, json)
 
@@ -61,6 +31,13 @@ def print_answer(what: Any, json: bool) -> None:
 def plain(record: Any) -> Any:
     """For JSON: NumPy's rows as lists."""
     return msgspec.json.decode(msgspec.json.encode(record, enc_hook=lambda each: each.tolist()))
+
+
+def in_words(candidate: Any) -> str:
+    """A row as a person reads it."""
+    if isinstance(candidate, dict):
+        return ", ".join(f"{name} {value}" for name, value in cast("dict[str, Any]", candidate).items())
+    return str(candidate)
 
 
 def table_of(*columns: str) -> Table:

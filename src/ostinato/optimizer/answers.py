@@ -11,10 +11,10 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
+from ostinato.measurements.batches import number_at
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer.calibration import Calibration, calibration
 from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
-from ostinato.optimizer.facts import number_at
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
 from ostinato.optimizer.problem import Problem

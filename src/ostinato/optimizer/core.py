@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
 from ostinato.errors import InvalidSetting
+from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Entry
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.decide import Decision, Wish, decide
-from ostinato.optimizer.facts import Asked, BatchFacts, Fact, Mind, Recalled, Remembered, Retired, Told
+from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State

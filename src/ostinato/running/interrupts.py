@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
+
 
 class Interrupts:
     """Within the block Ctrl-C is only noted; within `released()` it raises KeyboardInterrupt as usual.

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ostinato.optimizer.facts import BatchFacts
+from ostinato.measurements.batches import BatchFacts
 from ostinato.storage.values import Told
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from sqlalchemy import Row
 
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
-from ostinato.optimizer.facts import BatchFacts
+from ostinato.measurements.batches import BatchFacts
 from ostinato.records import Batch
 from ostinato.storage.base import BatchRecord, StudyRecord
 from ostinato.storage.values import checksum

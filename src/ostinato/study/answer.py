@@ -5,15 +5,18 @@ study has moved on it is as good as none, and made anew.
 """
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import OstinatoError
-from ostinato.optimizer import Optimizer
 from ostinato.records import Best, Outlier
 from ostinato.storage import Reader, StudyRecord
 from ostinato.study.stored import Stored
+
+if TYPE_CHECKING:
+    from ostinato.optimizer import Optimizer
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -28,7 +31,7 @@ class Answer(msgspec.Struct, frozen=True):
     outliers: tuple[Outlier, ...] = ()
 
 
-def answer_of(optimizer: Optimizer, *, counts_only: bool = False) -> Answer:
+def answer_of(optimizer: "Optimizer", *, counts_only: bool = False) -> Answer:
     """What an optimiser says now. counts_only: where it lacks code that its answers rest on."""
     retired, total = len(optimizer.retired), optimizer.candidates
     return Answer(

@@ -14,8 +14,8 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import more_noise
 from ostinato.storage import Writer
 from ostinato.study import log
+from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
-from ostinato.study.replica import retired_of
 from ostinato.study.revise import forget, without_round
 from ostinato.study.settings import with_setting
 from ostinato.study.stored import Stored

@@ -6,50 +6,61 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.candidates import Candidates, Packed, Sampled, head_of, packed, unlike, unpacked
+from ostinato.candidates import Candidates, Packed, Sampled, packed, unlike
 from ostinato.checks import brief, whole
-from ostinato.errors import Damaged, InvalidSetting, StudyDiffers
+from ostinato.errors import InvalidSetting, StudyDiffers, UnknownStudy
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names, noise_variances
 from ostinato.stopping import watched
-from ostinato.storage import Reader, Storage, StudyRecord
+from ostinato.storage import Storage, StudyRecord, open_storage
+from ostinato.study.candidates import table_of
 from ostinato.study.settings import as_text
 
 
 def create(
-    storage: Storage, name: str, table: Candidates, budget: int | None, settings: dict[str, Any]
-) -> tuple[Packed, int]:
+    where: Any, name: str, table: Candidates, budget: int | None, settings: dict[str, Any], patience: float
+) -> tuple[Storage, Packed, int]:
     """Make a study, unless it exists: then it must have the same candidates, or some more.
 
-    Returns the candidates as they are stored, and how many rows are given that the study does not have, after all those
-    that it has.
+    Returns its storage, the candidates as they are stored, and how many rows are given that the study does not have,
+    after all those that it has.
     """
-    pack = packed(table)
+    pack, ready = packed(table), None
+    try:
+        storage = open_storage(where, create=False, patience=patience)
+    except UnknownStudy:  # settings that are refused leave no storage behind
+        ready = _checked(table, budget, settings)
+        storage = open_storage(where, patience=patience)
     if name not in storage.patiently(storage.names):
-        seed = settings.get("seed")
-        seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
-        settings = {**settings, "seed": seed}
-        own = {name: value for name, value in settings.items() if name != "stop"}
-        check_names(own, Optimizer)
-        watched(settings.get("stop"))
-        most = None if budget is None else read_budget(budget)
-        Optimizer(table, budget=most, **own)  # its settings are checked
-        record, blocks = StudyRecord(0, name, time(), as_text(settings), pack.digest, most, b""), pack.blocks()
+        kept, most = ready or _checked(table, budget, settings)
+        record, blocks = StudyRecord(0, name, time(), as_text(kept), pack.digest, most, b""), pack.blocks()
         if storage.patiently(lambda: storage.create(record, pack.head, blocks)):
-            return pack, 0
+            return storage, pack, 0
     if np.ndim(settings.get("noise_std", 0.0)):
         noise_variances(settings["noise_std"], table)
     if storage.patiently(lambda: _digest(storage, name)) == pack.digest:
-        return pack, 0
+        return storage, pack, 0
     stored = storage.patiently(lambda: _stored(storage, name))
     if isinstance(stored, Sampled) or isinstance(table, Sampled):
         if not _same_space(stored, table):
             raise StudyDiffers(_difference(name, stored, table))
-        return pack, 0
+        return storage, pack, 0
     if not _begin_alike(stored, table):
         raise StudyDiffers(_difference(name, stored, table))
-    return pack, max(0, table.rows - stored.rows)
+    return storage, pack, max(0, table.rows - stored.rows)
+
+
+def _checked(table: Candidates, budget: int | None, settings: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+    """Settings, with a seed, and budget of a new study; an error where any of them is refused."""
+    seed = settings.get("seed")
+    seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
+    own = {name: value for name, value in settings.items() if name != "stop"} | {"seed": seed}
+    check_names(own, Optimizer)
+    watched(settings.get("stop"))
+    most = None if budget is None else read_budget(budget)
+    Optimizer(table, budget=most, **own)
+    return {**settings, "seed": seed}, most
 
 
 def _same_space(kept: Candidates, given: Candidates) -> bool:
@@ -81,18 +92,6 @@ def read_budget(budget: Any) -> int:
     if most > MOST:
         raise InvalidSetting(f"budget={most} is too large: give at most {MOST:,}.")
     return most
-
-
-def table_of(reader: Reader) -> Candidates:
-    """Candidates as they were stored."""
-    head = head_of(reader.table())
-    stored = reader.blocks() if head.blocks else []
-    if len(stored) != len(head.blocks):
-        raise Damaged(
-            f"The study {reader.record.name!r} is damaged: its candidates are in {len(head.blocks)} blocks, and "
-            f"{len(stored)} are there. `ostinato verify` says what else is."
-        )
-    return unpacked(head, stored)
 
 
 def _digest(storage: Storage, name: str) -> str:

@@ -8,11 +8,13 @@ from msgspec.structs import replace
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.errors import Damaged
+from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.facts import BatchFacts, Mind, Told
+from ostinato.optimizer.facts import Mind, Told
 from ostinato.records import Reason
 from ostinato.storage import BatchRecord, Reader, StudyRecord
+from ostinato.study.candidates import retired_of
 from ostinato.study.revise import changes_of, gaps_of
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
@@ -110,11 +112,6 @@ class Replica:
 def mind_of(record: StudyRecord) -> Mind | None:
     """What the next decision rests on; None before the first."""
     return msgspec.json.decode(record.state, type=Mind) if record.state else None
-
-
-def retired_of(record: StudyRecord) -> list[int]:
-    """Rows of candidates that are not to be measured any more."""
-    return msgspec.json.decode(record.retired, type=list[int]) if record.retired else []
 
 
 def _check(record: StudyRecord, facts: list[BatchFacts]) -> None:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from ostinato.errors import Damaged
 from ostinato.storage import Entry, Reader, Storage
-from ostinato.study.create import table_of
+from ostinato.study.candidates import table_of
 from ostinato.study.records import Measurement, by_place, measurements_of
 
 T = TypeVar("T")

@@ -12,9 +12,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from ostinato.errors import Damaged, InvalidFeedback
+from ostinato.measurements.batches import number_at, place_among
 from ostinato.measurements.history import Measured
 from ostinato.measurements.outcomes import Outcome
-from ostinato.optimizer.facts import Looked, Mind, number_at, place_among
+from ostinato.optimizer.facts import Looked, Mind
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
 from ostinato.study.log import kept, take

@@ -7,18 +7,18 @@ what it shows of its own settings, and it has to be given again where something 
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from inspect import signature
+from types import ModuleType
 from typing import Any, cast
 
 import msgspec
 import numpy as np
 
-from ostinato import confidence, kernels, policies, stopping
 from ostinato.checks import brief
 from ostinato.errors import MissingSetting, StudyDiffers
-from ostinato.optimizer import Optimizer
 
-ROOMS = {"kernels": kernels, "policies": policies, "confidence": confidence, "stopping": stopping}
+ROOMS = ("kernels", "policies", "confidence", "stopping")  # whose objects are kept
 CODE = "python"  # the mark of what cannot be kept
 SAYS = "says"  # how code shows itself, without the addresses that differ from process to process
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -142,6 +142,8 @@ def _plain_name(encoded: Mapping[str, str]) -> str:
 
 def _is_default(key: str, value: Any) -> bool:
     """Whether that is what a setting is where it is left out."""
+    from ostinato.optimizer import Optimizer  # whoever only looks gives no settings, and needs no optimiser
+
     parameter = signature(Optimizer).parameters.get(key)
     return parameter is not None and msgspec.json.encode(_encoded(value)) == msgspec.json.encode(
         _encoded(parameter.default)
@@ -173,7 +175,7 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"dict": [[_encoded(key), _encoded(each)] for key, each in cast("Mapping[Any, Any]", value).items()]}
     room, kind = type(value).__module__.split(".")[1:2], type(value).__name__
-    if is_dataclass(value) and room and hasattr(ROOMS.get(room[0]), kind):
+    if is_dataclass(value) and room and room[0] in ROOMS and hasattr(_room(room[0]), kind):
         parts = {field.name: _encoded(getattr(value, field.name)) for field in fields(value) if field.init}
         return {"type": f"{room[0]}.{kind}", "fields": parts}
     return _code(value)
@@ -200,7 +202,11 @@ def _decoded(value: Any) -> Any:
     if "dict" in given:
         return {_decoded(key): _decoded(each) for key, each in given["dict"]}
     room, kind = given["type"].split(".")
-    return getattr(ROOMS[room], kind)(**{name: _decoded(each) for name, each in given["fields"].items()})
+    return getattr(_room(room), kind)(**{name: _decoded(each) for name, each in given["fields"].items()})
+
+
+def _room(name: str) -> ModuleType:
+    return import_module(f"ostinato.{name}")
 
 
 def _has_code(value: Any) -> bool:

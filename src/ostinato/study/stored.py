@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -11,12 +11,14 @@ from ostinato.candidates import Candidates, Head, Packed, Sampled, Space, head_o
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
-from ostinato.optimizer import Optimizer
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
-from ostinato.study.create import table_of
-from ostinato.study.replica import Replica
+from ostinato.study.candidates import table_of
 from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of, with_setting
+
+if TYPE_CHECKING:  # the optimiser takes longer to import than all else, and much that is read needs none
+    from ostinato.optimizer import Optimizer
+    from ostinato.study.replica import Replica
 
 T = TypeVar("T")
 FEW = 16  # rows of a large table that are read one by one; then all of them are
@@ -151,8 +153,10 @@ class Stored:
         if text != self._text:
             self._text, self.replica = text, None
 
-    def synced(self, reader: Reader) -> Replica:
+    def synced(self, reader: Reader) -> "Replica":
         """The optimiser of this process, at the reader's moment."""
+        from ostinato.study.replica import Replica
+
         self.refresh(reader)
         replica, self.replica = self.replica, None  # whatever stops it half-way, it is made anew
         if replica is None or not replica.follows(reader):
@@ -160,10 +164,12 @@ class Stored:
         self.replica = replica
         return replica
 
-    def counting(self, reader: Reader) -> Optimizer:
+    def counting(self, reader: Reader) -> "Optimizer":
         """An optimiser for what was asked and told. Where code is missing, it can only count."""
         if not self.missing:
             return self.synced(reader).optimizer
+        from ostinato.study.replica import Replica
+
         self.refresh(reader)
         table = self.table
         table = table.within(Space(table.space.parameters)) if isinstance(table, Sampled) else table

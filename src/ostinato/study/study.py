@@ -68,11 +68,13 @@ class Study(StudyView):
         if not isinstance(cast("Any", name), str) or not name or not name.isprintable():
             raise InvalidSetting(f"name={name!r} is not a name for a study: give a text that can be printed.")
         self.lease = positive("lease", lease)
-        store = open_storage(storage, create=candidates is not None, patience=positive("patience", patience))
         if settings.get("seed", 0) is None:
             settings.pop("seed")
-        given = None if candidates is None else read_candidates(candidates)
-        pack, missing = (None, 0) if given is None else create(store, name, given, budget, settings)
+        given, patience = None if candidates is None else read_candidates(candidates), positive("patience", patience)
+        if given is None:
+            store, pack, missing = open_storage(storage, create=False, patience=patience), None, 0
+        else:
+            store, pack, missing = create(storage, name, given, budget, settings, patience)
         stop, memory = settings.pop("stop", None), settings.pop("memory_limit", None)
         super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
         if given is not None:

@@ -2,24 +2,25 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
 from ostinato.measurements.outcomes import Outcome
-from ostinato.optimizer import Optimizer
-from ostinato.optimizer.diagnosis import Diagnosis
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Best, Outlier, Reason
-from ostinato.stopping import met, watched
 from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord
 from ostinato.study.answer import Answer, answer_of, keep, last_answer
+from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
-from ostinato.study.replica import retired_of
 from ostinato.study.stored import Stored
+
+if TYPE_CHECKING:
+    from ostinato.optimizer import Optimizer
+    from ostinato.optimizer.diagnosis import Diagnosis
 
 T = TypeVar("T")
 LEVEL = 0.95  # of intervals
@@ -49,7 +50,7 @@ class StudyView:
     # Where it stands
 
     @property
-    def optimizer(self) -> Optimizer:
+    def optimizer(self) -> "Optimizer":
         """The optimiser that knows all that was told so far: ask it for answers (predict, diagnose, …).
 
         It is for looking, from one thread; ask and tell through the study.
@@ -57,7 +58,7 @@ class StudyView:
         with self._stored.alone():
             return self._stored.read(lambda reader: self._stored.synced(reader).optimizer)
 
-    def looked(self, question: Callable[[Optimizer], T]) -> T:
+    def looked(self, question: "Callable[[Optimizer], T]") -> T:
         """The answer of the optimiser to a question, from whatever thread it is asked."""
         with self._stored.alone():
             return question(self.optimizer)
@@ -71,7 +72,7 @@ class StudyView:
         """The last answer, where it still holds; else another one, stored for the next who asks if that took long."""
         stored, start = self._stored, monotonic()
 
-        def find(reader: Reader) -> tuple[StudyRecord, Answer | Optimizer]:
+        def find(reader: Reader) -> "tuple[StudyRecord, Answer | Optimizer]":
             return reader.record, last_answer(stored, reader) or stored.counting(reader)
 
         record, found = stored.read(find)
@@ -109,6 +110,8 @@ class StudyView:
 
         Rules that count from the beginning of a run (`NoImprovement`) can be met within a run only.
         """
+        from ostinato.stopping import met, watched
+
         rules = watched(self.stop)
         return self.looked(lambda optimizer: met(rules, optimizer)) if rules else None
 
@@ -141,7 +144,7 @@ class StudyView:
         """Single values that do not fit what all else says of their candidates."""
         return self.looked(lambda optimizer: optimizer.outliers)
 
-    def diagnose(self) -> Diagnosis:
+    def diagnose(self) -> "Diagnosis":
         """Whether the model fits what was measured, with a verdict in words."""
         return self.looked(lambda optimizer: optimizer.diagnose())
 

@@ -1,0 +1,32 @@
+"""Names of a package that are imported when they are first used (PEP 562): whoever needs few of them starts sooner.
+
+A package lists its names three times: for type checkers as imports under TYPE_CHECKING, for everybody in `__all__`, and
+here by the module that each is in. `tests/test_public_names.py` sees to it that all three say the same.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazily(
+    package: str, names: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package: names by the module of it that has them, and modules themselves."""
+    homes = {name: module for module, listed in names.items() for name in listed}
+
+    def found(name: str) -> Any:
+        here = sys.modules[package]
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=here)
+        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(here, name, value)  # so that this is not called again
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes, *modules})
+
+    return found, listed
