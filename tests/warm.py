@@ -13,6 +13,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -21,7 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-MODULES = ("ostinato.experiments", "ostinato.study", "alembic.command", "scipy.stats", "sqlalchemy.dialects.sqlite")
+MODULES = ("alembic.command", "scipy.optimize", "scipy.stats", "sqlalchemy.dialects.sqlite")
 FIRST = (["--help"], ["status", "nowhere.db"])  # what these need is imported by running them
 
 
@@ -50,9 +51,11 @@ def server():
 
 def prepare():
     """Import what commands need; returns what runs them."""
+    import ostinato
     from ostinato.cli import main
 
-    for name in MODULES:
+    ours = [each.name for each in pkgutil.walk_packages(ostinato.__path__, "ostinato.") if "__" not in each.name]
+    for name in (*MODULES, *(each for each in ours if ".migrations" not in each)):
         importlib.import_module(name)
     for sys.argv[1:] in FIRST:
         unseen = io.StringIO()

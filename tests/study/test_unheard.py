@@ -34,8 +34,8 @@ def unheard(storage, monkeypatch, meanwhile=int):
     original, left = storage.write, [1]
 
     @contextmanager
-    def write(name):
-        with original(name) as writer:
+    def write(name, **how):
+        with original(name, **how) as writer:
             yield writer
         if left[0]:
             left[0] -= 1
@@ -109,8 +109,8 @@ def test_a_retraction_that_was_not_kept_is_not_taken_for_one_of_somebody_else(st
     original, left = study.storage.write, [1]
 
     @contextmanager
-    def write(name):
-        with original(name) as writer:
+    def write(name, **how):
+        with original(name, **how) as writer:
             yield writer
             if left[0]:
                 left[0] -= 1

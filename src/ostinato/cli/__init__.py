@@ -1,5 +1,13 @@
 """The command line: thin. It parses, calls and prints."""
 
-from ostinato.cli.app import main
+from ostinato.cli.starting import uncollected
+
+
+def main() -> None:
+    """Run a command."""
+    with uncollected():
+        from ostinato.cli.app import run
+    run()
+
 
 __all__ = ["main"]

@@ -23,7 +23,9 @@ class Commands(TyperGroup):
     """All commands; their errors show the value that was typed."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "commands": listed()})
+        super().__init__(**settings)
+        for command in listed():
+            self.add_command(command)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -65,7 +67,7 @@ def about(
     """Ostinato answers: measure THIS candidate THIS many times."""
 
 
-def main() -> None:
+def run() -> None:
     """Run a command; errors made on purpose are printed without a traceback, and warnings without a line of code."""
     warnings.showwarning = _remark
     try:

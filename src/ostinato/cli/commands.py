@@ -14,6 +14,8 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from ostinato.cli.starting import uncollected
+
 NEGATIVE = {"ignore_unknown_options": True}  # -3 is a value
 
 
@@ -40,7 +42,8 @@ COMMANDS = {
     "ask": Entry("tasks", "What to measure next: one JSON object a line, for scripts in any language."),
     "tell": Entry(
         "tasks",
-        'The values of what was asked for: JSON lines as [bold]ostinato ask[/bold] prints them, each with its "values".',
+        "The values of what was asked for: JSON lines as [bold]ostinato ask[/bold] prints them, each with its "
+        '"values".',
         negative=True,
     ),
     "status": Entry("answers", "Where a study stands: measurements, candidates, switches, and the best so far."),
@@ -91,12 +94,13 @@ class Later(TyperCommand):
     """What stands for a command until it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        return loaded(self.name or "").make_context(info_name, args, parent=parent, **extra)
+        with uncollected():
+            return loaded(self.name or "").make_context(info_name, args, parent=parent, **extra)
 
 
-def listed() -> dict[str, Later]:
+def listed() -> list[Later]:
     """All commands, as `ostinato --help` lists them."""
-    return {name: Later(name, help=entry.line) for name, entry in COMMANDS.items()}
+    return [Later(name, help=entry.line) for name, entry in COMMANDS.items()]
 
 
 def loaded(name: str) -> Any:

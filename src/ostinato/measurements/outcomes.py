@@ -145,11 +145,11 @@ def _between(a: Vector, b: Vector) -> Vector:
     return np.where(a > 0, _below(-a) - _below(-b), _below(b) - _below(a))
 
 
-def _below(z: Any) -> Any:
+def _below(z: Any) -> Vector:
     """Φ(z)."""
     from scipy.special import ndtr  # it takes a fifth of a second to import, and what is read of a study needs none
 
-    return ndtr(z)
+    return cast("Vector", ndtr(z))
 
 
 def _density(z: Vector) -> Vector:

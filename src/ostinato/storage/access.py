@@ -27,8 +27,11 @@ class Backend(Protocol):
 
     def engine(self) -> Engine: ...
 
-    def begin(self, connection: Connection, *, write: bool) -> None:
-        """Begin a transaction; for writing, so that no two of them can come to stand against each other."""
+    def begin(self, connection: Connection, *, write: bool, wait: bool = True) -> None:
+        """Begin a transaction; for writing, so that no two of them can come to stand against each other.
+
+        wait: whether for locks that others hold; else the transaction fails.
+        """
 
     def now(self, connection: Connection) -> float: ...
 

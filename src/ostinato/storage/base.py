@@ -228,7 +228,8 @@ class Storage(ABC):
     def read(self, name: str) -> AbstractContextManager[Reader]: ...
 
     @abstractmethod
-    def write(self, name: str) -> AbstractContextManager[Writer]: ...
+    def write(self, name: str, *, wait: bool = True) -> AbstractContextManager[Writer]:
+        """wait=False: where others hold the lock it raises `Unavailable` at once."""
 
     @abstractmethod
     def patiently(self, action: Callable[[], T]) -> T:

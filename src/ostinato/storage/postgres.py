@@ -42,8 +42,10 @@ class Postgres:
             finalize(self, _let_go, os.getpid(), engine)
         return self._made[1]
 
-    def begin(self, connection: Connection, *, write: bool) -> None:
+    def begin(self, connection: Connection, *, write: bool, wait: bool = True) -> None:
         connection.begin()
+        if not wait:
+            connection.execute(text("SET LOCAL lock_timeout = '1ms'"))  # 0 would be for ever
         if not write:
             connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
 

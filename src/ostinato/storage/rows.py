@@ -8,9 +8,9 @@ from zlib import crc32
 import msgspec
 from sqlalchemy import Row
 
+from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
-from ostinato.measurements.batches import BatchFacts
 from ostinato.records import Batch
 from ostinato.storage.base import BatchRecord, StudyRecord
 from ostinato.storage.values import checksum

@@ -73,8 +73,8 @@ class SQLStorage(Storage):
             yield SQLReader(connection, self.backend, name)
 
     @contextmanager
-    def write(self, name: str) -> Generator["SQLWriter", None, None]:
-        with self._transaction(write=True) as connection:
+    def write(self, name: str, *, wait: bool = True) -> Generator["SQLWriter", None, None]:
+        with self._transaction(write=True, wait=wait) as connection:
             yield SQLWriter(connection, self.backend, name)
 
     def patiently(self, action: Callable[[], T]) -> T:
@@ -99,10 +99,10 @@ class SQLStorage(Storage):
         self.backend.engine().dispose()
 
     @contextmanager
-    def _transaction(self, *, write: bool) -> Generator[Connection, None, None]:
+    def _transaction(self, *, write: bool, wait: bool = True) -> Generator[Connection, None, None]:
         try:
             with self.backend.engine().connect() as connection:
-                self.backend.begin(connection, write=write)
+                self.backend.begin(connection, write=write, wait=wait)
                 try:
                     yield connection
                 except BaseException:

@@ -50,8 +50,10 @@ class SQLite:
     def engine(self) -> Engine:
         return self._engine
 
-    def begin(self, connection: Connection, *, write: bool) -> None:
+    def begin(self, connection: Connection, *, write: bool, wait: bool = True) -> None:
         connection.begin()
+        if not wait:
+            connection.exec_driver_sql("PRAGMA busy_timeout = 0")  # of this connection, which is used once
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def now(self, connection: Connection) -> float:

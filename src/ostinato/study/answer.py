@@ -57,13 +57,17 @@ def last_answer(stored: Stored, reader: Reader) -> Answer | None:
 
 
 def keep(stored: Stored, record: StudyRecord, answer: Answer) -> None:
-    """Store what was answered at a moment of the study; nothing where it has moved on, or cannot be written to."""
+    """Store what was answered at a moment of the study.
+
+    Whoever looks does not wait for those who write: where it is locked, has moved on, or cannot be written to, nothing
+    is stored.
+    """
     if stored.has_code:
         return
     best = answer.best and replace(answer.best, candidate=None)
     outliers = tuple(replace(each, candidate=None) for each in answer.outliers)
     data = msgspec.msgpack.encode(replace(answer, best=best, outliers=outliers))
-    with suppress(OstinatoError), stored.storage.write(stored.name) as writer:
+    with suppress(OstinatoError), stored.storage.write(stored.name, wait=False) as writer:
         if writer.record == record:
             writer.keep_answer(data)
 

@@ -55,7 +55,7 @@ def _checked(table: Candidates, budget: int | None, settings: dict[str, Any]) ->
     """Settings, with a seed, and budget of a new study; an error where any of them is refused."""
     seed = settings.get("seed")
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
-    own = {name: value for name, value in settings.items() if name != "stop"} | {"seed": seed}
+    own: dict[str, Any] = {**{name: value for name, value in settings.items() if name != "stop"}, "seed": seed}
     check_names(own, Optimizer)
     watched(settings.get("stop"))
     most = None if budget is None else read_budget(budget)

@@ -8,9 +8,9 @@ from math import isnan
 from msgspec.structs import replace
 
 from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
+from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
-from ostinato.measurements.batches import BatchFacts
 from ostinato.storage import BatchRecord, Entry, Reader, Writer
 from ostinato.storage.values import Kind, Told
 from ostinato.study.leases import answered, without
