@@ -1,14 +1,19 @@
 """The command line, as a person types it."""
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import ostinato
 import terminal
 import warm
+from ostinato.cli.commands import COMMANDS, function_of
 
 INSTALLED = ([Path(sys.executable).with_name("ostinato")], [sys.executable, "-m", "ostinato"])
 
@@ -45,6 +50,50 @@ def test_help_teaches():
         shown = ostinato_command(*arguments)
         assert "candidates" in shown.stdout
     assert "Example" in ostinato_command("demo", "-h").stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_every_command_with_the_first_of_its_own_words(name):
+    first = inspect.cleandoc(function_of(name).__doc__).split("\n\n")[0]
+    assert COMMANDS[name].line == " ".join(first.split())
+    plain = re.sub(r"\[/?bold\]", "", COMMANDS[name].line)
+    shown = ostinato_command("--help").stdout
+    assert f"│ {name} " in shown
+    assert plain in re.sub(r"[│\s]+", " ", shown)
+
+
+def test_a_command_that_is_misspelt():
+    done = ostinato_command("bset", "lab.db")
+    assert done.returncode == 2
+    assert "Did you mean" in done.stderr
+
+
+def imported_by(*arguments, cwd):
+    """The packages, and modules of our own, that a command imports in a process of its own."""
+    code = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from ostinato.cli import main
+main()
+"""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=terminal.PATIENCE, check=True)
+    modules = done.stderr.split()
+    return {each.partition(".")[0] for each in modules} | {each for each in modules if each.startswith("ostinato.")}
+
+
+def test_commands_import_what_they_need_and_no_more(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"temp": rng.random(20_000), "solvent": rng.choice(["water", "none"], 20_000)})
+    study = ostinato.Study("lab", tmp_path / "lab.db", table, budget=3, seed=0, noise_std=0.1)
+    study.run(lambda candidate: candidate["temp"], progress=False)
+    for command in ("best", "status"):  # their answer is stored
+        found = imported_by(command, "lab.db", cwd=tmp_path)
+        assert not found & {"scipy", "narwhals", "alembic", "pandas", "polars", "pyarrow"}
+        assert not found & {"ostinato.optimizer.optimizer", "ostinato.posterior", "ostinato.policies"}
+    for command in ("--help", "--version"):
+        assert not imported_by(command, cwd=tmp_path) & {"numpy", "sqlalchemy", "scipy", "ostinato.study"}
+    assert "scipy" in imported_by("top", "lab.db", cwd=tmp_path)  # which takes a model: it would be seen
 
 
 def test_version():

@@ -1,7 +1,7 @@
 """What every storage promises (`ostinato.storage.base`), asked of each of them."""
 
 import threading
-from time import time
+from time import monotonic, time
 
 import numpy as np
 import pytest
@@ -9,11 +9,12 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy import text
 
-from ostinato.errors import Damaged, UnknownStudy
+from ostinato.errors import Damaged, Unavailable, UnknownStudy
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import BatchFacts
 from ostinato.storage import BatchRecord, Lease, StudyRecord, open_storage
+from ostinato.storage.sqlite import BUSY
 from ostinato.storage.values import told_summary, told_values
 
 
@@ -144,6 +145,20 @@ def test_writers_wait_for_each_other(storage, address):
         thread.join()
     with storage.read("study") as reader:
         assert reader.record.answered == 90
+
+
+def test_whoever_does_not_wait_is_told_at_once_that_another_writes(storage, address):
+    make(storage)
+    other = open_storage(address)
+    start = monotonic()
+    with storage.write("study"), pytest.raises(Unavailable), other.write("study", wait=False):
+        pass
+    assert monotonic() - start < BUSY / 2_000
+    with other.write("study", wait=False) as writer:
+        writer.keep_answer(b"answer")
+    with other.write("study") as writer:  # it waits as ever
+        assert writer.answer() == b"answer"
+    other.close()
 
 
 def test_which_rows_of_the_log_hold_a_repeat(storage):

@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from ostinato import Study
 from ostinato.errors import Damaged, StudyDiffers
+from ostinato.storage.sqlite import BUSY
 from ostinato.study import Rescued, verify
 
 ROWS = 12_000  # more than are stored as a list
@@ -111,6 +112,19 @@ def test_what_took_a_model_is_stored_for_the_next_who_asks(address, no_model):
     no_model()
     assert str(Study("large", address).best()) == str(best)
     assert Study("large", address).status().unique == 1
+
+
+def test_looking_does_not_wait_for_whoever_writes(address, no_model):
+    study = Study("large", address, FRAME, budget=5, seed=0, noise_std=0.1)
+    study.observe(3, [1.0, 2.0])
+    looking, start = Study("large", address), monotonic()
+    with study.storage.write("large"):
+        best = looking.best()
+        assert str(looking.status().best) == str(best)
+    assert monotonic() - start < BUSY / 2_000
+    assert str(Study("large", address).best()) == str(best)  # and this one is stored
+    no_model()
+    assert str(Study("large", address).best()) == str(best)
 
 
 CHANGES = {

@@ -597,6 +597,29 @@ def test_an_empty_file_is_no_study(tmp_path):
             Study("lab", tmp_path / "lab.db", candidates)
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"kernel": "Matern"},
+        {"noise_std": -1.0},
+        {"nosie_std": 1.0},
+        {"stop": Width},
+        {"budget": 0},
+        {"memory_limit": "4 apples"},
+        {"seed": -1},
+    ],
+    ids=str,
+)
+def test_a_study_that_is_refused_leaves_nothing_behind(tmp_path, refused):
+    with pytest.raises(OstinatoError):
+        Study("lab", tmp_path / "lab.db", X, **refused)
+    assert not list(tmp_path.iterdir())
+    study = Study("lab", tmp_path / "lab.db", X)
+    with pytest.raises(OstinatoError):
+        Study("other", tmp_path / "lab.db", X, **refused)
+    assert study.storage.names() == ["lab"]
+
+
 def test_a_rule_that_is_met_is_said_and_whoever_asks_goes_on(address):
     study = Study("lab", address, X, seed=0, stop=Width(0.5), **GIVEN)
     assert study.stopped is None
