@@ -84,8 +84,9 @@ X = np.random.default_rng(0).uniform(-2, 2, (3000, 2))
 calls = []
 def f(x, n):
     calls.append(n)
+    if len(calls) == 1:
+        print("ready", flush=True)
     return np.zeros(n) + 0.1
-print("ready", flush=True)
 r = ostinato.optimize(f, X, budget=10**7, vectorized=True, kernel=Matern52(1.0), noise_std=0.3, seed=0,
                       policy=ostinato.MiniUCB(1.05, 6.0))
 opt = r.optimizer
