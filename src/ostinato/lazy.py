@@ -7,6 +7,7 @@ here by the module that each is in. `tests/test_public_names.py` sees to it that
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -19,10 +20,10 @@ def lazily(
     def found(name: str) -> Any:
         here = sys.modules[package]
         if name in modules:
-            return import_module(f"{package}.{name}")
+            return _imported(f"{package}.{name}")
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=here)
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        value = getattr(_imported(f"{package}.{homes[name]}"), name)
         setattr(here, name, value)  # so that this is not called again
         return value
 
@@ -30,3 +31,15 @@ def lazily(
         return sorted({*vars(sys.modules[package]), *homes, *modules})
 
     return found, listed
+
+
+def _imported(module: str) -> ModuleType:
+    """A module. Some libraries draw from `random` while they are imported: a user may have seeded it before."""
+    random = sys.modules.get("random")
+    if random is None:
+        return import_module(module)
+    state = random.getstate()
+    try:
+        return import_module(module)
+    finally:
+        random.setstate(state)
