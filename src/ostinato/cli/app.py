@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from typer.core import TyperGroup
 
 from ostinato import __version__
@@ -109,5 +107,8 @@ def _remark(message: Warning | str, category: type[Warning], *_: object, **__: o
 
 
 def _say(colour: str, what: str, words: str) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
     console = Console(stderr=True)
     console.print(f"[{colour}]{what}:[/{colour}] {escape(words)}", highlight=False, soft_wrap=not console.is_terminal)

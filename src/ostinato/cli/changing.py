@@ -11,7 +11,7 @@ from rich.console import Console
 from ostinato.checks import counted
 from ostinato.cli.measurements import show_candidates
 from ostinato.cli.opening import Name, Where, opened
-from ostinato.cli.tables import read_table
+from ostinato.cli.reading import read_table
 from ostinato.cli.terminal import Json
 from ostinato.errors import InvalidFeedback, InvalidSetting
 

@@ -49,7 +49,7 @@ COMMANDS = {
     "status": Entry("answers", "Where a study stands: measurements, candidates, switches, and the best so far."),
     "best": Entry("answers", "The recommended candidate, with its estimate, its interval, and how sure that is."),
     "top": Entry(
-        "answers", "The best measured candidates, each with what it is within of the best of all, with 90% probability."
+        "studies", "The best measured candidates, each with what it is within of the best of all, with 90% probability."
     ),
     "history": Entry(
         "studies", "All batches in the order they were asked for: when, what, how often, and what came of it."

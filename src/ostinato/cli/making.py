@@ -27,7 +27,7 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.tables import made, read_table
+from ostinato.cli.reading import made, read_table
 from ostinato.cli.terminal import Json, print_status
 from ostinato.errors import InvalidSetting
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.candidates.columns import Absent, Levels
-from ostinato.cli.terminal import in_words, plain, print_answer, table_of
+from ostinato.cli.terminal import in_words, plain, print_answer
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
-from ostinato.running.tables import show
+from ostinato.running.tables import show, table_of
 from ostinato.study import Measurement, read_one
 from ostinato.study.view import StudyView
 

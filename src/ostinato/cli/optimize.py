@@ -38,7 +38,7 @@ from ostinato.cli.options import (
     SwitchCost,
     settings_of,
 )
-from ostinato.cli.tables import made, read_table, said_meanwhile
+from ostinato.cli.reading import made, read_table, said_meanwhile
 from ostinato.cli.terminal import Json, print_status
 from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
 from ostinato.optimizer.memory import forecast

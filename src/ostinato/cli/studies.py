@@ -1,4 +1,4 @@
-"""What is kept in a study: history, export, import, verify, delete."""
+"""A study as tables and files: top, history, export, import; verify, delete."""
 
 from datetime import datetime
 from pathlib import Path
@@ -8,16 +8,47 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.checks import counted
+from ostinato.checks import counted, short
 from ostinato.cli.measurements import UNREVISED, ranges, read_csv, revisions, show_measurements, write_csv
 from ostinato.cli.opening import PATIENCE, Name, Where, named, opened, viewed
-from ostinato.cli.terminal import Json, in_words, plain, print_answer, table_of
+from ostinato.cli.terminal import Json, in_words, plain, print_answer
 from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable
-from ostinato.running.tables import show
+from ostinato.running.tables import show, table_of
 from ostinato.storage import BatchRecord, open_storage
 from ostinato.study import Rescued
 from ostinato.study import verify as verified
 from ostinato.study.view import StudyView
+
+
+def top(
+    where: Where,
+    k: Annotated[int, typer.Option("-k", "--count", min=1, help="How many.")] = 5,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """The best measured candidates, each with what it is within of the best of all, with 90% probability.
+
+    Their intervals hold all at once with 95% probability: they are wider than that of [bold]ostinato best[/bold], which
+    speaks of one candidate by itself.
+    """
+    found = viewed(where, name).top(k)
+    if json:
+        print_answer([plain(each) for each in found], json)
+        return
+    table = table_of("candidate", "estimate", "95% interval*", "measured", "below the best by at most (90%)")
+    for each in found:
+        low, high = each.interval
+        interval, words = f"{low:.5g} to {high:.5g}", in_words(each.candidate)
+        table.add_row(words, f"{each.mean:.5g}", interval, f"{each.n:,}", short(each.within))
+    console = Console()
+    show(console, table)
+    if len(found) > 1:
+        console.print(
+            f"* All {len(found)} intervals hold at once with 95% probability: so they are wider than the one that "
+            "`ostinato best` gives for a candidate by itself.",
+            highlight=False,
+            soft_wrap=not console.is_terminal,
+        )
 
 
 def history(
