@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from math import log, sqrt
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,30 +16,56 @@ from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import BlockedVector, Ghost, Model, PendingVariances, Posterior, Screen
+from ostinato.posterior import BlockedVector, Few, Ghost, Imagined, Model, PendingScreen, PendingVariances, Posterior, Screen
 
 
 class Foresight:
-    """Variances with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
+    """A model with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
 
-    A plan grows batch by batch: only what is new is imagined, as long as the model is the same.
+    A plan grows batch by batch: only what is new is imagined, as long as the model is the same. Variances only fall, so
+    that those from earlier in the plan are bounds, and most candidates need not be looked at again (`screen`).
     """
 
     def __init__(self) -> None:
         self._model: Model | None = None
         self._made: dict[Hashable, float] = {}  # how many measurements each lot counts for
 
-    def variances(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> PendingVariances:
-        """Those of a model; the last ones that were given out are brought up to date."""
+    def brought_up(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
+        """To a model and what is in flight now."""
         worths = {key: known.worth(lot) for key, lot in lots.items()}
         if model is not self._model or any(worths.get(key, 0.0) < worth for key, worth in self._made.items()):
-            self._model, self._made = model, {}
-            self._variances = PendingVariances(model.variances, model.ghost())
+            self._start(model)
         for key, worth in worths.items():
             if worth > self._made.get(key, 0.0):
-                self._variances.add(lots[key].candidate, worth - self._made.get(key, 0.0))
+                self._imagined.add(lots[key].candidate, worth - self._made.get(key, 0.0))
         self._made = worths
-        return self._variances
+        return self
+
+    def _start(self, model: Model) -> None:
+        self._model, self._made, self._imagined = model, {}, Imagined(model.ghost())
+        for made in ("variances", "few", "screen"):
+            self.__dict__.pop(made, None)
+
+    @property
+    def ghost(self) -> Ghost:
+        return self._imagined.ghost
+
+    @cached_property
+    def variances(self) -> PendingVariances:
+        """Those of all candidates."""
+        model = cast("Model", self._model)
+        return PendingVariances(model.variances, self.ghost, self._imagined)
+
+    @cached_property
+    def few(self) -> Few | None:
+        """Means and variances of few candidates, where those of all are not there."""
+        return Few(self._model, self._imagined) if isinstance(self._model, Posterior) and self._model.behind else None
+
+    @cached_property
+    def screen(self) -> Screen | None:
+        """Bounds for all candidates, where the model has such."""
+        found = self._model.screen if isinstance(self._model, Posterior) else None
+        return None if found is None or self.few is None else PendingScreen(found, self.few)
 
 
 class Present(Belief):
@@ -75,9 +102,9 @@ class Present(Belief):
         return lots_with(self._state, self._planned)
 
     @cached_property
-    def _with_pending(self) -> PendingVariances | None:
-        """The model's variances with what is in flight; None where nothing is."""
-        return self._own.variances(self._known, self._model, self._lots) if self.pending else None
+    def _with_pending(self) -> Foresight | None:
+        """The model with what is in flight; None where nothing is."""
+        return self._own.brought_up(self._known, self._model, self._lots) if self.pending else None
 
     @cached_property
     def _ghost(self) -> Ghost:
@@ -89,12 +116,12 @@ class Present(Belief):
         honest = self._known.honest
         if honest is self._model:
             return self._ghost
-        return self._of_honest.variances(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
+        return self._of_honest.brought_up(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
 
     @cached_property
     def _variances(self) -> BlockedVector:
         found = self._model.variances
-        return found if self._with_pending is None else found.like(self._with_pending.everywhere())
+        return found if self._with_pending is None else found.like(self._with_pending.variances.everywhere())
 
     @property
     def variances(self) -> BlockedVector:
@@ -122,14 +149,23 @@ class Present(Belief):
 
     @cached_property
     def _screen(self) -> Screen | None:
-        return self._model.screen if isinstance(self._model, Posterior) and not self.pending else None
+        if self._with_pending is not None:
+            return self._with_pending.screen
+        return self._model.screen if isinstance(self._model, Posterior) else None
 
     @property
     def screen(self) -> Screen | None:
         return self._screen
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
-        return super().at_each(candidates) if self.pending else self._model.at_each(candidates)
+        if self._with_pending is None:
+            return self._model.at_each(candidates)
+        few = self._with_pending.few
+        return super().at_each(candidates) if few is None else few.at_each(candidates)
+
+    def means_at(self, candidates: NDArray[np.int64]) -> Vector:
+        few = None if self._with_pending is None else self._with_pending.few
+        return self._model.at_each(candidates)[0] if few is None else few.means(candidates)
 
     def at(self, candidate: int) -> tuple[float, float]:
         mean, variance = self.at_each(np.array([candidate]))
@@ -162,7 +198,7 @@ class Present(Belief):
         before, pending = self._model.covariance_with, self._with_pending
         if others is not None and pending is None and isinstance(self._model, Posterior):
             return self._model.covariance_between(candidate, others)
-        found = before(candidate) if pending is None else pending.covariance(before, candidate)
+        found = before(candidate) if pending is None else pending.variances.covariance(before, candidate)
         return found if others is None else found[others]
 
     @cached_property

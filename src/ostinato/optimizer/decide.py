@@ -217,7 +217,7 @@ class Thinking:
         """Of all candidates, with what is in flight, and more, counted as if it had come."""
         honest, lots = self.known.honest, lots_with(self.state, extra)
         foresight = self._foresights[0 if honest is self.known.model else 1]
-        return foresight.variances(self.known, honest, lots).everywhere().copy()
+        return foresight.brought_up(self.known, honest, lots).variances.everywhere().copy()
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""

@@ -16,7 +16,8 @@ from ostinato.policies.scored import NEAR, Score
 from ostinato.posterior import BlockedVector, Indices, Listed, Screen
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest
-LIKELY = 64  # candidates, of those that a screen leaves, by which it is judged how many of the others may be better
+LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
+STALE = 1_000  # candidates that may be better still, from which bounds are brought nearer where that can be done
 SHARE = 0.1  # of all candidates: where more are left, they are all computed
 
 Improvement: TypeAlias = Callable[[Array, Array], Array]  # log EI from means and variances
@@ -104,8 +105,8 @@ def _screened(improvement: Improvement, screen: Screen, belief: Belief, beta: fl
     hopeful = screen.hopeful(beta, taken)
     if not len(hopeful):
         return None
-    first = _Found.of(improvement, belief, hopeful)
-    bar = first.bar(belief, beta, target)
+    exact = _Found.of(improvement, belief, hopeful)
+    bar = exact.bar(belief, beta, target)
     lines = chords(bar, max(beta * kappa * screen.widest, smallest_width(kappa)))
     found = screen.above([((target + high - centre) / kappa, steep * beta) for high, steep in lines])
 
@@ -115,20 +116,29 @@ def _screened(improvement: Improvement, screen: Screen, belief: Belief, beta: fl
 
     found = found[bounds_of(found) >= bar]
     screen.refine(found)
-    bounds = bounds_of(found)
-    few = np.argpartition(-bounds, LIKELY)[:LIKELY] if len(found) > LIKELY else slice(None)
-    likely = np.setdiff1d(found[few], list(taken))
-    second = _Found.of(improvement, belief, np.union1d(hopeful, likely))
-    left = found[bounds >= second.bar(belief, beta, target)]
-    if len(left) > SHARE * belief.candidates:
-        return None
-    last = _Found.of(improvement, belief, np.union1d(left, second.candidates))
-    screen.know(last.candidates, last.variance)
-    return Listed(last.candidates, last.values, belief.candidates)
+    found, bounds = _without(exact.candidates, found, bounds_of(found))
+    size = LIKELY
+    while len(found):
+        few = np.argpartition(-bounds, size)[:size] if len(found) > size else slice(None)
+        exact = exact.and_(_Found.of(improvement, belief, found[few]))
+        bar = exact.without(taken).bar(belief, beta, target)
+        found, bounds = _without(exact.candidates, found[bounds >= bar], bounds[bounds >= bar])
+        if len(found) > STALE and screen.tighten():
+            return _screened(improvement, screen, belief, beta, target)
+        if len(found) > SHARE * belief.candidates:
+            return None
+        size *= 4
+    screen.know(exact.candidates, exact.variance)
+    return Listed(exact.candidates, exact.values, belief.candidates)
+
+
+def _without(candidates: Indices, found: Indices, bounds: Vector) -> tuple[Indices, Vector]:
+    others = ~np.isin(found, candidates)
+    return found[others], bounds[others]
 
 
 class _Found(NamedTuple):
-    """log EI of some candidates, exactly."""
+    """log EI of some candidates, exactly; in increasing order."""
 
     candidates: Indices
     mean: Vector
@@ -139,6 +149,14 @@ class _Found(NamedTuple):
     def of(cls, improvement: Improvement, belief: Belief, candidates: Indices) -> "_Found":
         mean, variance = belief.at_each(candidates)
         return cls(candidates, mean, variance, improvement(mean, variance))
+
+    def and_(self, others: "_Found") -> "_Found":
+        order = np.argsort(np.concatenate([self.candidates, others.candidates]))
+        return _Found(*(np.concatenate(pair)[order] for pair in zip(self, others, strict=True)))
+
+    def without(self, taken: set[int]) -> "_Found":
+        free = ~np.isin(self.candidates, list(taken))
+        return _Found(*(each[free] for each in self))
 
     def bar(self, belief: Belief, beta: float, target: float) -> float:
         """What a candidate must reach to be chosen, as long as one of these may be."""

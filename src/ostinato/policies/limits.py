@@ -84,7 +84,7 @@ class BatchShare(Limit):
 
     def _earned(self, candidate: int, belief: Belief) -> int:
         share = floor(self.share * belief.progress.steps)
-        return max(1, share, belief.repeat_value(candidate).paying())
+        return max(1, share, belief.repeat_value(candidate).paying() if belief.travels else 1)
 
 
 @dataclass(frozen=True)

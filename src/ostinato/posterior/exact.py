@@ -85,6 +85,11 @@ class Posterior:
             self._catch_up()
         return self._blocks
 
+    @property
+    def behind(self) -> bool:
+        """Whether the blocks are not up to date: few candidates are better computed by themselves."""
+        return self._behind
+
     def _catch_up(self) -> None:
         """Bring the blocks up to date; whatever stops that, they are behind as before."""
         self.__dict__.pop("_blocks", None)
@@ -103,13 +108,16 @@ class Posterior:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
         if not (self._screened and self._behind):
             return None
-        fits = self.memory is None or 4 * len(self.features) * len(self.measured) <= self.memory
-        if not fits or not self._screening.brought_up(
+        if not self.fits(len(self.measured)) or not self._screening.brought_up(
             self.kernel, self.features, self.measured, self.kappa2, self.factor
         ):
             self._screened = False
             return None
         return self._screening.screen
+
+    def fits(self, rows: int) -> bool:
+        """Whether a screen of so many unique candidates may be kept."""
+        return self.memory is None or 4 * len(self.features) * rows <= self.memory
 
     def in_place_of(self, other: "Posterior") -> None:
         """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
@@ -459,6 +467,7 @@ class ExactGhost:
         self.unique = posterior.unique
         self._own: list[int] = []  # candidates with slots of their own
         self._rows: list[Array] = []  # their covariances with all candidates: block by block, one row each, and room
+        self._kept = 0  # of how many of them
 
     @property
     def measured(self) -> NDArray[np.int64]:
@@ -505,6 +514,7 @@ class ExactGhost:
             return part + self._xp.matmul(P[..., -1:], row)
 
         if self._own:
+            self._keep(own.shape[-1])
             found = known.map(with_own, BlockedVector(self._rows, known.starts))
         return found if beyond is None else found.map(with_last, self._posterior.rows(beyond))
 
@@ -526,16 +536,17 @@ class ExactGhost:
     def _join(self, candidate: int) -> None:
         """A slot of its own."""
         k_x = self.columns(np.array([candidate]))[:, 0]
-        self._keep(self._posterior.rows(candidate))
         self._own.append(candidate)
         row = np.append(k_x, self._posterior.prior_variance(candidate))
         self.unique.add(from_numpy(self._xp, row[None, :]))
 
-    def _keep(self, row: BlockedVector) -> None:
-        """The covariances of one more candidate with all others."""
-        count = len(self._own)
-        if not self._rows:
-            self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
-        self._rows = [grown(rows, (count + 1, rows.shape[1])) for rows in self._rows]
-        for rows, part in zip(self._rows, row, strict=True):
-            rows[count, :] = part[0, :]
+    def _keep(self, count: int) -> None:
+        """Covariances of the first candidates with slots of their own with all others, where they are not there yet."""
+        for number in range(self._kept, count):
+            row = self._posterior.rows(self._own[number])
+            if not self._rows:
+                self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
+            self._rows = [grown(rows, (number + 1, rows.shape[1])) for rows in self._rows]
+            for rows, part in zip(self._rows, row, strict=True):
+                rows[number, :] = part[0, :]
+            self._kept = number + 1

@@ -16,6 +16,7 @@ means are within their error; variances are at most what is kept, and their erro
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 from math import ceil, sqrt
 
@@ -43,6 +44,12 @@ class ScreenBlock:
         self.chunks = chunks
         self.mean, self.variance = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
         self.refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
+
+    def fork(self) -> "ScreenBlock":
+        """The same covariances and means, with variances that go their own way."""
+        other = copy(self)
+        other.variance, other.refined, other.chunks = self.variance.copy(), self.refined.copy(), self.chunks.copy()
+        return other
 
     def add(self, X: Matrix, filled: int) -> None:
         """Rows for more unique candidates, after those that are filled."""
@@ -123,6 +130,12 @@ class Screen:
             self.blocks.append(ScreenBlock(start, form(features[start:stop]), stop - start, chunks))
         self.mean_error = self.variance_error = 0.0
 
+    def fork(self) -> "Screen":
+        """The same, with variances that go their own way; as long as this one is not brought up to date."""
+        other = copy(self)
+        other.blocks = [block.fork() for block in self.blocks]
+        return other
+
     @property
     def memory(self) -> list[list[Single]]:
         """What another screen of the same candidates may take over, when this one is not needed any more."""
@@ -152,6 +165,10 @@ class Screen:
         errors = self._error * np.sum(np.abs(P), axis=1)
         self.mean_error += float(np.abs(z) @ errors) + len(terms) * 16 * UNIT
         self.variance_error += float(np.sum(errors * (2 + errors))) + len(terms) * 4 * UNIT
+
+    def tighten(self) -> bool:
+        """Bring bounds nearer to what they bound; False where they are as near as they come."""
+        return False
 
     def refresh(self, alpha: Vector, W: Matrix) -> None:
         """Means and variances from scratch, by α and W = L⁻¹ S."""
