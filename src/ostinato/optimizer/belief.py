@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from math import log, sqrt
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,60 +11,12 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.learning import Learner
+from ostinato.optimizer.foresight import Foresight
 from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import BlockedVector, Few, Ghost, Imagined, Model, PendingScreen, PendingVariances, Posterior, Screen
-
-
-class Foresight:
-    """A model with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
-
-    A plan grows batch by batch: only what is new is imagined, as long as the model is the same. Variances only fall, so
-    that those from earlier in the plan are bounds, and most candidates need not be looked at again (`screen`).
-    """
-
-    def __init__(self) -> None:
-        self._model: Model | None = None
-        self._made: dict[Hashable, float] = {}  # how many measurements each lot counts for
-
-    def brought_up(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
-        """To a model and what is in flight now."""
-        worths = {key: known.worth(lot) for key, lot in lots.items()}
-        if model is not self._model or any(worths.get(key, 0.0) < worth for key, worth in self._made.items()):
-            self._start(model)
-        for key, worth in worths.items():
-            if worth > self._made.get(key, 0.0):
-                self._imagined.add(lots[key].candidate, worth - self._made.get(key, 0.0))
-        self._made = worths
-        return self
-
-    def _start(self, model: Model) -> None:
-        self._model, self._made, self._imagined = model, {}, Imagined(model.ghost())
-        for made in ("variances", "few", "screen"):
-            self.__dict__.pop(made, None)
-
-    @property
-    def ghost(self) -> Ghost:
-        return self._imagined.ghost
-
-    @cached_property
-    def variances(self) -> PendingVariances:
-        """Those of all candidates."""
-        model = cast("Model", self._model)
-        return PendingVariances(model.variances, self.ghost, self._imagined)
-
-    @cached_property
-    def few(self) -> Few | None:
-        """Means and variances of few candidates, where those of all are not there."""
-        return Few(self._model, self._imagined) if isinstance(self._model, Posterior) and self._model.behind else None
-
-    @cached_property
-    def screen(self) -> Screen | None:
-        """Bounds for all candidates, where the model has such."""
-        found = self._model.screen if isinstance(self._model, Posterior) else None
-        return None if found is None or self.few is None else PendingScreen(found, self.few)
+from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen
 
 
 class Present(Belief):

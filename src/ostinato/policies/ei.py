@@ -13,6 +13,7 @@ from ostinato.confidence import Schedule, as_schedule, width_at
 from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
+from ostinato.kernels.single import Single
 from ostinato.posterior import BlockedVector, Indices, Listed, Screen
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest
@@ -106,21 +107,26 @@ def _screened(improvement: Improvement, screen: Screen, belief: Belief, beta: fl
     if not len(hopeful):
         return None
     exact = _Found.of(improvement, belief, hopeful)
-    bar = exact.bar(belief, beta, target)
-    lines = chords(bar, max(beta * kappa * screen.widest, smallest_width(kappa)))
-    found = screen.above([((target + high - centre) / kappa, steep * beta) for high, steep in lines])
+
+    def above() -> tuple[float, Indices, Vector]:
+        bar = exact.without(taken).bar(belief, beta, target)
+        lines = chords(bar, max(beta * kappa * screen.widest, smallest_width(kappa)))
+        return bar, *screen.above([((target + high - centre) / kappa, steep * beta) for high, steep in lines])
 
     def bounds_of(candidates: Indices) -> Vector:
         mean, variance = screen.most(candidates)
         return improvement(centre + kappa * mean, kappa**2 * variance)
 
+    bar, found, excess = above()
+    if len(found) > STALE:
+        exact = exact.and_(improvement, belief, _highest(found, excess, LIKELY))
+        bar, found, _ = above()
     found = found[bounds_of(found) >= bar]
     screen.refine(found)
     found, bounds = _without(exact.candidates, found, bounds_of(found))
     size = LIKELY
     while len(found):
-        few = np.argpartition(-bounds, size)[:size] if len(found) > size else slice(None)
-        exact = exact.and_(_Found.of(improvement, belief, found[few]))
+        exact = exact.and_(improvement, belief, _highest(found, bounds, size))
         bar = exact.without(taken).bar(belief, beta, target)
         found, bounds = _without(exact.candidates, found[bounds >= bar], bounds[bounds >= bar])
         if len(found) > STALE and screen.tighten():
@@ -129,11 +135,18 @@ def _screened(improvement: Improvement, screen: Screen, belief: Belief, beta: fl
             return None
         size *= 4
     screen.know(exact.candidates, exact.variance)
+    screen.likely = _highest(exact.candidates, exact.values, LIKELY)
     return Listed(exact.candidates, exact.values, belief.candidates)
 
 
+def _highest(candidates: Indices, values: Vector | Single, count: int) -> Indices:
+    return candidates[np.argpartition(-values, count)[:count]] if len(candidates) > count else candidates
+
+
 def _without(candidates: Indices, found: Indices, bounds: Vector) -> tuple[Indices, Vector]:
-    others = ~np.isin(found, candidates)
+    """What was found and is not among some candidates in increasing order."""
+    places = np.minimum(np.searchsorted(candidates, found), len(candidates) - 1)
+    others = candidates[places] != found
     return found[others], bounds[others]
 
 
@@ -150,12 +163,15 @@ class _Found(NamedTuple):
         mean, variance = belief.at_each(candidates)
         return cls(candidates, mean, variance, improvement(mean, variance))
 
-    def and_(self, others: "_Found") -> "_Found":
+    def and_(self, improvement: Improvement, belief: Belief, candidates: Indices) -> "_Found":
+        """With more candidates; those that are there already are not computed again."""
+        new, _ = _without(self.candidates, candidates, candidates)
+        others = _Found.of(improvement, belief, new)
         order = np.argsort(np.concatenate([self.candidates, others.candidates]))
         return _Found(*(np.concatenate(pair)[order] for pair in zip(self, others, strict=True)))
 
     def without(self, taken: set[int]) -> "_Found":
-        free = ~np.isin(self.candidates, list(taken))
+        free = np.array([candidate not in taken for candidate in self.candidates.tolist()], dtype=bool)
         return _Found(*(each[free] for each in self))
 
     def bar(self, belief: Belief, beta: float, target: float) -> float:

@@ -31,11 +31,19 @@ class PendingScreen(Screen):
         own = imagined.ghost.measured[self.filled :]
         if self._taken_up == len(imagined) or self.rough or not posterior.fits(self.filled + len(own)):
             return False
-        if not self._taken_up:
-            self.refine(np.arange(len(self._known)))
+        self.refine(np.arange(self._few.size))
         self.add(posterior.features[own])
         self.condition([(p, 0.0) for p in imagined.terms[self._taken_up :]])
         self._taken_up = len(imagined)
         known = np.flatnonzero(self._known)
         super().know(known, self._few.at_each(known)[1])  # what they had seen was taken off again
         return not self.rough
+
+    def bounds(self) -> tuple[Vector, Vector] | None:
+        """The least and the most that the variance of each candidate may be, κ² = 1; None where that is not known."""
+        self.refine(np.arange(self._few.size))
+        self.tighten()
+        if self._taken_up < len(self._few.imagined) or self.rough:
+            return None
+        variances = np.concatenate([block.variance for block in self.blocks]).astype(np.float64)
+        return variances - self.variance_error, variances + self.variance_error

@@ -129,6 +129,7 @@ class Screen:
             chunks = memory[number] if memory else []
             self.blocks.append(ScreenBlock(start, form(features[start:stop]), stop - start, chunks))
         self.mean_error = self.variance_error = 0.0
+        self.likely: Indices = np.zeros(0, dtype=np.int64)  # candidates that scored high when somebody looked last
 
     def fork(self) -> "Screen":
         """The same, with variances that go their own way; as long as this one is not brought up to date."""
@@ -224,7 +225,7 @@ class Screen:
         return np.concatenate([np.flatnonzero(block.mean >= bar) + block.start for block in self.blocks])
 
     def hopeful(self, beta: float, taken: Collection[int]) -> Indices:
-        """Some candidates of high mean and variance, spread over all, without those that are taken."""
+        """Some candidates of high mean and variance, spread over all, and likely ones; without those that are taken."""
         places, found = np.array(sorted(taken), dtype=np.int64), list[Indices]()
         for block in self.blocks:
             hope = block.reach(beta)
@@ -232,21 +233,32 @@ class Screen:
             hope[places[(places >= block.start) & (places < block.start + block.size)] - block.start] = -np.inf
             best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, block.size, SPREAD)]
             found.append(np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64) + block.start)
-        return np.concatenate(found)
+        likely = [candidate for candidate in self.likely.tolist() if candidate not in taken]
+        return np.union1d(np.concatenate(found), np.array(likely, dtype=np.int64))
 
     @property
     def widest(self) -> float:
         """The most that any standard deviation may be."""
         return sqrt(max(float(np.max(block.variance)) for block in self.blocks) + self.variance_error)
 
-    def above(self, lines: Sequence[tuple[float, float]]) -> Indices:
-        """The candidates of which mean + slope · standard deviation may be above a bar; for any of (bar, slope)."""
-        found = list[Indices]()
+    def above(self, lines: Sequence[tuple[float, float]]) -> tuple[Indices, Single]:
+        """The candidates of which mean + slope · standard deviation may be above a bar, for any of (bar, slope).
+
+        With how far above it may be.
+        """
+        found, excess = list[Indices](), list[Single]()
         for block in self.blocks:
             width = np.sqrt(np.maximum(block.variance + np.float32(self.variance_error), np.float32(0)))
-            above = [block.mean + np.float32(slope) * width >= self._low(bar, slope) for bar, slope in lines]
-            found.append(np.flatnonzero(np.logical_or.reduce(above)) + block.start)
-        return np.concatenate(found)
+            highest = np.full(block.size, -np.inf, dtype=np.float32)
+            for bar, slope in lines:
+                over = np.float32(slope) * width
+                over += block.mean
+                over -= self._low(bar, slope)
+                np.maximum(highest, over, out=highest)
+            here = np.flatnonzero(highest >= 0)
+            found.append(here + block.start)
+            excess.append(highest[here])
+        return np.concatenate(found), np.concatenate(excess)
 
     def _low(self, bar: float, slope: float) -> np.float32:
         return np.float32(bar - 16 * UNIT * (8 + abs(bar) + abs(slope)) - self.mean_error)
