@@ -10,10 +10,10 @@ import numpy as np
 
 from ostinato.arrays import Array, Vector, is_numpy, namespace_of
 from ostinato.confidence import Schedule, as_schedule, width_at
+from ostinato.kernels.single import Single
 from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
-from ostinato.kernels.single import Single
 from ostinato.posterior import BlockedVector, Indices, Listed, Screen
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest

@@ -56,7 +56,7 @@ class Posterior:
         self.block_size, self.memory = block_size, memory
         self._grid = paying_grid(kernel, features) if block_size is None else None
         self._screened = self._grid is None and is_numpy(xp) and len(features) > MANY and has_single_form(kernel)
-        self._behind = self._screened  # whether the blocks do not know yet what the unique candidates know
+        self.behind = self._screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = Screening()
         self.kappa2 = prior_variance_of(kernel, features[:1] if self._screened else features, xp)
         self.unique = Unique(xp)
@@ -81,32 +81,27 @@ class Posterior:
     @property
     def blocks(self) -> Blocks:
         """What has the size of the candidate set, up to date."""
-        if self._behind:
+        if self.behind:
             self._catch_up()
         return self._blocks
-
-    @property
-    def behind(self) -> bool:
-        """Whether the blocks are not up to date: few candidates are better computed by themselves."""
-        return self._behind
 
     def _catch_up(self) -> None:
         """Bring the blocks up to date; whatever stops that, they are behind as before."""
         self.__dict__.pop("_blocks", None)
-        self._behind = False
+        self.behind = False
         try:
             if self.unique.size:
                 self._blocks.add(self._X)
                 self._repair(everything=True)
         except BaseException:
-            self._behind = True
+            self.behind = True
             raise
         self._screening = Screening()
 
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
-        if not (self._screened and self._behind):
+        if not (self._screened and self.behind):
             return None
         if not self.fits(len(self.measured)) or not self._screening.brought_up(
             self.kernel, self.features, self.measured, self.kappa2, self.factor
@@ -145,7 +140,7 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks, gain = None if self._screened and self._behind else self.blocks, self.gain(candidate, n)
+        blocks, gain = None if self._screened and self.behind else self.blocks, self.gain(candidate, n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
@@ -189,9 +184,9 @@ class Posterior:
 
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
-        known = self.unique.size > 0 and not self._behind
+        known = self.unique.size > 0 and not self.behind
         later = (self._screened or not everywhere) and not known
-        self._behind = later or self._behind
+        self.behind = later or self.behind
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -202,7 +197,7 @@ class Posterior:
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._changed()
-        if self._behind:
+        if self.behind:
             self._screening.outdate()
             self.unique.adopt(self.factor)
             if not later:
@@ -265,7 +260,7 @@ class Posterior:
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
-        if self._behind:
+        if self.behind:
             return to_numpy(self.kernel(self._X, from_numpy(self.xp, self.features[candidates])))
         return self._blocks.columns(candidates)
 
@@ -288,14 +283,12 @@ class Posterior:
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
         return (
-            self._each_afresh(candidates)
-            if self._behind
-            else (self.means.at(candidates), self.variances.at(candidates))
+            self._each_afresh(candidates) if self.behind else (self.means.at(candidates), self.variances.at(candidates))
         )
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
-        return self._each_afresh(candidates) if self._behind or self._afresh else self.at_each(candidates)
+        return self._each_afresh(candidates) if self.behind or self._afresh else self.at_each(candidates)
 
     def _each_afresh(self, candidates: Indices) -> tuple[Vector, Vector]:
         if len(candidates) <= AT_ONCE:
@@ -383,7 +376,7 @@ class Posterior:
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
         self.measured = np.append(self.measured, candidates)
         self.unique.add(self.kernel(X, self._X))
-        if not self._behind:
+        if not self.behind:
             self._blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
@@ -396,14 +389,14 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        drifted = not self._behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
+        drifted = not self.behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
         everything = everything or drifted
         if not (everything or self._since_means >= every):
             return
         self.unique.adopt(self.factor)
         self._direction = None
         self._since_means = 0
-        if self._behind:
+        if self.behind:
             return
         self.blocks.means = self._fresh_means()
         if everything:

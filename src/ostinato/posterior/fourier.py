@@ -5,8 +5,8 @@
 with frequencies ω_j of the spectral density, phases φ_j uniform and amplitudes ρ_j² ~ χ²₂. Given the frequencies f is
 Gaussian, its variance is σ² everywhere, and its covariance the average of cos(ω_j·(x − y)). All frequencies are drawn
 anew for every draw, so that over draws the covariance is the kernel's. Within a draw it is off by what the average is
-off: with frequencies from a scrambled Sobol sequence, which fill the spectral density evenly, 256 are as good as some
-1,200 that are drawn one by one and have normal amplitudes (six columns, Matérn-5/2; docs/performance.md).
+off: with frequencies from a scrambled Sobol sequence, which fill the spectral density evenly, 256 are no further off
+than 1,024 waves of normal amplitudes whose frequencies are drawn one by one (tests/posterior/test_fourier.py).
 """
 
 from typing import Any, cast
@@ -21,7 +21,7 @@ from ostinato.kernels.single import Single
 
 FEATURES = 256  # a power of 2, as Sobol sequences want it
 TILE = 128  # candidates at a time: what is made on the way to them then stays in the processor's cache
-COLUMNS = 40  # more than these are drawn one by one: a sequence of so few points does not fill them
+COLUMNS = 40  # more than these no sequence fills: twice as many frequencies are drawn one by one
 SMALLEST = 2.0**-32  # of uniform numbers, so that none becomes infinite
 
 
@@ -30,21 +30,23 @@ class Fourier:
 
     def __init__(self, kernel: Kernel, features: Matrix) -> None:
         self._kernel, self._width = kernel, features.shape[1]
+        self._count = FEATURES if self._width <= COLUMNS else 2 * FEATURES
         self._std = np.sqrt(kernel.diag(features))
         self._rows = np.ones((len(features), self._width + 1), dtype=np.float32)
         self._rows[:, :-1] = features - features.mean(axis=0)  # phases stay small; the kernel does not see the shift
 
     def __call__(self, rng: Generator) -> Vector:
-        even: Any = EvenlySpread(FEATURES, 2 * self._width + 2, rng) if self._width <= COLUMNS else rng
-        omega = cast("Matrix", self._kernel.frequencies(self._width, FEATURES, even))
-        phase = rng.uniform(0, 2 * np.pi, FEATURES)
-        amplitude = np.sqrt(rng.chisquare(2, FEATURES) / FEATURES).astype(np.float32)
+        count = self._count
+        even: Any = EvenlySpread(count, 2 * self._width + 2, rng) if self._width <= COLUMNS else rng
+        omega = cast("Matrix", self._kernel.frequencies(self._width, count, even))
+        phase = rng.uniform(0, 2 * np.pi, count)
+        amplitude = np.sqrt(rng.chisquare(2, count) / count).astype(np.float32)
         return self._std * self._sums(np.concatenate([omega.T, phase[None, :]]).astype(np.float32), amplitude)
 
     def _sums(self, waves: Single, amplitude: Single) -> Single:
         """Σ_j ρ_j cos(ω_j·x + φ_j), in single precision, which is far finer than the approximation."""
         size = len(self._rows)
-        sums, room = np.empty(size, dtype=np.float32), np.empty((TILE, FEATURES), dtype=np.float32)
+        sums, room = np.empty(size, dtype=np.float32), np.empty((TILE, self._count), dtype=np.float32)
         for start in range(0, size, TILE):
             rows = self._rows[start : start + TILE]
             angles = np.matmul(rows, waves, out=room[: len(rows)])
