@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ostinato import MiniEI, Optimizer
 from ostinato.kernels import RBF, Matern52
 from ostinato.optimizer import foresight
-from ostinato.policies import GPEI, ei
+from ostinato.policies import GPEI, ei_screen
 from ostinato.posterior import Few, Imagined, PendingScreen, Posterior, exact, screen
 
 X = np.random.default_rng(2).random((500, 3))
@@ -29,9 +29,14 @@ def small_parts(monkeypatch):
     """Few candidates count as many, and few of them as too many to look at."""
     for name, value in (("BLOCK", 200), ("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
         monkeypatch.setattr(screen, name, value)
-    for module, name, value in ((exact, "MANY", 100), (ei, "STALE", 20), (ei, "LIKELY", 4), (foresight, "MANY", 5)):
+    for module, name, value in (
+        (exact, "MANY", 100),
+        (ei_screen, "STALE", 20),
+        (ei_screen, "LIKELY", 4),
+        (foresight, "MANY", 5),
+        (foresight, "FEW", 2),
+    ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(foresight, "FEW", 2)
 
 
 def told(candidates=range(0, 500, 25)):

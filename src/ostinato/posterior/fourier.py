@@ -74,7 +74,7 @@ class EvenlySpread:
         return ndtri(np.stack([self._uniform(size[0]) for _ in range(size[1])], axis=1))
 
     def gamma(self, shape: float, scale: float, size: int) -> Vector:
-        return scale * gammaincinv(shape, self._uniform(size))
+        return np.asarray(scale * gammaincinv(shape, self._uniform(size)), dtype=np.float64)
 
     def chisquare(self, degrees: float, size: int) -> Vector:
         return self.gamma(degrees / 2, 2.0, size)

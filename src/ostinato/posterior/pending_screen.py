@@ -5,10 +5,13 @@ of them hold, and so do those from earlier in a plan: what is known of the few c
 settles most picks. Once too many others may be chosen too, the measurements are taken up for all candidates.
 """
 
+from typing import cast
+
 import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.exact import ExactGhost
 from ostinato.posterior.few import Few
 from ostinato.posterior.screen import Screen
 
@@ -28,7 +31,7 @@ class PendingScreen(Screen):
     def tighten(self) -> bool:
         """Take up what was imagined since the last time; False where that was nothing, or it cannot be done."""
         imagined, posterior = self._few.imagined, self._few.posterior
-        own = imagined.ghost.measured[self.filled :]
+        own = cast("ExactGhost", imagined.ghost).measured[self.filled :]  # only imagined, so that they come last
         if self._taken_up == len(imagined) or self.rough or not posterior.fits(self.filled + len(own)):
             return False
         self.refine(np.arange(self._few.size))
