@@ -68,6 +68,7 @@ class Search:
         if not len(hopeful):
             return None
         self._exact = Found.of(self._improvement, self._belief, hopeful)
+        self._raise_bar()
         found, excess = self._above()
         if len(found) > STALE:
             self._compute(_highest(found, excess, LIKELY))
@@ -89,13 +90,13 @@ class Search:
         self._screen.likely = _highest(exact.candidates, exact.values, LIKELY)
         return Listed(exact.candidates, exact.values, self._belief.candidates)
 
-    @property
-    def _bar(self) -> float:
-        return self._exact.without(self._taken).bar(self._belief, self._beta, self._target)
+    def _raise_bar(self) -> None:
+        self._bar = self._exact.without(self._taken).bar(self._belief, self._beta, self._target)
 
     def _compute(self, candidates: Indices) -> None:
         new = candidates[self._unknown(candidates)]
         self._exact = self._exact.plus(Found.of(self._improvement, self._belief, new))
+        self._raise_bar()
 
     def _unknown(self, candidates: Indices) -> Indices:
         """Places of those that are not computed yet."""

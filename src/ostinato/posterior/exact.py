@@ -298,16 +298,19 @@ class Posterior:
         return np.concatenate(means), np.concatenate(variances)
 
     def _afresh_at(self, candidates: Indices) -> tuple[Vector, Vector]:
-        X = from_numpy(self.xp, self.features[candidates])
-        k_x = self.kernel(self._X, X)
-        mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
-        variance = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
+        mean, variance = np.empty(len(candidates)), np.empty(len(candidates))
         slots = np.array([self._slots.get(candidate, -1) for candidate in candidates.tolist()], dtype=np.int64)
-        places = np.flatnonzero(slots >= 0)
-        places = places[self._precise()[slots[places]]]
-        if len(places):
-            mean[places] = to_numpy(self.factor.mean_at_measured())[slots[places]] + self.prior_mean
-            variance[places] = to_numpy(self.factor.variance_at_measured())[slots[places]]
+        known = slots >= 0
+        known[known] = self._precise()[slots[known]]
+        if known.any():
+            mean[known] = to_numpy(self.factor.mean_at_measured())[slots[known]] + self.prior_mean
+            variance[known] = to_numpy(self.factor.variance_at_measured())[slots[known]]
+        others = ~known
+        if others.any():
+            X = from_numpy(self.xp, self.features[candidates[others]])
+            k_x = self.kernel(self._X, X)
+            mean[others] = to_numpy(self.factor.mean(k_x)) + self.prior_mean
+            variance[others] = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
         return mean, np.maximum(variance, 0.0)
 
     def rows(self, candidate: int) -> BlockedVector:
