@@ -11,34 +11,12 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.learning import Learner
+from ostinato.optimizer.foresight import Foresight
 from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
-from ostinato.posterior import BlockedVector, Ghost, Model, PendingVariances, Posterior, Screen
-
-
-class Foresight:
-    """Variances with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
-
-    A plan grows batch by batch: only what is new is imagined, as long as the model is the same.
-    """
-
-    def __init__(self) -> None:
-        self._model: Model | None = None
-        self._made: dict[Hashable, float] = {}  # how many measurements each lot counts for
-
-    def variances(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> PendingVariances:
-        """Those of a model; the last ones that were given out are brought up to date."""
-        worths = {key: known.worth(lot) for key, lot in lots.items()}
-        if model is not self._model or any(worths.get(key, 0.0) < worth for key, worth in self._made.items()):
-            self._model, self._made = model, {}
-            self._variances = PendingVariances(model.variances, model.ghost())
-        for key, worth in worths.items():
-            if worth > self._made.get(key, 0.0):
-                self._variances.add(lots[key].candidate, worth - self._made.get(key, 0.0))
-        self._made = worths
-        return self._variances
+from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen
 
 
 class Present(Belief):
@@ -75,9 +53,9 @@ class Present(Belief):
         return lots_with(self._state, self._planned)
 
     @cached_property
-    def _with_pending(self) -> PendingVariances | None:
-        """The model's variances with what is in flight; None where nothing is."""
-        return self._own.variances(self._known, self._model, self._lots) if self.pending else None
+    def _with_pending(self) -> Foresight | None:
+        """The model with what is in flight; None where nothing is."""
+        return self._own.brought_up(self._known, self._model, self._lots) if self.pending else None
 
     @cached_property
     def _ghost(self) -> Ghost:
@@ -89,12 +67,12 @@ class Present(Belief):
         honest = self._known.honest
         if honest is self._model:
             return self._ghost
-        return self._of_honest.variances(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
+        return self._of_honest.brought_up(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
 
     @cached_property
     def _variances(self) -> BlockedVector:
         found = self._model.variances
-        return found if self._with_pending is None else found.like(self._with_pending.everywhere())
+        return found if self._with_pending is None else found.like(self._with_pending.variances.everywhere())
 
     @property
     def variances(self) -> BlockedVector:
@@ -122,14 +100,23 @@ class Present(Belief):
 
     @cached_property
     def _screen(self) -> Screen | None:
-        return self._model.screen if isinstance(self._model, Posterior) and not self.pending else None
+        if self._with_pending is not None:
+            return self._with_pending.screen
+        return self._model.screen if isinstance(self._model, Posterior) else None
 
     @property
     def screen(self) -> Screen | None:
         return self._screen
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
-        return super().at_each(candidates) if self.pending else self._model.at_each(candidates)
+        if self._with_pending is None:
+            return self._model.at_each(candidates)
+        few = self._with_pending.few
+        return super().at_each(candidates) if few is None else few.at_each(candidates)
+
+    def means_at(self, candidates: NDArray[np.int64]) -> Vector:
+        few = None if self._with_pending is None else self._with_pending.few
+        return self._model.at_each(candidates)[0] if few is None else few.means(candidates)
 
     def at(self, candidate: int) -> tuple[float, float]:
         mean, variance = self.at_each(np.array([candidate]))
@@ -162,7 +149,7 @@ class Present(Belief):
         before, pending = self._model.covariance_with, self._with_pending
         if others is not None and pending is None and isinstance(self._model, Posterior):
             return self._model.covariance_between(candidate, others)
-        found = before(candidate) if pending is None else pending.covariance(before, candidate)
+        found = before(candidate) if pending is None else pending.variances.covariance(before, candidate)
         return found if others is None else found[others]
 
     @cached_property

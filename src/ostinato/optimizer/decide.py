@@ -18,10 +18,11 @@ from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.learning import Learner
-from ostinato.optimizer.belief import Foresight, Present, lots_with, pending_with
+from ostinato.optimizer.belief import Present, lots_with, pending_with
 from ostinato.optimizer.certified import Region, ceiling_of, certified
 from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Asked, Mind
+from ostinato.optimizer.foresight import Foresight, largest_ratio
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.search import search
@@ -161,12 +162,11 @@ class Thinking:
                 break
             planned = self._with_one_more(planned, new)
             self._set_apart(new.proposal.candidate, columns, distinct=wish.distinct)
-        after, before = self._variances([each.proposal for each in planned]), self._variances(())
-        ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+        ratio = self._ratio([each.proposal for each in planned])
         stops = list(dict.fromkeys(each.proposal.candidate for each in planned))
         order = shortest_way(self.state.ledger.position, stops, self.problem.switch_cost)
         decided = sorted(planned, key=lambda each: order.index(each.proposal.candidate))
-        return decided, sqrt(float(np.max(ratios)))
+        return decided, ratio
 
     def _columns(self, wish: Wish) -> list[int]:
         """The places of columns that a plan shares."""
@@ -213,11 +213,13 @@ class Thinking:
             return [*planned[:place], *planned[place + 1 :], replace(new, proposal=joined, reason=reason)]
         return [*planned, new]
 
-    def _variances(self, extra: Sequence[Proposal]) -> Vector:
-        """Of all candidates, with what is in flight, and more, counted as if it had come."""
-        honest, lots = self.known.honest, lots_with(self.state, extra)
-        foresight = self._foresights[0 if honest is self.known.model else 1]
-        return foresight.variances(self.known, honest, lots).everywhere().copy()
+    def _ratio(self, planned: Sequence[Proposal]) -> float:
+        """By how much a plan shrinks some standard deviation, on top of what is in flight."""
+        honest = self.known.honest
+        own = self._foresights[0 if honest is self.known.model else 1]
+        after = own.brought_up(self.known, honest, lots_with(self.state, planned))
+        before = Foresight().brought_up(self.known, honest, lots_with(self.state, ()))
+        return sqrt(largest_ratio(before, after))
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         """The next proposal of the round, or of a new one, cut at `most`; and why."""

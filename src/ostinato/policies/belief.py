@@ -134,6 +134,10 @@ class Belief(ABC):
         """Mean and variance at one candidate."""
         return self.means[candidate], self.variances[candidate]
 
+    def means_at(self, candidates: NDArray[np.int64]) -> Vector:
+        """Means at some candidates."""
+        return self.means.at(candidates)
+
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         """Means and variances at some candidates."""
         return self.means.at(candidates), self.variances.at(candidates)

@@ -3,23 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import log1p, sqrt
-from typing import NamedTuple, TypeAlias
+from math import log1p
+from typing import TypeAlias
 
 import numpy as np
 
-from ostinato.arrays import Array, Vector, is_numpy, namespace_of
+from ostinato.arrays import Array, is_numpy, namespace_of
 from ostinato.confidence import Schedule, as_schedule, width_at
-from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
+from ostinato.policies.acquisition import chords, log_expected_improvement, smallest_width
 from ostinato.policies.belief import Belief, Scores
+from ostinato.policies.ei_screen import Found, Improvement, Search, taken_in, tolerance_of
 from ostinato.policies.scored import NEAR, Score
-from ostinato.posterior import BlockedVector, Indices, Listed, Screen
+from ostinato.posterior import BlockedVector, Listed
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest
-LIKELY = 64  # candidates, of those that a screen leaves, by which it is judged how many of the others may be better
-SHARE = 0.1  # of all candidates: where more are left, they are all computed
 
-Improvement: TypeAlias = Callable[[Array, Array], Array]  # log EI from means and variances
 Applied: TypeAlias = Callable[[Improvement, Belief, float, float], BlockedVector | Listed]
 
 
@@ -54,7 +52,7 @@ class EI(Score):
 
         values = applied(improvement, belief, beta, target)
         mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
-        return Scores(values, _tolerance(belief, beta, mean - target, variance))
+        return Scores(values, tolerance_of(belief, beta, mean - target, variance))
 
     def slack(self, belief: Belief, best: int) -> float:
         return -log1p(-NEAR)
@@ -70,7 +68,7 @@ def _where_it_counts(improvement: Improvement, belief: Belief, beta: float, targ
     Of very many, by a screen in single precision.
     """
     screen = belief.screen
-    found = None if screen is None else _screened(improvement, screen, belief, beta, target)
+    found = None if screen is None else Search(improvement, screen, belief, beta, target).listed()
     return _in_blocks(improvement, belief, beta, target) if found is None else found
 
 
@@ -78,12 +76,12 @@ def _in_blocks(improvement: Improvement, belief: Belief, beta: float, target: fl
     """The same, from means and variances that are kept for all candidates."""
     means, variances = belief.means, belief.variances
     few = belief.candidates <= MANY or not is_numpy(namespace_of(means.parts[0]))
-    taken = _taken(belief)
+    taken = taken_in(belief)
     if few or len(taken) == belief.candidates:
         return _everywhere(improvement, belief, beta, target)
     widths = variances.map(partial(_width, beta))
     hopeful = means.map(np.add, widths).without(taken).places_of_highest
-    found = _Found.of(improvement, belief, hopeful[~np.isin(hopeful, list(taken))])
+    found = Found.of(improvement, belief, hopeful[~np.isin(hopeful, list(taken))])
     lines = chords(found.bar(belief, beta, target), max(widths.highest, smallest_width(belief.kappa)))
 
     def counting(mean: Array, variance: Array, width: Array) -> Array:
@@ -95,69 +93,5 @@ def _in_blocks(improvement: Improvement, belief: Belief, beta: float, target: fl
     return means.map(counting, variances, widths)
 
 
-def _screened(improvement: Improvement, screen: Screen, belief: Belief, beta: float, target: float) -> Listed | None:
-    """The same by means and variances in single precision, and exactly where it may be the highest.
-
-    None where that would be too many.
-    """
-    taken, centre, kappa = _taken(belief), belief.centre, belief.kappa
-    hopeful = screen.hopeful(beta, taken)
-    if not len(hopeful):
-        return None
-    first = _Found.of(improvement, belief, hopeful)
-    bar = first.bar(belief, beta, target)
-    lines = chords(bar, max(beta * kappa * screen.widest, smallest_width(kappa)))
-    found = screen.above([((target + high - centre) / kappa, steep * beta) for high, steep in lines])
-
-    def bounds_of(candidates: Indices) -> Vector:
-        mean, variance = screen.most(candidates)
-        return improvement(centre + kappa * mean, kappa**2 * variance)
-
-    found = found[bounds_of(found) >= bar]
-    screen.refine(found)
-    bounds = bounds_of(found)
-    few = np.argpartition(-bounds, LIKELY)[:LIKELY] if len(found) > LIKELY else slice(None)
-    likely = np.setdiff1d(found[few], list(taken))
-    second = _Found.of(improvement, belief, np.union1d(hopeful, likely))
-    left = found[bounds >= second.bar(belief, beta, target)]
-    if len(left) > SHARE * belief.candidates:
-        return None
-    last = _Found.of(improvement, belief, np.union1d(left, second.candidates))
-    screen.know(last.candidates, last.variance)
-    return Listed(last.candidates, last.values, belief.candidates)
-
-
-class _Found(NamedTuple):
-    """log EI of some candidates, exactly."""
-
-    candidates: Indices
-    mean: Vector
-    variance: Vector
-    values: Vector
-
-    @classmethod
-    def of(cls, improvement: Improvement, belief: Belief, candidates: Indices) -> "_Found":
-        mean, variance = belief.at_each(candidates)
-        return cls(candidates, mean, variance, improvement(mean, variance))
-
-    def bar(self, belief: Belief, beta: float, target: float) -> float:
-        """What a candidate must reach to be chosen, as long as one of these may be."""
-        best = int(np.argmax(self.values))
-        gap, variance = float(self.mean[best]) - target, float(self.variance[best])
-        nearly = _tolerance(belief, beta, gap, variance) - belief.travels * log1p(-NEAR)
-        return float(self.values[best]) - 2 * nearly
-
-
-def _taken(belief: Belief) -> set[int]:
-    """Candidates that may be closed to further measurements: whatever is, those never measured are not."""
-    return {*belief.counts(), *belief.barred}
-
-
 def _width(beta: float, variance: Array) -> Array:
     return beta * np.sqrt(variance)
-
-
-def _tolerance(belief: Belief, beta: float, gap: float, variance: float) -> float:
-    """The resolution of values, as the winner's log EI feels it: its slope is Φ(z)/(β σ h(z))."""
-    width = max(beta * sqrt(variance), smallest_width(belief.kappa))
-    return belief.resolution(beta) / width * improvement_slope(gap / width)

@@ -75,7 +75,8 @@ class BatchShare(Limit):
         """Candidates that have all the repeats in flight that they may have."""
         if not belief.learned:
             return []
-        return [candidate for candidate, n in belief.pending.items() if n >= self._earned(candidate, belief)]
+        few = self._share(belief)
+        return [c for c, n in belief.pending.items() if n >= few and n >= self._earned(c, belief)]
 
     def most(self, candidate: int, belief: Belief) -> int | None:
         if not belief.learned:
@@ -83,8 +84,10 @@ class BatchShare(Limit):
         return max(1, self._earned(candidate, belief) - belief.pending.get(candidate, 0))
 
     def _earned(self, candidate: int, belief: Belief) -> int:
-        share = floor(self.share * belief.progress.steps)
-        return max(1, share, belief.repeat_value(candidate).paying())
+        return max(self._share(belief), belief.repeat_value(candidate).paying() if belief.travels else 1)
+
+    def _share(self, belief: Belief) -> int:
+        return max(1, floor(self.share * belief.progress.steps))
 
 
 @dataclass(frozen=True)

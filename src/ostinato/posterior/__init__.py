@@ -3,22 +3,27 @@
 from ostinato.posterior.blocks import BlockedVector, Listed
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import ExactGhost, Posterior
+from ostinato.posterior.few import Few
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.no_model import NoModel
 from ostinato.posterior.nystrom import Nystrom
-from ostinato.posterior.pending import Ghost, PendingVariances
+from ostinato.posterior.pending import Ghost, Imagined, PendingVariances
+from ostinato.posterior.pending_screen import PendingScreen
 from ostinato.posterior.screen import Screen
 
 __all__ = [
     "BlockedVector",
     "Drawn",
     "ExactGhost",
+    "Few",
     "Ghost",
+    "Imagined",
     "Indices",
     "Listed",
     "Model",
     "NoModel",
     "Nystrom",
+    "PendingScreen",
     "PendingVariances",
     "Posterior",
     "Screen",

@@ -12,7 +12,7 @@ random Fourier features, an approximation, which is said by a warning. Other ker
 from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -22,11 +22,10 @@ from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
 from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.exact import ExactGhost, Posterior
+from ostinato.posterior.fourier import FEATURES, Fourier
 from ostinato.posterior.grid import find_grid
 
 EXACT_UP_TO = 2_000
-FOURIER_FEATURES = 1_024
-CHUNK = 4_096
 
 PriorDraw: TypeAlias = Callable[[Generator], Vector]
 
@@ -128,7 +127,7 @@ def _in_one_hot_codes(kernel: Stationary, features: Matrix) -> tuple[Stationary,
 
 
 def _fourier(kernel: Kernel, features: Matrix) -> PriorDraw:
-    """f(x) = σ √(2/F) Σ_j a_j cos(ω_j·x + b_j), with frequencies drawn anew for every draw."""
+    """By random Fourier features, where the kernel has frequencies; which is said."""
     if isinstance(kernel, Stationary) and kernel.categories:
         kernel, features = _in_one_hot_codes(kernel, features)
     width = features.shape[1]
@@ -139,21 +138,9 @@ def _fourier(kernel: Kernel, features: Matrix) -> PriorDraw:
             "stationary. Use MiniUCB or MiniEI, or fewer candidates."
         )
     notify(
-        f"Draws for {len(features):,} candidates use {FOURIER_FEATURES} random Fourier features: they follow the prior "
+        f"Draws for {len(features):,} candidates use {FEATURES} random Fourier features: they follow the prior "
         "approximately. (They are exact on full grids with product kernels such as RBF, and on "
         f"{EXACT_UP_TO:,} candidates or fewer.)",
         ApproximateDraws,
     )
-    amplitude = np.sqrt(2 / FOURIER_FEATURES * kernel.diag(features))
-    features = features - features.mean(axis=0)  # phases stay small; a stationary kernel does not see the shift
-
-    rows = features.astype(np.float32)  # single precision is far finer than the approximation, and several times faster
-
-    def draw_by_features(rng: Generator) -> Vector:
-        omega = cast("Matrix", kernel.frequencies(width, FOURIER_FEATURES, rng)).astype(np.float32)
-        phase = rng.uniform(0, 2 * np.pi, FOURIER_FEATURES).astype(np.float32)
-        a = rng.standard_normal(FOURIER_FEATURES).astype(np.float32)
-        parts = [np.cos(rows[i : i + CHUNK] @ omega.T + phase) @ a for i in range(0, len(rows), CHUNK)]
-        return amplitude * np.concatenate(parts)
-
-    return draw_by_features
+    return Fourier(kernel, features)

@@ -56,7 +56,7 @@ class Posterior:
         self.block_size, self.memory = block_size, memory
         self._grid = paying_grid(kernel, features) if block_size is None else None
         self._screened = self._grid is None and is_numpy(xp) and len(features) > MANY and has_single_form(kernel)
-        self._behind = self._screened  # whether the blocks do not know yet what the unique candidates know
+        self.behind = self._screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = Screening()
         self.kappa2 = prior_variance_of(kernel, features[:1] if self._screened else features, xp)
         self.unique = Unique(xp)
@@ -81,35 +81,38 @@ class Posterior:
     @property
     def blocks(self) -> Blocks:
         """What has the size of the candidate set, up to date."""
-        if self._behind:
+        if self.behind:
             self._catch_up()
         return self._blocks
 
     def _catch_up(self) -> None:
         """Bring the blocks up to date; whatever stops that, they are behind as before."""
         self.__dict__.pop("_blocks", None)
-        self._behind = False
+        self.behind = False
         try:
             if self.unique.size:
                 self._blocks.add(self._X)
                 self._repair(everything=True)
         except BaseException:
-            self._behind = True
+            self.behind = True
             raise
         self._screening = Screening()
 
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
-        if not (self._screened and self._behind):
+        if not (self._screened and self.behind):
             return None
-        fits = self.memory is None or 4 * len(self.features) * len(self.measured) <= self.memory
-        if not fits or not self._screening.brought_up(
+        if not self.fits(len(self.measured)) or not self._screening.brought_up(
             self.kernel, self.features, self.measured, self.kappa2, self.factor
         ):
             self._screened = False
             return None
         return self._screening.screen
+
+    def fits(self, rows: int) -> bool:
+        """Whether a screen of so many unique candidates may be kept."""
+        return self.memory is None or 4 * len(self.features) * rows <= self.memory
 
     def in_place_of(self, other: "Posterior") -> None:
         """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
@@ -137,7 +140,7 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks, gain = None if self._screened and self._behind else self.blocks, self.gain(candidate, n)
+        blocks, gain = None if self._screened and self.behind else self.blocks, self.gain(candidate, n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
@@ -181,9 +184,9 @@ class Posterior:
 
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
-        known = self.unique.size > 0 and not self._behind
+        known = self.unique.size > 0 and not self.behind
         later = (self._screened or not everywhere) and not known
-        self._behind = later or self._behind
+        self.behind = later or self.behind
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -194,7 +197,7 @@ class Posterior:
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._changed()
-        if self._behind:
+        if self.behind:
             self._screening.outdate()
             self.unique.adopt(self.factor)
             if not later:
@@ -257,7 +260,7 @@ class Posterior:
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
-        if self._behind:
+        if self.behind:
             return to_numpy(self.kernel(self._X, from_numpy(self.xp, self.features[candidates])))
         return self._blocks.columns(candidates)
 
@@ -280,14 +283,12 @@ class Posterior:
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
         return (
-            self._each_afresh(candidates)
-            if self._behind
-            else (self.means.at(candidates), self.variances.at(candidates))
+            self._each_afresh(candidates) if self.behind else (self.means.at(candidates), self.variances.at(candidates))
         )
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
-        return self._each_afresh(candidates) if self._behind or self._afresh else self.at_each(candidates)
+        return self._each_afresh(candidates) if self.behind or self._afresh else self.at_each(candidates)
 
     def _each_afresh(self, candidates: Indices) -> tuple[Vector, Vector]:
         if len(candidates) <= AT_ONCE:
@@ -297,16 +298,19 @@ class Posterior:
         return np.concatenate(means), np.concatenate(variances)
 
     def _afresh_at(self, candidates: Indices) -> tuple[Vector, Vector]:
-        X = from_numpy(self.xp, self.features[candidates])
-        k_x = self.kernel(self._X, X)
-        mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
-        variance = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
+        mean, variance = np.empty(len(candidates)), np.empty(len(candidates))
         slots = np.array([self._slots.get(candidate, -1) for candidate in candidates.tolist()], dtype=np.int64)
-        places = np.flatnonzero(slots >= 0)
-        places = places[self._precise()[slots[places]]]
-        if len(places):
-            mean[places] = to_numpy(self.factor.mean_at_measured())[slots[places]] + self.prior_mean
-            variance[places] = to_numpy(self.factor.variance_at_measured())[slots[places]]
+        known = slots >= 0
+        known[known] = self._precise()[slots[known]]
+        if known.any():
+            mean[known] = to_numpy(self.factor.mean_at_measured())[slots[known]] + self.prior_mean
+            variance[known] = to_numpy(self.factor.variance_at_measured())[slots[known]]
+        others = ~known
+        if others.any():
+            X = from_numpy(self.xp, self.features[candidates[others]])
+            k_x = self.kernel(self._X, X)
+            mean[others] = to_numpy(self.factor.mean(k_x)) + self.prior_mean
+            variance[others] = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
         return mean, np.maximum(variance, 0.0)
 
     def rows(self, candidate: int) -> BlockedVector:
@@ -375,7 +379,7 @@ class Posterior:
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
         self.measured = np.append(self.measured, candidates)
         self.unique.add(self.kernel(X, self._X))
-        if not self._behind:
+        if not self.behind:
             self._blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
@@ -388,14 +392,14 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        drifted = not self._behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
+        drifted = not self.behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
         everything = everything or drifted
         if not (everything or self._since_means >= every):
             return
         self.unique.adopt(self.factor)
         self._direction = None
         self._since_means = 0
-        if self._behind:
+        if self.behind:
             return
         self.blocks.means = self._fresh_means()
         if everything:
@@ -459,6 +463,7 @@ class ExactGhost:
         self.unique = posterior.unique
         self._own: list[int] = []  # candidates with slots of their own
         self._rows: list[Array] = []  # their covariances with all candidates: block by block, one row each, and room
+        self._kept = 0  # of how many of them
 
     @property
     def measured(self) -> NDArray[np.int64]:
@@ -505,6 +510,7 @@ class ExactGhost:
             return part + self._xp.matmul(P[..., -1:], row)
 
         if self._own:
+            self._keep(own.shape[-1])
             found = known.map(with_own, BlockedVector(self._rows, known.starts))
         return found if beyond is None else found.map(with_last, self._posterior.rows(beyond))
 
@@ -526,16 +532,17 @@ class ExactGhost:
     def _join(self, candidate: int) -> None:
         """A slot of its own."""
         k_x = self.columns(np.array([candidate]))[:, 0]
-        self._keep(self._posterior.rows(candidate))
         self._own.append(candidate)
         row = np.append(k_x, self._posterior.prior_variance(candidate))
         self.unique.add(from_numpy(self._xp, row[None, :]))
 
-    def _keep(self, row: BlockedVector) -> None:
-        """The covariances of one more candidate with all others."""
-        count = len(self._own)
-        if not self._rows:
-            self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
-        self._rows = [grown(rows, (count + 1, rows.shape[1])) for rows in self._rows]
-        for rows, part in zip(self._rows, row, strict=True):
-            rows[count, :] = part[0, :]
+    def _keep(self, count: int) -> None:
+        """Covariances of the first candidates with slots of their own with all others, where they are not there yet."""
+        for number in range(self._kept, count):
+            row = self._posterior.rows(self._own[number])
+            if not self._rows:
+                self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
+            self._rows = [grown(rows, (number + 1, rows.shape[1])) for rows in self._rows]
+            for rows, part in zip(self._rows, row, strict=True):
+                rows[number, :] = part[0, :]
+            self._kept = number + 1

@@ -35,22 +35,55 @@ class Ghost(Protocol):
         ...
 
 
+class Imagined:
+    """Imagined measurements: the coefficients p of each, in the order in which they were imagined."""
+
+    def __init__(self, ghost: Ghost) -> None:
+        self.ghost = ghost
+        self.candidates: set[int] = set()
+        self.terms: list[Vector] = []
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def add(self, candidate: int, n: float) -> float:
+        """Imagine n measurements of a candidate; returns its variance before them."""
+        p, variance = self.ghost.add(candidate, n)
+        self.terms.append(to_numpy(p))
+        self.candidates.add(candidate)
+        return variance
+
+    def coefficients(self, first: int = 0) -> Matrix:
+        """One row each, from the first on; earlier ones may be shorter, from before a candidate joined."""
+        terms = self.terms[first:]
+        P = np.zeros((len(terms), max(len(p) for p in terms)))
+        for row, p in zip(P, terms, strict=True):
+            row[: len(p)] = p
+        return P
+
+    def covariances(self, first: int, candidates: Indices) -> Matrix:
+        """c of each, from the first on, at some candidates."""
+        P = self.coefficients(first)
+        return P @ self.ghost.columns(candidates)[: P.shape[1]]
+
+    def everywhere(self, first: int = 0) -> Matrix:
+        """The same at all candidates."""
+        return self.ghost.spread(self.coefficients(first))
+
+
 class PendingVariances:
     """The variances of all candidates, and how many of the imagined measurements each of them has seen."""
 
-    def __init__(self, variances: BlockedVector, ghost: Ghost) -> None:
+    def __init__(self, variances: BlockedVector, ghost: Ghost, imagined: Imagined | None = None) -> None:
+        """imagined: what was imagined so far by the ghost."""
         self.variances = variances.flat()
         self.ghost = ghost
+        self._imagined = imagined or Imagined(ghost)
         self._seen = np.zeros(len(self.variances), dtype=np.int64)
-        self._terms: list[Vector] = []
-        self._imagined: set[int] = set()
 
     def add(self, candidate: int, n: float = 1) -> float:
         """Imagine n measurements of a candidate; returns its variance before them."""
-        p, variance = self.ghost.add(candidate, n)
-        self._terms.append(to_numpy(p))
-        self._imagined.add(candidate)
-        return variance
+        return self._imagined.add(candidate, n)
 
     def variance(self, candidate: int) -> float:
         """The variance of one candidate now, to the last digit."""
@@ -58,40 +91,31 @@ class PendingVariances:
 
     def update(self, candidates: Indices) -> Indices:
         """Bring some candidates up to date; returns those that were not."""
-        seen = self._seen[candidates]
-        stale = candidates[seen < len(self._terms)]
+        seen, count = self._seen[candidates], len(self._imagined)
+        stale = candidates[seen < count]
         if len(stale):
             seen = self._seen[stale]
             first = int(np.min(seen))
             C = self._covariances(first, stale)
-            C[np.arange(first, len(self._terms))[:, None] < seen] = 0.0
+            C[np.arange(first, count)[:, None] < seen] = 0.0
             self.variances[stale] = np.maximum(self.variances[stale] - np.sum(C * C, axis=0), 0.0)
-            self._seen[stale] = len(self._terms)
+            self._seen[stale] = count
         return stale
 
     def covariance(self, before: Callable[[int], Vector], candidate: int) -> Vector:
         """The covariance of all candidates with one: that before, less what the imagined measurements take off it."""
-        C = self.ghost.spread(_stacked(self._terms))
+        C = self._imagined.everywhere()
         return before(candidate) - C[:, candidate] @ C
 
     def everywhere(self) -> Vector:
         """All variances, up to date; to the last digit where measurements were imagined."""
         self.update(np.arange(len(self.variances)))
-        for candidate in self._imagined:
+        for candidate in self._imagined.candidates:
             self.variances[candidate] = self.ghost.variance(candidate)
         return self.variances
 
     def _covariances(self, first: int, candidates: Indices) -> Matrix:
         """c of the imagined measurements from the first on, at some candidates."""
-        P = _stacked(self._terms[first:])
         if 2 * len(candidates) > len(self.variances):
-            return self.ghost.spread(P)[:, candidates]
-        return P @ self.ghost.columns(candidates)[: P.shape[1]]
-
-
-def _stacked(terms: list[Vector]) -> Matrix:
-    """One row each; earlier ones may be shorter, from before a candidate joined."""
-    P = np.zeros((len(terms), max(len(p) for p in terms)))
-    for row, p in zip(P, terms, strict=True):
-        row[: len(p)] = p
-    return P
+            return self._imagined.everywhere(first)[:, candidates]
+        return self._imagined.covariances(first, candidates)

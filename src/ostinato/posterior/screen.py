@@ -16,6 +16,7 @@ means are within their error; variances are at most what is kept, and their erro
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 from math import ceil, sqrt
 
@@ -43,6 +44,12 @@ class ScreenBlock:
         self.chunks = chunks
         self.mean, self.variance = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
         self.refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
+
+    def fork(self) -> "ScreenBlock":
+        """The same covariances and means, with variances that go their own way."""
+        other = copy(self)
+        other.variance, other.refined, other.chunks = self.variance.copy(), self.refined.copy(), self.chunks.copy()
+        return other
 
     def add(self, X: Matrix, filled: int) -> None:
         """Rows for more unique candidates, after those that are filled."""
@@ -122,6 +129,13 @@ class Screen:
             chunks = memory[number] if memory else []
             self.blocks.append(ScreenBlock(start, form(features[start:stop]), stop - start, chunks))
         self.mean_error = self.variance_error = 0.0
+        self.likely: Indices = np.zeros(0, dtype=np.int64)  # candidates that scored high when somebody looked last
+
+    def fork(self) -> "Screen":
+        """The same, with variances that go their own way; as long as this one is not brought up to date."""
+        other = copy(self)
+        other.blocks = [block.fork() for block in self.blocks]
+        return other
 
     @property
     def memory(self) -> list[list[Single]]:
@@ -152,6 +166,10 @@ class Screen:
         errors = self._error * np.sum(np.abs(P), axis=1)
         self.mean_error += float(np.abs(z) @ errors) + len(terms) * 16 * UNIT
         self.variance_error += float(np.sum(errors * (2 + errors))) + len(terms) * 4 * UNIT
+
+    def tighten(self) -> bool:
+        """Bring bounds nearer to what they bound; False where they are as near as they come."""
+        return False
 
     def refresh(self, alpha: Vector, W: Matrix) -> None:
         """Means and variances from scratch, by α and W = L⁻¹ S."""
@@ -207,7 +225,7 @@ class Screen:
         return np.concatenate([np.flatnonzero(block.mean >= bar) + block.start for block in self.blocks])
 
     def hopeful(self, beta: float, taken: Collection[int]) -> Indices:
-        """Some candidates of high mean and variance, spread over all, without those that are taken."""
+        """Some candidates of high mean and variance, spread over all, and likely ones; without those that are taken."""
         places, found = np.array(sorted(taken), dtype=np.int64), list[Indices]()
         for block in self.blocks:
             hope = block.reach(beta)
@@ -215,21 +233,32 @@ class Screen:
             hope[places[(places >= block.start) & (places < block.start + block.size)] - block.start] = -np.inf
             best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, block.size, SPREAD)]
             found.append(np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64) + block.start)
-        return np.concatenate(found)
+        likely = [candidate for candidate in self.likely.tolist() if candidate not in taken]
+        return np.union1d(np.concatenate(found), np.array(likely, dtype=np.int64))
 
     @property
     def widest(self) -> float:
         """The most that any standard deviation may be."""
         return sqrt(max(float(np.max(block.variance)) for block in self.blocks) + self.variance_error)
 
-    def above(self, lines: Sequence[tuple[float, float]]) -> Indices:
-        """The candidates of which mean + slope · standard deviation may be above a bar; for any of (bar, slope)."""
-        found = list[Indices]()
+    def above(self, lines: Sequence[tuple[float, float]]) -> tuple[Indices, Single]:
+        """The candidates of which mean + slope · standard deviation may be above a bar, for any of (bar, slope).
+
+        With how far above it may be.
+        """
+        found, excess = list[Indices](), list[Single]()
         for block in self.blocks:
             width = np.sqrt(np.maximum(block.variance + np.float32(self.variance_error), np.float32(0)))
-            above = [block.mean + np.float32(slope) * width >= self._low(bar, slope) for bar, slope in lines]
-            found.append(np.flatnonzero(np.logical_or.reduce(above)) + block.start)
-        return np.concatenate(found)
+            highest = np.full(block.size, -np.inf, dtype=np.float32)
+            for bar, slope in lines:
+                over = np.float32(slope) * width
+                over += block.mean
+                over -= self._low(bar, slope)
+                np.maximum(highest, over, out=highest)
+            here = np.flatnonzero(highest >= 0)
+            found.append(here + block.start)
+            excess.append(highest[here])
+        return np.concatenate(found), np.concatenate(excess)
 
     def _low(self, bar: float, slope: float) -> np.float32:
         return np.float32(bar - 16 * UNIT * (8 + abs(bar) + abs(slope)) - self.mean_error)

@@ -1,0 +1,106 @@
+"""What is in flight counted as if it had come: variances, from one proposal of a plan to the next."""
+
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from math import isfinite
+from typing import cast
+
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.optimizer.knowledge import Knowledge, Lot
+from ostinato.posterior import Few, Ghost, Imagined, Indices, Model, PendingScreen, PendingVariances, Posterior
+
+MANY, FEW = 512, 64  # candidates whose ratio may be the largest, from which on so few of them come first
+SHARE = 0.1  # of all candidates: where more may be it, all are computed
+
+
+class Foresight:
+    """A model with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
+
+    A plan grows batch by batch: only what is new is imagined, as long as the model is the same. Variances only fall, so
+    that those from earlier in the plan are bounds, and most candidates need not be looked at again (`screen`).
+    """
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._made: dict[Hashable, float] = {}  # how many measurements each lot counts for
+
+    def brought_up(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
+        """To a model and what is in flight now."""
+        worths = {key: known.worth(lot) for key, lot in lots.items()}
+        if model is not self._model or any(worths.get(key, 0.0) < worth for key, worth in self._made.items()):
+            self._start(model)
+        for key, worth in worths.items():
+            if worth > self._made.get(key, 0.0):
+                self._imagined.add(lots[key].candidate, worth - self._made.get(key, 0.0))
+        self._made = worths
+        return self
+
+    def _start(self, model: Model) -> None:
+        self._model, self._made, self._imagined = model, dict[Hashable, float](), Imagined(model.ghost())
+        for made in ("variances", "few", "screen"):
+            self.__dict__.pop(made, None)
+
+    @property
+    def ghost(self) -> Ghost:
+        return self._imagined.ghost
+
+    @cached_property
+    def variances(self) -> PendingVariances:
+        """Those of all candidates."""
+        model = cast("Model", self._model)
+        return PendingVariances(model.variances, self.ghost, self._imagined)
+
+    @cached_property
+    def few(self) -> Few | None:
+        """Means and variances of few candidates, where those of all are not there."""
+        return Few(self._model, self._imagined) if isinstance(self._model, Posterior) and self._model.behind else None
+
+    @cached_property
+    def screen(self) -> PendingScreen | None:
+        """Bounds for all candidates, where the model has such."""
+        found = self._model.screen if isinstance(self._model, Posterior) else None
+        return None if found is None or self.few is None else PendingScreen(found, self.few)
+
+    @property
+    def imagined(self) -> Indices:
+        """The candidates in flight."""
+        return np.array(sorted(self._imagined.candidates), dtype=np.int64)
+
+
+def largest_ratio(before: Foresight, after: Foresight) -> float:
+    """By how much at most, over all candidates, what is in flight after shrinks a variance more than what is before.
+
+    Of very many candidates: bounds say which may be the one, and these are computed.
+    """
+    found = _screened_ratio(before, after)
+    return _highest_ratio(before.variances.everywhere(), after.variances.everywhere()) if found is None else found
+
+
+def _screened_ratio(before: Foresight, after: Foresight) -> float | None:
+    if before.screen is None or after.screen is None or not len(after.imagined):
+        return None
+    bounds = before.screen.bounds(), after.screen.bounds()
+    if bounds[0] is None or bounds[1] is None:
+        return None
+    most, least = bounds[0][1], bounds[1][0]
+    few = cast("Few", before.few), cast("Few", after.few)
+
+    def ratio(candidates: Indices) -> float:
+        return _highest_ratio(*(each.at_each(candidates)[1] for each in few))
+
+    best = ratio(after.imagined)
+    if not isfinite(best):
+        return None
+    likely = np.flatnonzero(most > best * least)
+    if len(likely) > MANY:
+        rough = most[likely] / np.maximum(least[likely], np.finfo(np.float32).tiny)
+        best = max(best, ratio(likely[np.argpartition(-rough, FEW)[:FEW]]))
+        likely = likely[most[likely] > best * least[likely]]
+    return max(best, ratio(likely)) if len(likely) <= SHARE * len(most) else None
+
+
+def _highest_ratio(before: Vector, after: Vector) -> float:
+    ratios = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+    return float(np.max(ratios, initial=1.0))

@@ -1,0 +1,84 @@
+"""Draws of a stationary prior by random Fourier features: approximate, and the same work for every candidate.
+
+    f(x) = σ √(1/F) Σ_j ρ_j cos(ω_j·x + φ_j)
+
+with frequencies ω_j of the spectral density, phases φ_j uniform and amplitudes ρ_j² ~ χ²₂. Given the frequencies f is
+Gaussian, its variance is σ² everywhere, and its covariance the average of cos(ω_j·(x − y)). All frequencies are drawn
+anew for every draw, so that over draws the covariance is the kernel's. Within a draw it is off by what the average is
+off: with frequencies from a scrambled Sobol sequence, which fill the spectral density evenly, 256 are no further off
+than 1,024 waves of normal amplitudes whose frequencies are drawn one by one (tests/posterior/test_fourier.py).
+"""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaincinv, ndtri
+
+from ostinato.arrays import Matrix, Vector
+from ostinato.kernels import Kernel
+from ostinato.kernels.single import Single
+
+FEATURES = 256  # a power of 2, as Sobol sequences want it
+TILE = 128  # candidates at a time: what is made on the way to them then stays in the processor's cache
+COLUMNS = 40  # more than these no sequence fills: twice as many frequencies are drawn one by one
+SMALLEST = 2.0**-32  # of uniform numbers, so that none becomes infinite
+
+
+class Fourier:
+    """Draws at some candidates; called with a generator."""
+
+    def __init__(self, kernel: Kernel, features: Matrix) -> None:
+        self._kernel, self._width = kernel, features.shape[1]
+        self._count = FEATURES if self._width <= COLUMNS else 2 * FEATURES
+        self._std = np.sqrt(kernel.diag(features))
+        self._rows = np.ones((len(features), self._width + 1), dtype=np.float32)
+        self._rows[:, :-1] = features - features.mean(axis=0)  # phases stay small; the kernel does not see the shift
+
+    def __call__(self, rng: Generator) -> Vector:
+        count = self._count
+        even: Any = EvenlySpread(count, 2 * self._width + 2, rng) if self._width <= COLUMNS else rng
+        omega = cast("Matrix", self._kernel.frequencies(self._width, count, even))
+        phase = rng.uniform(0, 2 * np.pi, count)
+        amplitude = np.sqrt(rng.chisquare(2, count) / count).astype(np.float32)
+        return self._std * self._sums(np.concatenate([omega.T, phase[None, :]]).astype(np.float32), amplitude)
+
+    def _sums(self, waves: Single, amplitude: Single) -> Single:
+        """Σ_j ρ_j cos(ω_j·x + φ_j), in single precision, which is far finer than the approximation."""
+        size = len(self._rows)
+        sums, room = np.empty(size, dtype=np.float32), np.empty((TILE, self._count), dtype=np.float32)
+        for start in range(0, size, TILE):
+            rows = self._rows[start : start + TILE]
+            angles = np.matmul(rows, waves, out=room[: len(rows)])
+            np.matmul(np.cos(angles, out=angles), amplitude, out=sums[start : start + TILE])
+        return sums
+
+
+class EvenlySpread:
+    """A generator whose first normal and gamma numbers, `count` at a time, fill their space evenly.
+
+    Each by itself has the law that it should have. What else is asked for comes from the generator as it is.
+    """
+
+    def __init__(self, count: int, columns: int, rng: Generator) -> None:
+        from scipy.stats import qmc  # it takes a third of a second to import, and few need it
+
+        uniform = qmc.Sobol(columns, rng=rng).random(count)
+        self._columns = iter(np.clip(uniform, SMALLEST, 1 - SMALLEST).T)
+        self._rng = rng
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rng, name)
+
+    def standard_normal(self, size: tuple[int, int]) -> Matrix:
+        return ndtri(np.stack([self._uniform(size[0]) for _ in range(size[1])], axis=1))
+
+    def gamma(self, shape: float, scale: float, size: int) -> Vector:
+        return np.asarray(scale * gammaincinv(shape, self._uniform(size)), dtype=np.float64)
+
+    def chisquare(self, degrees: float, size: int) -> Vector:
+        return self.gamma(degrees / 2, 2.0, size)
+
+    def _uniform(self, count: int) -> Vector:
+        column = next(self._columns, None)
+        return self._rng.uniform(SMALLEST, 1 - SMALLEST, count) if column is None else column

@@ -1,0 +1,52 @@
+"""A screen with imagined measurements: of very many candidates, which may be chosen next in a plan.
+
+Imagined measurements take something off variances and leave means alone. So the bounds of a screen that knows nothing
+of them hold, and so do those from earlier in a plan: what is known of the few candidates that were computed exactly
+settles most picks. Once too many others may be chosen too, the measurements are taken up for all candidates.
+"""
+
+from typing import cast
+
+import numpy as np
+
+from ostinato.arrays import Vector
+from ostinato.posterior.cache import Indices
+from ostinato.posterior.exact import ExactGhost
+from ostinato.posterior.few import Few
+from ostinato.posterior.screen import Screen
+
+
+class PendingScreen(Screen):
+    """Variances are at most as kept, as ever; of candidates that are known exactly, as when they were looked at."""
+
+    def __init__(self, screen: Screen, few: Few) -> None:
+        self.__dict__.update(vars(screen.fork()))
+        self._few, self._taken_up = few, 0
+        self._known = np.zeros(few.size, dtype=bool)
+
+    def know(self, candidates: Indices, variances: Vector) -> None:
+        super().know(candidates, variances)
+        self._known[candidates] = True
+
+    def tighten(self) -> bool:
+        """Take up what was imagined since the last time; False where that was nothing, or it cannot be done."""
+        imagined, posterior = self._few.imagined, self._few.posterior
+        own = cast("ExactGhost", imagined.ghost).measured[self.filled :]  # only imagined, so that they come last
+        if self._taken_up == len(imagined) or self.rough or not posterior.fits(self.filled + len(own)):
+            return False
+        self.refine(np.arange(self._few.size))
+        self.add(posterior.features[own])
+        self.condition([(p, 0.0) for p in imagined.terms[self._taken_up :]])
+        self._taken_up = len(imagined)
+        known = np.flatnonzero(self._known)
+        super().know(known, self._few.at_each(known)[1])  # what they had seen was taken off again
+        return not self.rough
+
+    def bounds(self) -> tuple[Vector, Vector] | None:
+        """The least and the most that the variance of each candidate may be, κ² = 1; None where that is not known."""
+        self.refine(np.arange(self._few.size))
+        self.tighten()
+        if self._taken_up < len(self._few.imagined) or self.rough:
+            return None
+        variances = np.concatenate([block.variance for block in self.blocks]).astype(np.float64)
+        return variances - self.variance_error, variances + self.variance_error
