@@ -16,8 +16,9 @@ from ostinato.records import Best, Outlier, Reason
 from ostinato.stopping import met, watched
 from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord
 from ostinato.study.answer import Answer, answer_of, keep, last_answer
+from ostinato.study.assigned import assigned
 from ostinato.study.leases import in_hand
-from ostinato.study.records import Measurement, Status, by_place, measurements_of
+from ostinato.study.records import Assigned, Measurement, Status, by_place, measurements_of
 from ostinato.study.replica import retired_of
 from ostinato.study.stored import Stored
 
@@ -115,6 +116,10 @@ class StudyView:
     def in_hand(self) -> Mapping[int, int]:
         """How many repeats of each batch, by its number, are assigned to workers, anywhere."""
         return self._stored.read(in_hand)
+
+    def leases(self) -> list[Assigned]:
+        """What is assigned to whom, since when and until when, and whether that is over; by batch and repeat."""
+        return assigned(self._stored)
 
     @property
     def numbered(self) -> int:
