@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from ostinato.checks import counted, short
 from ostinato.cli.changing import candidates, correct, retract
+from ostinato.cli.leases import leases, release, renew
 from ostinato.cli.making import budget, create
 from ostinato.cli.manual import in_words
 from ostinato.cli.measurements import UNREVISED, ranges, read_csv, revisions, show_measurements, write_csv
@@ -250,6 +251,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "budget": budget,
     "ask": ask,
     "tell": tell,
+    "leases": leases,
+    "release": release,
+    "renew": renew,
     "status": status,
     "best": best,
     "top": top,

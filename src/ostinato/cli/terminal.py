@@ -16,7 +16,7 @@ from ostinato.candidates import Candidates, Sampled, read_file
 from ostinato.checks import counted
 from ostinato.study import Study
 
-LEFT = ("candidate", "when", "batch", "why")
+LEFT = ("candidate", "when", "batch", "why", "worker", "state")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ostinato.errors import Conflict, LongMeasurements, notify
 from ostinato.optimizer import Optimizer
-from ostinato.running.loop import Tasks
 from ostinato.running.task import Task
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
@@ -17,10 +16,27 @@ from ostinato.study.stored import Stored
 T = TypeVar("T")
 
 
+class Teller(Protocol):
+    """What a run needs of its study, but for tasks."""
+
+    def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
+
+    def release(self, task: Task, *, keep: int = 0) -> None: ...
+
+    def in_hand(self) -> Mapping[int, int]: ...
+
+    @property
+    def finished(self) -> bool: ...
+
+    def looked(self, question: Callable[[Optimizer], T]) -> T: ...
+
+    def keep_answer(self) -> None: ...
+
+
 class RunTasks:
     """What a run asks and tells goes to its study; what it holds in between is kept alive."""
 
-    def __init__(self, study: Tasks, stored: Stored, lease: float) -> None:
+    def __init__(self, study: Teller, stored: Stored, lease: float) -> None:
         self._study, self._stored = study, stored
         self._heart = Heartbeat(stored.storage, stored.name, lease)
         self._waiting = Waiting(stored)
