@@ -22,7 +22,7 @@ from ostinato.study import Study
 from ostinato.study import workers as processes
 
 CONTAINER = ("unshare", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc")
-ENDS = ("a container is killed", "a host starts again")
+ENDS = CONTAINER_KILLED, HOST_RESTARTED = "a container is killed", "a host starts again"
 YEAR = 365 * 86_400.0
 JUMPS = {"a year ahead": YEAR, "a year back": -YEAR}
 
@@ -52,8 +52,8 @@ def ended(address: str, folder: Path, how: str) -> tuple[float, float]:
     Seconds until its first measurement begins: after the end of the first, and after it was ready itself.
     """
     Study("torture", address, X, seed=0, budget=1, **SETTINGS)
-    before = CONTAINER if how == ENDS[0] else ()
-    first = _run(address, folder / "first", 3_600, before, boot="another" if how == ENDS[1] else "")
+    before = CONTAINER if how == CONTAINER_KILLED else ()
+    first = _run(address, folder / "first", 3_600, before, boot="another" if how == HOST_RESTARTED else "")
     try:
         _wait_for(lambda: len(_moments(folder / "first")) == 2)
         time.sleep(random.uniform(4.0, 8.0))  # its heart beats

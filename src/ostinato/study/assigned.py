@@ -20,7 +20,7 @@ def assigned(stored: Stored) -> list[Assigned]:
     """Every lease, by batch and repeat."""
 
     def find(reader: Reader) -> list[Assigned]:
-        gone = Gone(reader)
+        gone = Gone.at(reader)
         return [_one(stored, reader, lease, gone) for lease in reader.leases() if lease.worker]
 
     return stored.read(find)
@@ -78,7 +78,7 @@ class Waiting:
 
 def _held(reader: Reader) -> tuple[dict[str, int], float, float]:
     """How many repeats who holds, until when, and in how many seconds that is: clocks may differ."""
-    gone, counts = Gone(reader), Counter[str]()
+    gone, counts = Gone.at(reader), Counter[str]()
     held = [lease for lease in reader.leases() if lease.worker and not gone(lease)]
     for lease in held:
         counts[name_of(lease.worker)] += lease.count

@@ -34,7 +34,7 @@ def handed_out(
     unheard = next((lease for lease in leases if lease.worker == worker), None)
     if unheard is not None:
         return unheard
-    given_up = Gone(writer, mine)
+    given_up = Gone.at(writer, mine)
     held = sum(lease.count for lease in leases if not given_up(lease))
     if writer.record.budget is not None:
         room = writer.record.budget - writer.record.answered - held
@@ -57,7 +57,7 @@ def handed_out(
 
 def in_hand(reader: Reader) -> dict[int, int]:
     """How many repeats of each batch are assigned to workers whose time is not over."""
-    given_up, counts = Gone(reader), Counter[int]()
+    given_up, counts = Gone.at(reader), Counter[int]()
     for lease in reader.leases():
         if not given_up(lease):
             counts[lease.batch] += lease.count

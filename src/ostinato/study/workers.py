@@ -28,11 +28,16 @@ def name_of(key: str) -> str:
 class Gone:
     """Whether a lease was given up: its time is over, or its worker is known to have ended.
 
-    mine: keys of leases of the one who asks, who knows that it is there.
+    local: as for `is_gone`. mine: keys of leases of the one who asks, who knows that it is there.
     """
 
-    def __init__(self, reader: Reader, mine: Collection[str] = ()) -> None:
-        self._now, self._local, self._mine = reader.now(), reader.local, mine
+    @classmethod
+    def at(cls, reader: Reader, mine: Collection[str] = ()) -> "Gone":
+        """The same, at the reader's moment."""
+        return cls(reader.now(), local=reader.local, mine=mine)
+
+    def __init__(self, now: float, *, local: bool = False, mine: Collection[str] = ()) -> None:
+        self._now, self._local, self._mine = now, local, mine
         self._known: dict[str, bool] = {}
 
     def __call__(self, lease: Lease) -> bool:
