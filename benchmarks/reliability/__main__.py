@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.reliability import torture
+from benchmarks.reliability import torture, waiting
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
 KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 1_000, 16, 1_000, 50, 10_000_000
+ENDS, BEATS = 3, 1_000
 Row = tuple[str, str, bool]
 
 
@@ -75,6 +76,37 @@ def dask() -> Iterator[Row]:
     yield "Dask, 4 worker processes, 2,000 measurements", words, best == calm and not left and deaths == 2
 
 
+def gone() -> Iterator[Row]:
+    server = _server()
+    places = {"SQLite": lambda: f"sqlite:///{folder()}/lab.db", "PostgreSQL": server.database}
+    for name, place in places.items():
+        for how in waiting.ENDS:
+            seconds = [waiting.ended(place(), folder(), how)[0] for _ in range(ENDS)]
+            words = f"the next measurement began after {', '.join(f'{each:.1f}' for each in seconds)} s"
+            yield f"{name}, {how}, {ENDS} times", words, max(seconds) < 15
+    server.remove()
+
+
+def beats() -> Iterator[Row]:
+    server = _server()
+    for name, address in (("SQLite", f"sqlite:///{folder()}/lab.db"), ("PostgreSQL", server.database())):
+        seen = waiting.beaten(address, folder(), BEATS)
+        words = (
+            f"{seen.renewed:,} renewed, {seen.lost} lost, {seen.errors} errors, in {seen.seconds:.1f} s (one waited "
+            f"{seen.longest:.1f} s at most); all {BEATS:,} in one write: {1e3 * seen.together:.0f} ms"
+        )
+        fine = seen.renewed == BEATS and not seen.lost and not seen.errors
+        yield f"{name}, {BEATS:,} heartbeats at once from {seen.threads} threads of 4 processes", words, fine
+    server.remove()
+
+
+def clocks() -> Iterator[Row]:
+    for name, jump in waiting.JUMPS.items():
+        found, seconds = waiting.jumped(folder(), jump)
+        words = f"{told(found)}; what was assigned before is for others after {seconds:.1f} s"
+        yield f"SQLite, 2 processes, the clock jumps {name}", words, well(found) and seconds < 15
+
+
 def feedbacks() -> Iterator[Row]:
     seen = torture.stored_and_opened(folder() / "many.db", FEEDBACKS)
     words = (
@@ -93,6 +125,7 @@ def _server() -> "torture.Any":
 
 TORTURES: dict[str, Callable[[], Iterator[Row]]] = {
     "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "dask": dask, "feedbacks": feedbacks,
+    "gone": gone, "beats": beats, "clocks": clocks,
 }  # fmt: skip
 
 

@@ -119,7 +119,7 @@ class SuspiciousMeasurement(OstinatoWarning):
 
 
 class LongMeasurements(OstinatoWarning):
-    """A measurement takes longer than it is handed out for."""
+    """A process did not run for longer than its measurements were assigned to it, and others made them too."""
 
 
 class LostWorkers(OstinatoWarning):

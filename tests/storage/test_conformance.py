@@ -161,6 +161,25 @@ def test_whoever_does_not_wait_is_told_at_once_that_another_writes(storage, addr
     other.close()
 
 
+def test_leases_are_renewed_in_one_go_and_beside_whoever_writes(storage, address):
+    make(storage)
+    given = [Lease(0, 0, 2, "a|1", 5.0, 20.0, 1.0), Lease(0, 2, 1, "b|1", 5.0, 20.0, 1.0), Lease(1, 0, 3, "a|2", 5.0)]
+    with storage.write("study") as writer:
+        for lease in given:
+            writer.lease(lease)
+        now = writer.now()
+    assert storage.renew("study", ["nobody"]) == storage.renew("none", ["a|1"]) == []
+    assert [(each.start, each.seconds) for each in storage.renew("study", ["a|1", "b|1"])] == [(0, 20.0), (2, 20.0)]
+    assert [(each.count, each.seconds, each.since) for each in storage.renew("study", ["a|2"], 7.0)] == [(3, 7.0, 0.0)]
+    with storage.read("study") as reader:
+        assert [each.until >= now + 7.0 for each in reader.leases()] == [True] * 3
+        assert [each.worker for each in reader.leases()] == ["a|1", "b|1", "a|2"]
+    if address.startswith("postgresql"):
+        with storage.write("study") as writer:  # a long one, which holds one of them
+            writer.release(given[0])
+            assert [each.worker for each in open_storage(address).renew("study", ["a|1", "a|2"])] == ["a|2"]
+
+
 def test_which_rows_of_the_log_hold_a_repeat(storage):
     make(storage)
     with storage.write("study") as writer:

@@ -4,12 +4,16 @@ A new schema brings a new file: `python tests/storage/test_schemas.py` writes it
 """
 
 import shutil
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ostinato.storage.schema import HEAD, metadata
+from ostinato.storage.values import checksum
 from ostinato.study import Study, verify
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -33,6 +37,19 @@ def test_a_stored_study_goes_on(tmp_path, file):
         study.tell(task, np.sin(X[task.index, 0]) + 0.1 * np.arange(task.repeats))
     assert study.status().measurements == 80
     assert verify(study.storage, "kept") == []
+
+
+def test_a_lease_without_a_length_is_honoured_and_lasts_no_year(tmp_path):
+    path, now = tmp_path / "lab.db", time.time()
+    shutil.copy(FOLDER / "0005.db", path)
+    columns = 'study, batch, start, repeats, worker, until, "check"'
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for row in ((1, 0, 0, 1, "robot-3|a", now + 600.0), (1, 0, 1, 1, "robot-3|b", now + 365 * 86_400.0)):
+            connection.execute(f"INSERT INTO leases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum(*row)))
+    study = Study("kept", path)
+    assert [(each.state, each.since) for each in study.leases()] == [("held", None), ("over", None)]
+    assert study.renew("robot-3", lease=60.0) == 2
+    assert [each.state for each in study.leases()] == ["held", "held"]
 
 
 def test_the_migrations_make_the_schema_that_the_code_knows(address):

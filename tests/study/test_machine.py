@@ -83,6 +83,11 @@ class Studies(RuleBasedStateMachine):
                 writer.lease(replace(lease, until=0.0))
                 self.held -= {(lease.batch, lease.start + i) for i in range(lease.count)}
 
+    @rule(which=st.integers(0, 1))
+    def release_all(self, which):
+        assert self.studies[which].release_all() >= len(self.held)
+        self.held = set()
+
     @precondition(lambda self: self.tasks)
     @rule(data=st.data(), which=st.integers(0, 1))
     def close(self, data, which):

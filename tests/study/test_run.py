@@ -17,7 +17,6 @@ from ostinato.errors import (
     Failed,
     InvalidFeedback,
     InvalidSetting,
-    LongMeasurements,
     LostWorkers,
     MissingSetting,
     NothingMeasured,
@@ -141,18 +140,6 @@ def test_slow_values_are_stored_one_by_one(tmp_path):
     study.run(slow, 4, workers=1)
     assert seen == [0, 1, 2, 3]
     assert [batch.facts.repeats for batch in study.history()] == [4]
-
-
-def test_a_lease_that_is_too_short_is_remarked_on(tmp_path):
-    study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.01, **GIVEN)
-
-    def slow(candidate):
-        time.sleep(0.05)
-        return measure(candidate)
-
-    with pytest.warns(LongMeasurements, match="longer lease") as remarks:
-        assert study.run(slow, 5, workers=1).steps == 5
-    assert len(remarks) == 1
 
 
 def test_quick_values_are_stored_together(tmp_path):
@@ -294,31 +281,6 @@ def test_values_before_one_that_is_refused_are_kept(tmp_path):
     with pytest.raises(InvalidFeedback, match=r"1e\+200"):
         study.run(absurd, 100, workers=1)
     assert study.status().measurements == 29
-
-
-def test_a_late_answer_counts_where_others_were_not_sooner(tmp_path):
-    study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.2, **{**GIVEN, "noise_std": 10.0})
-    begun, told, other = threading.Event(), threading.Event(), Study("lab", tmp_path / "lab.db")
-
-    def late(candidate, repeats):
-        begun.set()
-        told.wait()
-        return [1.0] * repeats
-
-    def sooner():
-        begun.wait()
-        time.sleep(0.5)
-        task = other.ask(2)
-        other.tell(task, [2.0] * task.repeats)
-        told.set()
-
-    thread = threading.Thread(target=sooner)
-    thread.start()
-    with pytest.warns(LongMeasurements):
-        study.run(late, 6, workers=1, vectorized=True)
-    thread.join()
-    values = sorted(each.value for each in study.measurements())
-    assert values == [1.0] * 4 + [2.0] * 2
 
 
 def test_ctrl_c_before_anything_was_measured(tmp_path):

@@ -46,6 +46,15 @@ COMMANDS = {
         '"values".',
         negative=True,
     ),
+    "leases": Entry("leases", "What is assigned to workers: which measurements, to whom, since when and until when."),
+    "release": Entry(
+        "leases",
+        "Free measurements that are assigned to workers who will not make them: others are given them at once.",
+    ),
+    "renew": Entry(
+        "leases",
+        "Prolong what a worker holds: it is still at work. Call it from time to time while measurements take long.",
+    ),
     "status": Entry("answers", "Where a study stands: measurements, candidates, switches, and the best so far."),
     "best": Entry("answers", "The recommended candidate, with its estimate, its interval, and how sure that is."),
     "top": Entry(

@@ -44,7 +44,7 @@ from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, Ost
 from ostinato.optimizer.memory import forecast
 from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
-from ostinato.study import LEASE, Study
+from ostinato.study import LEASE, RUN_LEASE, Study
 
 GRACE = 5.0  # seconds for ending, once that is asked for
 DAY = 86_400.0  # seconds for which repeats are assigned to a person
@@ -95,7 +95,8 @@ def optimize(
         float | None,
         typer.Option(
             min=0.001,
-            help="Seconds after which a measurement is taken for lost. By default 600, or a day for --manual.",
+            help="Seconds after a crash at which what was under way is for others, by default 10; "
+            "with --manual, how long you have for a measurement, by default a day.",
         ),
     ] = None,
     json: Json = False,
@@ -143,7 +144,7 @@ def optimize(
     )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
-    until = lease or (DAY if manual else LEASE)
+    until = (lease or DAY) if manual else LEASE
     study = made(called, where, table, budget=budget, lease=until, extend=add, **settings)
     if isinstance(objective, Command):
         objective = replace(objective, truths=study.outcome.binary)
@@ -151,7 +152,8 @@ def optimize(
     if not manual:
         _remark_program(study, command or f"the function {python}", console)
     _say_memory(study, console)
-    ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
+    how = {"workers": workers, "lease": lease or RUN_LEASE}
+    ended = by_hand(study, console) if objective is None else _run(study, objective, how, console)
     print_status(study, json)
     if ended == LEFT:
         console.print("stopped: what was typed is kept, and the same command goes on", highlight=False)
@@ -196,11 +198,11 @@ def _remark_program(study: Study, program: str, console: Console) -> None:
         )
 
 
-def _run(study: Study, objective: Callable[..., Any], workers: int, console: Console) -> str:
+def _run(study: Study, objective: Callable[..., Any], how: dict[str, Any], console: Console) -> str:
     """Measure; returns why it ended."""
     try:
         with _ended_gently(objective):
-            return study.run(objective, workers=workers, progress=True).ended
+            return study.run(objective, progress=True, **how).ended
     except KeyboardInterrupt:
         return "interrupted"
     except NothingMeasured:

@@ -62,7 +62,8 @@ def ask(
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
     add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
     is nothing to measure at the moment, or where a rule is met by which the study stops (--stop; go on --beyond it):
-    which of them, it says on standard error. Not told within --lease, a task is handed to others.
+    which of them, it says on standard error. Not told within --lease, a task is handed to others;
+    [bold]ostinato renew[/bold] prolongs it, and [bold]ostinato leases[/bold] lists who has what.
 
     Examples:
 
@@ -85,7 +86,7 @@ def ask(
         tasks = cast("list[Task]", study.ask(limit, **wish, worker=worker))
     if not tasks:
         status = study.status()
-        others = "what is left is assigned to other workers, or everything is retired"
+        others = "what is left is assigned to other workers (`ostinato leases` lists them), or everything is retired"
         if workers is not None and status.in_flight >= workers:
             others = f"{counted(status.in_flight, 'measurement')} assigned already, enough for {workers:,} workers"
         _say(f"nothing to measure at the moment: {'the budget is spent' if status.finished else others}")
@@ -132,6 +133,7 @@ def _as_json(task: Task) -> dict[str, Any]:
         "row": task.index,
         "candidate": plain(task.candidate),
         "until": task.until,
+        "worker": task.worker,
     }
 
 

@@ -21,7 +21,6 @@ from ostinato.checks import counted
 from ostinato.errors import (
     Conflict,
     InvalidFeedback,
-    LongMeasurements,
     LostWorkers,
     NothingToAsk,
     OstinatoError,
@@ -45,11 +44,6 @@ HOPELESS = 20  # failures, with no success before them, at which a run ends
 class Tasks(Protocol):
     """Where a run gets its tasks and takes its values: a study, or an optimiser in memory."""
 
-    @property
-    def lease(self) -> float:
-        """Seconds for which tasks are handed out."""
-        ...
-
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
 
     def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
@@ -57,6 +51,10 @@ class Tasks(Protocol):
     def release(self, task: Task, *, keep: int = 0) -> None: ...
 
     def in_hand(self) -> Mapping[int, int]: ...
+
+    def waiting(self) -> str | None:
+        """What is waited for while all that is left is assigned to others, in words, where that is new."""
+        ...
 
     @property
     def finished(self) -> bool: ...
@@ -89,7 +87,7 @@ class Run:
         self._lost: Counter[tuple[int, int]] = Counter()
         self._seconds: float | None = None  # that a measurement took lately
         self._unpaid: str | None = None  # the limit that pays for nothing more
-        self._told = self._remarked = False
+        self._told = False
         self._next_answer = 0.0  # not before then
 
     def until_the_end(self, interrupts: Interrupts) -> str:
@@ -189,6 +187,9 @@ class Run:
     def _advance(self, interrupts: Interrupts) -> None:
         """Wait for values, for a while, and take them in."""
         if not self._running:  # the rest is assigned to others
+            words = self._tasks.waiting()
+            if words:
+                print(words, file=sys.stderr)
             with interrupts.released():
                 sleep(TICK)
             return
@@ -220,7 +221,6 @@ class Run:
         if values:
             self._seconds = seconds / len(values)
             self._tell(task, values)
-            self._remark(seconds)
         if len(values) < task.repeats:
             self._tasks.release(task)
         if raised is not None:
@@ -253,15 +253,6 @@ class Run:
             for i, value in enumerate(values):
                 with suppress(Conflict):
                     self._tasks.tell(task, [value], start=task.start + i)
-
-    def _remark(self, seconds: float) -> None:
-        if seconds > self._tasks.lease and not self._remarked:
-            self._remarked = True
-            notify(
-                f"A task took {seconds:,.3g} s, and tasks are handed out for {self._tasks.lease:,.3g} s: then others "
-                "are given the same repeats, and one of the two measures in vain. Give a longer lease.",
-                LongMeasurements,
-            )
 
     # Ending
 

@@ -1,7 +1,6 @@
 """`optimize`: the whole loop in one call, in memory, with progress, and Ctrl-C that loses nothing."""
 
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import Any, TypeVar
 
 from ostinato.checks import counted, flag, whole
@@ -68,8 +67,6 @@ def optimize(
 class InMemory:
     """The tasks of a run that nobody else works on: each is a whole batch of an optimiser, and told once."""
 
-    lease = inf
-
     def __init__(self, optimizer: Optimizer, budget: int) -> None:
         self._optimizer, self._budget = optimizer, budget
         self._batch: Batch | None = None  # the one that is being measured
@@ -106,6 +103,9 @@ class InMemory:
     def in_hand(self) -> Mapping[int, int]:
         """How many repeats of each batch, by its number, are assigned."""
         return {} if self._batch is None else {self._batch.id: self._batch.repeats}
+
+    def waiting(self) -> str | None:
+        """Nobody else works on it."""
 
     @property
     def finished(self) -> bool:

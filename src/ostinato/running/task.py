@@ -9,7 +9,8 @@ import msgspec
 class Task(msgspec.Struct, frozen=True, eq=False):
     """Measure `candidate` (row `index` of the table) `repeats` times, and tell the values.
 
-    They are the repeats from number `start` on of a batch, assigned to this worker until then (seconds since 1970).
+    They are the repeats from number `start` on of a batch, assigned to `worker` until then (seconds since 1970), or
+    longer if that is renewed. `key` is what its lease is known by.
     """
 
     study: str
@@ -19,6 +20,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     start: int
     repeats: int
     until: float = inf
+    worker: str = ""
+    key: str = ""
 
     @property
     def stop(self) -> int:

@@ -13,7 +13,17 @@ from sqlalchemy.exc import DBAPIError
 from ostinato.errors import Damaged, UnknownStudy
 from ostinato.storage import schema, statements
 from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, StudyRecord, Writer
-from ostinato.storage.rows import batch_of, batch_row, block_rows, moment_of, seal_of, seal_of_bytes, study_row
+from ostinato.storage.rows import (
+    batch_of,
+    batch_row,
+    block_rows,
+    lease_of,
+    lease_row,
+    moment_of,
+    seal_of,
+    seal_of_bytes,
+    study_row,
+)
 from ostinato.storage.schema import answers, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
@@ -24,13 +34,15 @@ class Backend(Protocol):
     """What differs between databases."""
 
     name: str  # for messages: a file, or a host and a database, never a password
+    local: bool  # whether it is known to be on a disk that no other machine uses at the same time
 
     def engine(self) -> Engine: ...
 
-    def begin(self, connection: Connection, *, write: bool, wait: bool = True) -> None:
+    def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
         """Begin a transaction; for writing, so that no two of them can come to stand against each other.
 
-        wait: whether for locks that others hold; else the transaction fails.
+        wait: whether for locks that others hold; else the transaction fails. lasting: whether what was committed has to
+        outlive a power cut.
         """
 
     def now(self, connection: Connection) -> float: ...
@@ -175,23 +187,17 @@ class SQLReader(Reader):
             rows = self._rows(statements.LEASES)
         else:
             rows = self._rows(statements.LEASES_OF_BATCH, in_batch=batch)
-        found = [(Lease(row.batch, row.start, row.repeats, row.worker, row.until), row.check) for row in rows]
-        return [lease for lease, check in found if self._fits(lease, check)]
-
-    def _fits(self, lease: Lease, check: Any) -> bool:
-        try:
-            return check == self._seal(lease)
-        except (TypeError, ValueError):
-            return False
+        return [lease for lease in map(lease_of, rows) if lease is not None]
 
     def now(self) -> float:
         return self._backend.now(self._connection)
 
+    @property
+    def local(self) -> bool:
+        return self._backend.local
+
     def _rows(self, statement: Select[Any], **values: Any) -> Result[Any]:
         return self._connection.execute(statement, {"in_study": self._record.id, **values})
-
-    def _seal(self, lease: Lease) -> int:
-        return checksum(self._record.id, lease.batch, lease.start, lease.count, lease.worker, lease.until)
 
     def _batch(self, row: Row[Any]) -> BatchRecord:
         with self._whole(f"batch {row.id}"):
@@ -285,11 +291,7 @@ class SQLWriter(SQLReader, Writer):
 
     def lease(self, lease: Lease) -> None:
         self.release(lease)
-        row = {
-            "study": self._record.id, "batch": lease.batch, "start": lease.start, "repeats": lease.count,
-            "worker": lease.worker, "until": lease.until, "check": self._seal(lease),
-        }  # fmt: skip
-        self._connection.execute(insert(leases), row)
+        self._connection.execute(insert(leases), lease_row(self._record.id, lease))
 
     def release(self, lease: Lease) -> None:
         which = {"in_study": self._record.id, "in_batch": lease.batch, "low": lease.start}

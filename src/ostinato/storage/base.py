@@ -13,7 +13,7 @@ Storages keep facts, and never see a posterior.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
@@ -23,6 +23,8 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.storage.values import Told
 
 T = TypeVar("T")
+SLACK = 1.5  # times its length: a lease that ends later than this from now was given by a clock that has jumped back
+LONGEST = 31 * 86_400.0  # seconds of a lease that was given before lengths were stored
 
 
 class StudyRecord(msgspec.Struct, frozen=True):
@@ -63,18 +65,28 @@ class BatchRecord(msgspec.Struct, frozen=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """Repeats `start`, …, `start + count - 1` of a batch, assigned to a worker until then."""
+    """Repeats `start`, …, `start + count - 1` of a batch, assigned to a worker until then.
+
+    It was given for so many seconds, at the moment `since` or when it was last renewed.
+    """
 
     batch: int
     start: int
     count: int
     worker: str
     until: float
+    seconds: float = 0.0
+    since: float = 0.0
 
     @property
     def repeats(self) -> range:
         """Their numbers."""
         return range(self.start, self.start + self.count)
+
+    def is_over(self, now: float) -> bool:
+        """Whether its time is over: also where a clock that went back would have it last for a year."""
+        longest = SLACK * self.seconds if self.seconds else LONGEST
+        return not now < self.until <= now + longest
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -172,6 +184,11 @@ class Reader(ABC):
     def now(self) -> float:
         """Seconds since 1970, by the storage's clock: one clock for all workers."""
 
+    @property
+    @abstractmethod
+    def local(self) -> bool:
+        """Whether it is known to be on a disk that no other machine uses at the same time."""
+
 
 class Writer(Reader):
     """The same, and the right to change it; alone."""
@@ -214,6 +231,11 @@ class Writer(Reader):
 class Storage(ABC):
     """Studies by name."""
 
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """What a person types to mean it, without a password."""
+
     @abstractmethod
     def names(self) -> list[str]: ...
 
@@ -230,6 +252,13 @@ class Storage(ABC):
     @abstractmethod
     def write(self, name: str, *, wait: bool = True) -> AbstractContextManager[Writer]:
         """wait=False: where others hold the lock it raises `Unavailable` at once."""
+
+    @abstractmethod
+    def renew(self, name: str, workers: Collection[str], seconds: float | None = None) -> list[Lease]:
+        """Leases of these workers, as `Lease.worker` says, begin anew, for their own length or another; in one write.
+
+        It is no `write`: it need not wait for one, may leave out what one is changing, and may be lost in a power cut.
+        """
 
     @abstractmethod
     def patiently(self, action: Callable[[], T]) -> T:

@@ -17,6 +17,8 @@ CONNECT = 10  # seconds until a server that does not answer counts as away
 class Postgres:
     """A database on a server."""
 
+    local = False
+
     def __init__(self, url: URL) -> None:
         if find_spec("psycopg") is None:
             raise MissingSetting(
@@ -42,10 +44,12 @@ class Postgres:
             finalize(self, _let_go, os.getpid(), engine)
         return self._made[1]
 
-    def begin(self, connection: Connection, *, write: bool, wait: bool = True) -> None:
+    def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
         connection.begin()
         if not wait:
             connection.execute(text("SET LOCAL lock_timeout = '1ms'"))  # 0 would be for ever
+        if not lasting:
+            connection.execute(text("SET LOCAL synchronous_commit = off"))
         if not write:
             connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
 

@@ -12,7 +12,7 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.records import Batch
-from ostinato.storage.base import BatchRecord, StudyRecord
+from ostinato.storage.base import BatchRecord, Lease, StudyRecord
 from ostinato.storage.values import checksum
 
 LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns that the first schema did not have
@@ -51,6 +51,25 @@ def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
         "extremes": _as_text(facts.told) if facts.told.at else "",
         "withdrawn": facts.withdrawn, "replaced": facts.replaced,
     }  # fmt: skip
+
+
+def lease_row(study: int, lease: Lease) -> dict[str, Any]:
+    facts = (lease.batch, lease.start, lease.count, lease.worker, lease.until)
+    length = (lease.seconds, lease.since) if lease.seconds else ()  # those of before had none, and keep their checksums
+    return {
+        "study": study, "batch": lease.batch, "start": lease.start, "repeats": lease.count, "worker": lease.worker,
+        "until": lease.until, "seconds": lease.seconds, "since": lease.since,
+        "check": checksum(study, *facts, *length),
+    }  # fmt: skip
+
+
+def lease_of(row: Row[Any]) -> Lease | None:
+    """The lease that a row says; None where it is damaged."""
+    try:
+        lease = Lease(row.batch, row.start, row.repeats, row.worker, row.until, row.seconds, row.since)
+        return lease if row.check == lease_row(row.study, lease)["check"] else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _as_text(told: Measured) -> str:

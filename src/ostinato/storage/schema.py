@@ -27,7 +27,7 @@ from sqlalchemy import (
     Text,
 )
 
-HEAD = "0005"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0006"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 metadata = MetaData()
 
 studies = Table(
@@ -116,6 +116,8 @@ leases = Table(
     Column("repeats", BigInteger, nullable=False),
     Column("worker", Text, nullable=False),
     Column("until", Double, nullable=False),
+    Column("seconds", Double, nullable=False),  # for how long it was given, or renewed; 0 where that is not known
+    Column("since", Double, nullable=False),
     Column("check", BigInteger, nullable=False),
 )
 

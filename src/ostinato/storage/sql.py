@@ -5,7 +5,7 @@ What differs between the two (how a transaction begins, whose clock it is, what 
 """
 
 import random
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import TypeVar
@@ -17,7 +17,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, UnknownStudy, notify
 from ostinato.storage import schema
 from ostinato.storage.access import Backend, SQLReader, SQLWriter, damage_in
-from ostinato.storage.base import Storage, StudyRecord
+from ostinato.storage.base import Lease, Storage, StudyRecord
+from ostinato.storage.renewing import renewed
 from ostinato.storage.rows import block_rows, seal_of, study_row
 from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import checksum
@@ -37,6 +38,10 @@ class SQLStorage(Storage):
 
     def __repr__(self) -> str:
         return f"<storage in {self.backend.name}>"
+
+    @property
+    def address(self) -> str:
+        return self.backend.name
 
     def names(self) -> list[str]:
         with self._transaction(write=False) as connection:
@@ -77,6 +82,10 @@ class SQLStorage(Storage):
         with self._transaction(write=True, wait=wait) as connection:
             yield SQLWriter(connection, self.backend, name)
 
+    def renew(self, name: str, workers: Collection[str], seconds: float | None = None) -> list[Lease]:
+        with self._transaction(write=True, lasting=False) as connection:
+            return renewed(connection, self.backend, name, workers, seconds)
+
     def patiently(self, action: Callable[[], T]) -> T:
         start, wait, said = monotonic(), FIRST_WAIT, False
         while True:
@@ -99,10 +108,12 @@ class SQLStorage(Storage):
         self.backend.engine().dispose()
 
     @contextmanager
-    def _transaction(self, *, write: bool, wait: bool = True) -> Generator[Connection, None, None]:
+    def _transaction(
+        self, *, write: bool, wait: bool = True, lasting: bool = True
+    ) -> Generator[Connection, None, None]:
         try:
             with self.backend.engine().connect() as connection:
-                self.backend.begin(connection, write=write, wait=wait)
+                self.backend.begin(connection, write=write, wait=wait, lasting=lasting)
                 try:
                     yield connection
                 except BaseException:

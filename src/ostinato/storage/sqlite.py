@@ -34,6 +34,7 @@ NETWORKS = (
     "fuse.glusterfs",
     "ceph",
 )
+DISKS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "zfs", "bcachefs", "overlay", "tmpfs")  # one machine's
 MOUNTS = Path("/proc/self/mounts")
 
 
@@ -43,6 +44,7 @@ class SQLite:
     def __init__(self, path: Path, *, create: bool = True, name: str | None = None) -> None:
         self.name = name or str(path)
         self._check_place(path, create=create)
+        self.local = file_system_of(path) in DISKS
         self._path, self._create = path, create
         self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
         event.listen(self._engine, "connect", _configure)
@@ -50,10 +52,12 @@ class SQLite:
     def engine(self) -> Engine:
         return self._engine
 
-    def begin(self, connection: Connection, *, write: bool, wait: bool = True) -> None:
+    def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
         connection.begin()
         if not wait:
             connection.exec_driver_sql("PRAGMA busy_timeout = 0")  # of this connection, which is used once
+        if not lasting:
+            connection.exec_driver_sql(f"PRAGMA synchronous = {'NORMAL' if journal_mode() == 'WAL' else 'FULL'}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def now(self, connection: Connection) -> float:
@@ -124,15 +128,20 @@ def put_in_place(beside: Path, path: Path) -> None:
 
 def network_of(path: Path, mounts: Path = MOUNTS) -> str | None:
     """The kind of network file system that a path is on; None for a local one, or where that cannot be told."""
+    kind = file_system_of(path, mounts)
+    return kind if kind in NETWORKS else None
+
+
+def file_system_of(path: Path, mounts: Path = MOUNTS) -> str:
+    """The kind of file system that a path is on; nothing where that cannot be told."""
     try:
         lines = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
     except OSError:
-        return None
+        return ""
     where = path.resolve()
     points = [(Path(fields[1].replace("\\040", " ")), fields[2]) for fields in lines if len(fields) >= 3]
     holding = [(len(point.parts), kind) for point, kind in points if where.is_relative_to(point)]
-    _, kind = max(holding, default=(0, ""), key=lambda each: each[0])
-    return kind if kind in NETWORKS else None
+    return max(holding, default=(0, ""), key=lambda each: each[0])[1]
 
 
 def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> str:

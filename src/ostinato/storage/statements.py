@@ -31,4 +31,8 @@ BETWEEN = _log_of_batch.where(log.c.start > bindparam("low"), log.c.start < bind
 
 LEASES = _own_leases
 LEASES_OF_BATCH = _own_leases.where(leases.c.batch == _batch)
+OF_WORKERS = _own_leases.where(
+    leases.c.worker.in_(bindparam("workers", expanding=True)),
+).with_for_update(skip_locked=True)  # who locks nothing that others hold waits for nobody
+RENEW = update(leases).where(leases.c.study == _study, leases.c.batch == _batch, leases.c.start == bindparam("low"))
 RELEASE = delete(leases).where(leases.c.study == _study, leases.c.batch == _batch, leases.c.start == bindparam("low"))

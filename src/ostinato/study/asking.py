@@ -21,7 +21,7 @@ from ostinato.study.changing import close_retired
 from ostinato.study.replica import Replica
 from ostinato.study.request import Request
 from ostinato.study.stored import Stored
-from ostinato.study.workers import this_worker
+from ostinato.study.workers import name_of, this_worker
 
 TRIES = 4  # to hand out what is there, or to decide; the last within the lock
 
@@ -118,8 +118,9 @@ def _task(stored: Stored, reader: Reader, lease: Lease) -> Task:
     batch = reader.batch(lease.batch)
     if batch is None:
         raise Damaged(f"The study {stored.name!r} is damaged: batch {lease.batch} is missing.")
-    index = batch.facts.index
-    return Task(stored.name, lease.batch, index, stored.row(reader, index), lease.start, lease.count, lease.until)
+    index, who = batch.facts.index, lease.worker
+    given = (lease.start, lease.count, lease.until, name_of(who), who)
+    return Task(stored.name, lease.batch, index, stored.row(reader, index), *given)
 
 
 def _as_text(reason: Reason | None) -> str:

@@ -1,7 +1,7 @@
 """Handing out repeats, within one `write` of the storage.
 
-A repeat is known by its batch and its number. It is handed out for a time; when that is over, or its worker is known to
-be gone, it is handed out again.
+A repeat is known by its batch and its number. It is handed out for a time, which may be renewed; when that is over, or
+its worker is known to be gone, it is handed out again.
 """
 
 from collections import Counter
@@ -12,23 +12,29 @@ from math import ceil
 from msgspec.structs import replace
 
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
-from ostinato.study.workers import Gone
+from ostinato.study.workers import Gone, name_of
 
 
 def handed_out(
-    writer: Writer, until: float, worker: str, most: int | None, share: int, only: Collection[int] | None = None
+    writer: Writer,
+    seconds: float,
+    worker: str,
+    most: int | None,
+    share: int,
+    only: Collection[int] | None = None,
+    mine: Collection[str] = (),
 ) -> Lease | None:
     """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
 
     They are assigned to the worker for so many seconds. `worker` is a name for this one request: what was handed out to
     it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out. only: of
-    these batches.
+    these batches. mine: leases that the one who asks still holds, also where their time is over.
     """
     unfinished, leases = writer.unfinished(), writer.leases()
     unheard = next((lease for lease in leases if lease.worker == worker), None)
     if unheard is not None:
         return unheard
-    given_up = Gone(writer.now())
+    given_up = Gone.at(writer, mine)
     held = sum(lease.count for lease in leases if not given_up(lease))
     if writer.record.budget is not None:
         room = writer.record.budget - writer.record.answered - held
@@ -39,19 +45,19 @@ def handed_out(
         unfinished, leases = ([b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only])
     for lease in chain(leases, _forgotten(writer, unfinished, leases)):
         if given_up(lease):
-            return _leased(writer, lease, until, worker, most)
+            return _leased(writer, lease, seconds, worker, most)
     for batch in unfinished:
         rest = batch.facts.places - batch.leased
         if rest > 0:
             count = min(max(1, ceil(batch.facts.repeats / share)), rest, most or rest)
             writer.change_batch(replace(batch, leased=batch.leased + count))
-            return _leased(writer, Lease(batch.facts.id, batch.leased, count, "", 0.0), until, worker, None)
+            return _leased(writer, Lease(batch.facts.id, batch.leased, count, "", 0.0), seconds, worker, None)
     return None
 
 
 def in_hand(reader: Reader) -> dict[int, int]:
     """How many repeats of each batch are assigned to workers whose time is not over."""
-    given_up, counts = Gone(reader.now()), Counter[int]()
+    given_up, counts = Gone.at(reader), Counter[int]()
     for lease in reader.leases():
         if not given_up(lease):
             counts[lease.batch] += lease.count
@@ -75,7 +81,15 @@ def give_back(writer: Writer, lease: Lease, keep: int) -> None:
     if kept:
         writer.lease(replace(lease, count=kept))
     if kept < lease.count:
-        writer.lease(replace(lease, start=rest, count=lease.count - kept, until=0.0))
+        writer.lease(Lease(lease.batch, rest, lease.count - kept, "", 0.0))  # of nobody: no heart beats for it
+
+
+def free(writer: Writer, worker: str | None, batch: int | None) -> int:
+    """All that is assigned is for others, at once, or that of a worker or a batch; returns how many repeats."""
+    found = [lease for lease in writer.leases(batch) if lease.worker and worker in (None, name_of(lease.worker))]
+    for lease in found:
+        give_back(writer, lease, 0)
+    return sum(lease.count for lease in found)
 
 
 def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:
@@ -107,12 +121,13 @@ def answered(writer: Writer, number: int, told: range) -> None:
                 writer.lease(replace(lease, start=each.start, count=len(each)))
 
 
-def _leased(writer: Writer, given: Lease, until: float, worker: str, most: int | None) -> Lease:
+def _leased(writer: Writer, given: Lease, seconds: float, worker: str, most: int | None) -> Lease:
     """Repeats assigned to a worker; those beyond the most it takes are left for others."""
     count = min(given.count, most or given.count)
     writer.release(given)
     if count < given.count:
         writer.lease(Lease(given.batch, given.start + count, given.count - count, "", 0.0))
-    lease = Lease(given.batch, given.start, count, worker, writer.now() + until)
+    now = writer.now()
+    lease = Lease(given.batch, given.start, count, worker, now + seconds, seconds, now)
     writer.lease(lease)
     return lease

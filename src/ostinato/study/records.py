@@ -38,6 +38,24 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         return self.revisions[-1] if self.revisions else None
 
 
+class Assigned(msgspec.Struct, frozen=True, kw_only=True):
+    """Repeats `start`, …, `start + repeats - 1` of a batch, assigned to a worker since and until then (since 1970).
+
+    `state` is "held"; or "over" where that time has passed, and "gone" where the worker's process is known to have
+    ended: both are handed to whoever asks next. `since` is not known of what was asked for with an older Ostinato.
+    """
+
+    batch: int
+    start: int
+    repeats: int
+    index: int
+    candidate: Any
+    worker: str
+    since: float | None
+    until: float
+    state: str
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a study stands.
 

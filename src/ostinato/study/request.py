@@ -13,7 +13,8 @@ from ostinato.study.leases import handed_out, in_hand
 class Request(msgspec.Struct, frozen=True):
     """key: by which the answer is found again where it was not heard. lease: seconds for which repeats are handed out.
 
-    most: repeats, at most; share: among how many workers a batch is shared out; wish: of a plan.
+    most: repeats, at most; share: among how many workers a batch is shared out; wish: of a plan. mine: keys of what
+    the one who asks still holds.
     """
 
     key: str
@@ -21,11 +22,12 @@ class Request(msgspec.Struct, frozen=True):
     most: int | None = None
     share: int = 1
     wish: Wish | None = None
+    mine: frozenset[str] = frozenset()
 
     def take(self, writer: Writer, only: Collection[int] | None = None) -> list[Lease]:
         """What is there for it: of some batches, where it asks for others than wait."""
         if self.wish is None:
-            lease = handed_out(writer, self.lease, self.key, self.most, self.share)
+            lease = handed_out(writer, self.lease, self.key, self.most, self.share, mine=self.mine)
             return [] if lease is None else [lease]
         fresh = self.wish.distinct or bool(self.wish.shared)
         leases = sorted((e for e in writer.leases() if e.worker.startswith(self.key)), key=lambda e: (e.batch, e.start))

@@ -26,6 +26,8 @@ from ostinato.study import changing, log, telling
 from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
+from ostinato.study.leases import free
+from ostinato.study.measuring import RunTasks
 from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
 from ostinato.study.retracting import last_of, numbers_of, told_of
@@ -33,8 +35,10 @@ from ostinato.study.revise import failures_since, revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
+from ostinato.study.workers import name_of
 
-LEASE = 600.0  # seconds for which repeats are handed out, by default
+LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
+RUN_LEASE = 10.0  # seconds for which a run holds them, renewed every third of that while its process lives
 
 
 class Study(StudyView):
@@ -47,8 +51,8 @@ class Study(StudyView):
     stop: rules of `ostinato.stopping` by which runs end; another one may be given when it is opened.
     memory_limit: as for `Optimizer`; another one may be given when it is opened, as on another machine.
     extend: whether candidates that are given after all those that the study has are added to it.
-    lease: for how many seconds repeats are handed out; when that is over they are handed out again. It should be longer
-        than a measurement takes.
+    lease: for how many seconds `ask` hands repeats out; when that is over they are handed out again. Give more than a
+        measurement takes, or renew it in time (`renew`). Runs renew theirs by themselves.
 
     Whatever `tell` has returned from is on disk.
     """
@@ -103,16 +107,30 @@ class Study(StudyView):
     # The loop
 
     @overload
-    def ask(self, limit: int | None = None, *, share: int = 1, worker: str | None = None) -> Task | None: ...
+    def ask(
+        self, limit: int | None = None, *, share: int = 1, worker: str | None = None, lease: float | None = None
+    ) -> Task | None: ...
 
     @overload
     def ask(
-        self, *, slots: int, distinct: bool = False, shared: Sequence[str | int] = (), worker: str | None = None
+        self,
+        *,
+        slots: int,
+        distinct: bool = False,
+        shared: Sequence[str | int] = (),
+        worker: str | None = None,
+        lease: float | None = None,
     ) -> list[Task]: ...
 
     @overload
     def ask(
-        self, *, workers: int, distinct: bool = False, shared: Sequence[str | int] = (), worker: str | None = None
+        self,
+        *,
+        workers: int,
+        distinct: bool = False,
+        shared: Sequence[str | int] = (),
+        worker: str | None = None,
+        lease: float | None = None,
     ) -> list[Task]: ...
 
     def ask(
@@ -125,6 +143,7 @@ class Study(StudyView):
         distinct: bool = False,
         shared: Sequence[str | int] = (),
         worker: str | None = None,
+        lease: float | None = None,
     ) -> Task | list[Task] | None:
         """The next repeats to measure; None where there are none at the moment.
 
@@ -133,7 +152,8 @@ class Study(StudyView):
         of `stop` end runs; whoever asks goes on beyond them, and `stopped` says whether one is met.
 
         limit: the most repeats. share: how many workers there are among whom to share a batch's repeats. worker: a name
-        for whoever measures; by default this process, whose tasks are for others as soon as it ends.
+        for whoever measures; by default this process, whose tasks are for others as soon as it ends. lease: for how
+        many seconds, where that is not the study's.
 
         slots, workers, distinct, shared: a plan instead, as for `Optimizer.ask`: a list of tasks to be measured at the
         same time, fewer than wanted (or none) where that is all there is. What waits from before comes first, unless
@@ -145,7 +165,8 @@ class Study(StudyView):
             most_slots = slots if slots is None or most is None else min(slots, most)
             wish = Wish.of(most_slots, workers, distinct, shared)
         with self._stored.alone():
-            found = tasks_for(self._stored, Request(key_of(worker), self.lease, most, among, wish))
+            seconds = self.lease if lease is None else positive("lease", lease)
+            found = tasks_for(self._stored, Request(key_of(worker), seconds, most, among, wish))
         return found if wish is not None else found[0] if found else None
 
     def tell(
@@ -212,6 +233,36 @@ class Study(StudyView):
     def release(self, task: Task, *, keep: int = 0) -> None:
         """Hand a task back, or all but the first `keep` of its repeats; those without a value are handed out again."""
         telling.release(self._stored, task, keep)
+
+    def release_all(self, *, worker: str | None = None, batch: int | None = None) -> int:
+        """Hand back all that is assigned to anybody, or to a worker, or of a batch; returns how many measurements.
+
+        Nothing is lost: they are handed out again, and a value that is told by who had them still counts, if it comes
+        first. `leases` lists them.
+        """
+        number = None if batch is None else whole("batch", batch, 0)
+        freed = [0]  # of every try: one that was kept and not heard of leaves nothing for the next
+
+        def change(writer: Writer) -> int:
+            freed.append(free(writer, worker, number))
+            return max(freed)
+
+        return self._stored.write(change)
+
+    def renew(self, what: Task | str, lease: float | None = None) -> int:
+        """A task, or all that a worker holds, is assigned anew from now on; returns how many measurements that is.
+
+        None of them where others have got them by now. lease: for how many seconds; by default as long as before.
+        """
+        if isinstance(what, Task):
+            self._stored.check_task(what)
+            keys = {what.key}
+        else:
+            held = self._stored.read(lambda reader: reader.leases())
+            keys = {each.worker for each in held if name_of(each.worker) == what}
+        seconds, storage = None if lease is None else positive("lease", lease), self.storage
+        found = storage.patiently(lambda: storage.renew(self.name, keys - {""}, seconds))
+        return sum(each.count for each in found)
 
     def skip(self, task: Task, repeat: int) -> None:
         """A repeat of a task, by its number, will not be made: it neither counts nor is asked for again."""
@@ -334,6 +385,7 @@ class Study(StudyView):
         vectorized: bool = False,
         catch: type[Exception] | tuple[type[Exception], ...] = (),
         progress: bool | None = None,
+        lease: float = RUN_LEASE,
     ) -> Result:
         """Measure with f until the budget is spent, here and wherever else the study runs at the same time.
 
@@ -341,6 +393,8 @@ class Study(StudyView):
         executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
         workers: how many measurements go on at once.
         stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
+        lease: seconds after the end of this process (a crash, a power cut) at which others are given what it was
+        measuring. While it lives that is renewed, however long a measurement takes.
 
         Every value is stored as it comes; quick ones together, about once a second. Ctrl-C waits for what is being
         measured, stores it, and ends the run with the result so far; a second one does not wait. The same call goes on.
@@ -353,8 +407,9 @@ class Study(StudyView):
         watched(stop)  # a rule that is none is refused before anything else is done
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
         with Interrupts() as interrupts:
-            with reporter(self.looked, most or 0, progress) as report:
-                ended = Run(self, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
+            tasks = RunTasks(self, self._stored, positive("lease", lease))
+            with reporter(self.looked, most or 0, progress) as report, tasks:
+                ended = Run(tasks, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
             result = self.looked(lambda optimizer: result_of(optimizer, ended))
             self.keep_answer()
             return result

@@ -55,7 +55,7 @@ def release(stored: Stored, task: Task, keep: int) -> None:
 
     def change(writer: Writer) -> None:
         for lease in writer.leases(task.batch):
-            if lease.until == task.until and task.start <= lease.start < task.stop:
+            if task.key and lease.worker == task.key and task.start <= lease.start < task.stop:
                 give_back(writer, lease, task.start + keep)
 
     stored.write(change)

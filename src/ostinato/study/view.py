@@ -13,9 +13,10 @@ from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Best, Outlier, Reason
 from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord
 from ostinato.study.answer import Answer, answer_of, keep, last_answer
+from ostinato.study.assigned import assigned
 from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
-from ostinato.study.records import Measurement, Status, by_place, measurements_of
+from ostinato.study.records import Assigned, Measurement, Status, by_place, measurements_of
 from ostinato.study.stored import Stored
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class StudyView:
     def in_hand(self) -> Mapping[int, int]:
         """How many repeats of each batch, by its number, are assigned to workers, anywhere."""
         return self._stored.read(in_hand)
+
+    def leases(self) -> list[Assigned]:
+        """What is assigned to whom, since when and until when, and whether that is over; by batch and repeat."""
+        return assigned(self._stored)
 
     @property
     def numbered(self) -> int:

@@ -1,13 +1,15 @@
-"""Who holds repeats: a name for this process, and whether a process of this machine has ended.
+"""Who holds repeats: a name for this process, and whether another process is known to have ended.
 
-Nothing beats a heart. But where a process is known to be gone, nobody has to wait until its time is over.
+Leases are short where a heart beats for them (`heartbeat.py`). But where a process is known to be gone, nobody has to
+wait even for that.
 """
 
 import os
 import socket
+from collections.abc import Collection
 from pathlib import Path
 
-from ostinato.storage import Lease
+from ostinato.storage import Lease, Reader
 
 PROC = Path("/proc")
 
@@ -17,26 +19,51 @@ def this_worker() -> str:
     return "|".join([*_here(), str(os.getpid()), _began(os.getpid())])
 
 
-class Gone:
-    """Whether a lease was given up: its time is over, or its worker is known to have ended."""
+def name_of(key: str) -> str:
+    """What people call the worker of a lease: the name that it was given, or its host and process."""
+    parts = key.split("|")
+    return parts[0] if len(parts) < 6 else f"{parts[0] or 'process'}:{parts[3]}"
 
-    def __init__(self, now: float) -> None:
-        self._now = now
+
+class Gone:
+    """Whether a lease was given up: its time is over, or its worker is known to have ended.
+
+    local: as for `is_gone`. mine: keys of leases of the one who asks, who knows that it is there.
+    """
+
+    @classmethod
+    def at(cls, reader: Reader, mine: Collection[str] = ()) -> "Gone":
+        """The same, at the reader's moment."""
+        return cls(reader.now(), local=reader.local, mine=mine)
+
+    def __init__(self, now: float, *, local: bool = False, mine: Collection[str] = ()) -> None:
+        self._now, self._local, self._mine = now, local, mine
         self._known: dict[str, bool] = {}
 
     def __call__(self, lease: Lease) -> bool:
-        if lease.until <= self._now:
-            return True
-        if lease.worker not in self._known:
-            self._known[lease.worker] = is_gone(lease.worker)
-        return self._known[lease.worker]
+        if lease.worker in self._mine:
+            return False
+        return lease.is_over(self._now) or self.has_ended(lease)
+
+    def has_ended(self, lease: Lease) -> bool:
+        """Whether its worker is known to have ended."""
+        who = lease.worker.rpartition("|")[0]
+        if who not in self._known:
+            self._known[who] = is_gone(lease.worker, local=self._local)
+        return self._known[who]
 
 
-def is_gone(worker: str) -> bool:
-    """Whether a worker is known to be gone: a process among those that can be seen from here, which has ended."""
+def is_gone(worker: str, *, local: bool = False) -> bool:
+    """Whether a worker is known to be gone: a process among those that can be seen from here, which has ended.
+
+    Or, where its study is on this machine's own disk (local), one of before the machine was started again.
+    """
     *where, process, began = worker.split("|")[:5] if worker.count("|") >= 4 else ("", "", "")
-    if where != _here() or not all(where) or not process.isdigit() or not began:
+    here = _here()
+    if not all(where) or not all(here) or not process.isdigit() or not began:
         return False
+    if where != here:
+        return local and where[1] != here[1] and _is_to_come(began)
     try:
         os.kill(int(process), 0)
     except ProcessLookupError:
@@ -51,6 +78,8 @@ def _here() -> list[str]:
     """This machine, and the processes that see each other on it (a container sees its own only)."""
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
+        if str((PROC / "self").readlink()) != str(os.getpid()):
+            return ["", "", ""]  # /proc shows other processes than those that are seen from here
         return [socket.gethostname().replace("|", ""), boot, str((PROC / "self/ns/pid").readlink())]
     except OSError:
         return ["", "", ""]
@@ -62,3 +91,16 @@ def _began(process: int) -> str:
         return (PROC / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
+
+
+def _is_to_come(ticks: str) -> bool:
+    """Whether this kernel has not been up for so long.
+
+    Another boot id alone proves nothing: some containers are given one of their own. What no process of this kernel can
+    have seen yet does.
+    """
+    try:
+        up = float((PROC / "uptime").read_text().split()[0])
+        return int(ticks) / os.sysconf("SC_CLK_TCK") > up + 1.0
+    except (OSError, ValueError, IndexError):
+        return False

@@ -1,0 +1,116 @@
+"""The tasks of one run: on short leases, which a heart renews as long as this process lives."""
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from ostinato.errors import Conflict, LongMeasurements, notify
+from ostinato.optimizer import Optimizer
+from ostinato.running.task import Task
+from ostinato.study.asking import key_of, tasks_for
+from ostinato.study.assigned import Waiting
+from ostinato.study.heartbeat import Heartbeat
+from ostinato.study.request import Request
+from ostinato.study.stored import Stored
+
+T = TypeVar("T")
+
+
+class Teller(Protocol):
+    """What a run needs of its study, but for tasks."""
+
+    def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
+
+    def release(self, task: Task, *, keep: int = 0) -> None: ...
+
+    def in_hand(self) -> Mapping[int, int]: ...
+
+    @property
+    def finished(self) -> bool: ...
+
+    def looked(self, question: Callable[[Optimizer], T]) -> T: ...
+
+    def keep_answer(self) -> None: ...
+
+
+class RunTasks:
+    """What a run asks and tells goes to its study; what it holds in between is kept alive."""
+
+    def __init__(self, study: Teller, stored: Stored, lease: float) -> None:
+        self._study, self._stored = study, stored
+        self._heart = Heartbeat(stored.storage, stored.name, lease)
+        self._waiting = Waiting(stored)
+        self._in_vain = self._remarked = False
+
+    def __enter__(self) -> "RunTasks":
+        self._heart.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._heart.__exit__(kind, error, trace)
+        if error is None:
+            self._remark()
+
+    def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None:
+        """The next repeats."""
+        self._remark()
+        with self._stored.alone():
+            request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
+            found = tasks_for(self._stored, request)
+        for task in found:
+            self._heart.hold(task.key)
+            self._waiting.over()
+        return found[0] if found else None
+
+    def tell(self, task: Task, values: Any, *, start: int | None = None) -> int:
+        """The values of a task, in the order of its repeats."""
+        first = task.start if start is None else start
+        try:
+            new = self._study.tell(task, values, start=start)
+        except Conflict:
+            self._in_vain = True
+            self._heart.let_go(task.key)
+            raise
+        self._in_vain |= new < len(values)
+        if first + len(values) >= task.stop:
+            self._heart.let_go(task.key)
+        return new
+
+    def release(self, task: Task, *, keep: int = 0) -> None:
+        """Hand a task back, or all but the first `keep` of its repeats."""
+        if keep == 0:
+            self._heart.let_go(task.key)
+        self._study.release(task, keep=keep)
+
+    def waiting(self) -> str | None:
+        """What is waited for, where that is new."""
+        return self._waiting.words()
+
+    def _remark(self) -> None:
+        """Where others measured the same because this process did not run, that can be helped."""
+        if not self._in_vain or not self._heart.stood_still or self._remarked:
+            return
+        self._remarked = True
+        notify(
+            f"This process stood still for {self._heart.stood_still:,.3g} s, and a run's leases end after "
+            f"{self._heart.lease:,.3g} s: others measured the same, and some of it counts once. If your function holds "
+            "Python's lock for so long, give executor='processes'; or give a longer lease.",
+            LongMeasurements,
+        )
+
+    # The rest is the study's
+
+    def in_hand(self) -> Mapping[int, int]:
+        return self._study.in_hand()
+
+    @property
+    def finished(self) -> bool:
+        return self._study.finished
+
+    def looked(self, question: Callable[[Optimizer], T]) -> T:
+        return self._study.looked(question)
+
+    def keep_answer(self) -> None:
+        self._study.keep_answer()
