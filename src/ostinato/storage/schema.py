@@ -25,9 +25,13 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    and_,
+    literal_column,
 )
 
-HEAD = "0005"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0007"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+SHARED, SHARED_WEIGHTED = "shared", "shared with errors"  # the reason of observations that others may join
+FULL = 500  # repeats of such, from which others begin anew
 metadata = MetaData()
 
 studies = Table(
@@ -91,7 +95,7 @@ batches = Table(
     Column("truncated", Boolean, nullable=False),
     Column("round", BigInteger, nullable=False),
     Column("made", Double, nullable=False),
-    Column("reason", Text, nullable=False),  # as JSON; of observations, the key under which they were told
+    Column("reason", Text, nullable=False),  # as JSON; of observations, whether others may join them
     Column("leased", BigInteger, nullable=False),  # repeats that were handed out at least once
     Column("failed", BigInteger, nullable=False),
     Column("n", BigInteger, nullable=False),
@@ -106,6 +110,21 @@ batches = Table(
     Column("replaced", BigInteger, nullable=False),  # and those of them that are waited for again
     Column("check", BigInteger, nullable=False),
 )
+
+# An index finds what its own condition says, word by word: numbers stand in it, and in queries, as they are.
+_zero, _full = literal_column("0"), literal_column(str(FULL))
+_held = batches.c.repeats + batches.c.replaced - batches.c.n - batches.c.failed - batches.c.withdrawn
+UNFINISHED = and_(batches.c.closed.is_(False), batches.c.id >= _zero, _held > _zero)
+WITH_ROOM = and_(
+    batches.c.id < _zero,
+    batches.c.repeats < _full,
+    batches.c.reason.in_([literal_column(f"'{each}'") for each in (SHARED, SHARED_WEIGHTED)]),
+)
+for _name, _columns, _where in (
+    ("batches_unfinished", ("study", "id"), UNFINISHED),
+    ("batches_with_room", ("study", "candidate"), WITH_ROOM),
+):
+    Index(_name, *(batches.c[each] for each in _columns), sqlite_where=_where, postgresql_where=_where)
 
 leases = Table(
     "leases",

@@ -16,7 +16,7 @@ from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
 from ostinato.study.create import table_of
 from ostinato.study.replica import Replica
-from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of, with_setting
+from ostinato.study.settings import check_given, has_setting, missing_code, outcome_name, restored, stop_of, with_setting
 
 T = TypeVar("T")
 FEW = 16  # rows of a large table that are read one by one; then all of them are
@@ -87,6 +87,11 @@ class Stored:
     def has_code(self) -> bool:
         """Whether answers rest on Python code, given here or not."""
         return bool(missing_code(self._text, {})) or self._head.constraints > 0
+
+    @property
+    def keeps_observations_apart(self) -> bool:
+        """Whether it matters which observations came together: they share the error of a set-up, or fade with age."""
+        return has_setting(self._text, "setup_std") or has_setting(self._text, "half_life")
 
     @property
     def _lacks_constraints(self) -> bool:
@@ -264,4 +269,4 @@ class Stored:
 
 def _revised(reader: Reader) -> tuple[Any, ...]:
     """What changes when candidates or measurements are revised, and not when more is asked or told."""
-    return reader.record.digest, reader.record.retired, *reader.revisions()[-1:]
+    return reader.record.digest, reader.record.retired, reader.last_revision()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any, cast
-from uuid import uuid4
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from ostinato.checks import counted
 from ostinato.errors import InvalidFeedback, UnknownBatch, UnknownCandidate
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.running.task import Task
-from ostinato.storage import Reader, Writer
+from ostinato.storage import Entry, Reader, Writer
 from ostinato.storage.values import Told, told_summary
 from ostinato.study import log
 from ostinato.study.leases import give_back, next_of
@@ -94,14 +93,13 @@ def _check(stored: Stored, candidate: Any, given: Given) -> None:
 
 def observe_all(stored: Stored, told: Sequence[tuple[int, Told]]) -> None:
     """All of it, once, also where the first try was kept and not heard of."""
-    key, tries = uuid4().hex, 0
+    if not told:
+        return
+    tried: list[Entry] = []  # the first row of every try
 
     def take(writer: Writer) -> None:
-        nonlocal tries
-        tries += 1
-        if tries == 1 or not log.was_observed(writer, key):
-            for index, each in told:
-                log.observe(writer, index, each, key)
+        if not any(writer.row(entry.number) == entry for entry in tried):
+            tried.append(log.observe(writer, told, apart=stored.keeps_observations_apart)[0])
 
     stored.write(take)
 
