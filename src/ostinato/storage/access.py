@@ -51,8 +51,8 @@ class Backend(Protocol):
         """Whether an error may go away by itself."""
         ...
 
-    def check(self, connection: Connection) -> list[str]:
-        """What is wrong with the database itself."""
+    def check(self, connection: Connection, *, everything: bool) -> list[str]:
+        """What is wrong with the database itself; without everything, as far as that is soon said."""
         ...
 
 
@@ -114,10 +114,10 @@ class SQLReader(Reader):
 
     def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
         if told_after is None:
-            rows = self._rows(statements.ALL_BATCHES)
-        else:
-            rows = self._rows(statements.BATCHES_SINCE, told_after=told_after, from_id=asked_from)
-        return [self._batch(row) for row in rows]
+            return [self._batch(row) for row in self._rows(statements.ALL_BATCHES)]
+        told = {row.id: row for row in self._rows(statements.TOLD_SINCE, told_after=told_after)}
+        asked = {row.id: row for row in self._rows(statements.ASKED_SINCE, from_id=asked_from)}
+        return [self._batch(row) for _, row in sorted((told | asked).items())]
 
     def batch(self, number: int) -> BatchRecord | None:
         row = self._rows(statements.BATCH, in_batch=number).first()
@@ -135,8 +135,8 @@ class SQLReader(Reader):
         return [self._entry(row) for row in self._rows(statements.LOG, after=after, most=most)]
 
     def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
-        if not rows:
-            return {}
+        if not rows or self._record.told == self._record.numbered:  # every row holds one
+            return {row: row for row in rows}
         wanted, before, found = set(rows), self._told_before(min(rows)), dict[int, int]()
         for number, repeats in self._rows(statements.REPEATS, low=min(rows), high=max(rows)):
             if number in wanted:

@@ -254,8 +254,8 @@ class Storage(ABC):
         """Do it, and do it again while the storage does not answer, for a while."""
 
     @abstractmethod
-    def check(self) -> Sequence[str]:
-        """What is wrong with the storage itself, in words."""
+    def check(self, *, everything: bool = True) -> Sequence[str]:
+        """What is wrong with the storage itself, in words; without everything, of a large one all but its log."""
 
     @abstractmethod
     def close(self) -> None: ...

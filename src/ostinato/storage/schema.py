@@ -103,12 +103,13 @@ batches = Table(
     Column("squares", Double, nullable=False),
     Column("known", Double, nullable=False),
     Column("first", BigInteger, nullable=False),  # the row of the log with its first feedback, and with its last
-    Column("last", BigInteger, nullable=False, index=True),
+    Column("last", BigInteger, nullable=False),
     Column("closed", Boolean, nullable=False),
     Column("extremes", Text, nullable=False),  # as JSON: lowest and highest values by number, the rest, and when
     Column("withdrawn", BigInteger, nullable=False),  # repeats that were told and taken back,
     Column("replaced", BigInteger, nullable=False),  # and those of them that are waited for again
     Column("check", BigInteger, nullable=False),
+    Index("batches_by_last", "study", "last"),
 )
 
 # An index finds what its own condition says, word by word: numbers stand in it, and in queries, as they are.
@@ -116,7 +117,6 @@ _zero, _full = literal_column("0"), literal_column(str(FULL))
 _held = batches.c.repeats + batches.c.replaced - batches.c.n - batches.c.failed - batches.c.withdrawn
 UNFINISHED = and_(batches.c.closed.is_(False), batches.c.id >= _zero, _held > _zero)
 WITH_ROOM = and_(
-    batches.c.id < _zero,
     batches.c.repeats < _full,
     batches.c.reason.in_([literal_column(f"'{each}'") for each in (SHARED, SHARED_WEIGHTED)]),
 )

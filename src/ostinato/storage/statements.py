@@ -6,7 +6,8 @@ from ostinato.storage import schema
 from ostinato.storage.schema import batches, leases, log, revisions, studies
 
 _study, _batch = bindparam("in_study", type_=BigInteger()), bindparam("in_batch", type_=BigInteger())
-_own_batches = select(batches).where(batches.c.study == _study).order_by(batches.c.id)
+_in_study = select(batches).where(batches.c.study == _study)
+_own_batches = _in_study.order_by(batches.c.id)
 _own_log = select(log).where(log.c.study == _study)
 _log_of_batch = _own_log.where(log.c.batch == _batch)
 _own_leases = select(leases).where(leases.c.study == _study).order_by(leases.c.batch, leases.c.start)
@@ -16,10 +17,11 @@ STUDY_LOCKED = STUDY.with_for_update()
 CHANGE_STUDY = update(studies).where(studies.c.id == _study)
 
 ALL_BATCHES = _own_batches
-BATCHES_SINCE = _own_batches.where((batches.c.last > bindparam("told_after")) | (batches.c.id >= bindparam("from_id")))
+TOLD_SINCE = _in_study.where(batches.c.last > bindparam("told_after"))
+ASKED_SINCE = _own_batches.where(batches.c.id >= bindparam("from_id"))
 BATCH = _own_batches.where(batches.c.id == _batch)
 UNFINISHED = _own_batches.where(schema.UNFINISHED)
-WITH_ROOM = _own_batches.where(schema.WITH_ROOM, batches.c.candidate.in_(bindparam("candidates", expanding=True)))
+WITH_ROOM = _in_study.where(schema.WITH_ROOM, batches.c.candidate.in_(bindparam("candidates", expanding=True)))
 ADD_BATCH = insert(batches)
 CHANGE_BATCH = update(batches).where(batches.c.study == _study, batches.c.id == _batch)
 

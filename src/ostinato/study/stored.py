@@ -42,7 +42,7 @@ class Stored:
     ) -> None:
         self.name, self.storage = name, storage
         self._space: Space | None = candidates.space if isinstance(candidates, Sampled) else None
-        problems = storage.patiently(storage.check)
+        problems = storage.patiently(lambda: storage.check(everything=False))
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
         record, self._head = self.read(lambda reader: (reader.record, head_of(reader.table())))

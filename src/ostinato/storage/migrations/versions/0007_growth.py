@@ -1,5 +1,5 @@
-"""What waits, and what observations may join, are found by indices of their own, which hold nothing else: neither takes
-longer as a study grows. Observations of before stay as they are, each a batch of its own.
+"""What waits, what was told of lately, and what observations may join are found by indices of their own: none of it
+takes longer as a study grows, or others beside it. Observations of before stay as they are, each a batch of its own.
 """
 
 import sqlalchemy as sa
@@ -11,13 +11,15 @@ branch_labels = None
 depends_on = None
 
 UNFINISHED = "closed IS {false} AND id >= 0 AND (((repeats + replaced) - n) - failed) - withdrawn > 0"
-WITH_ROOM = "id < 0 AND repeats < 500 AND reason IN ('shared', 'shared with errors')"
+WITH_ROOM = "repeats < 500 AND reason IN ('shared', 'shared with errors')"
 
 
 def upgrade() -> None:
     false = "false" if op.get_bind().dialect.name == "postgresql" else "0"
     _index("batches_unfinished", ["study", "id"], UNFINISHED.format(false=false))
     _index("batches_with_room", ["study", "candidate"], WITH_ROOM)
+    op.drop_index("ix_batches_last", "batches")
+    op.create_index("batches_by_last", "batches", ["study", "last"])
 
 
 def _index(name: str, columns: list[str], where: str) -> None:
