@@ -152,7 +152,9 @@ class SQLReader(Reader):
         before = self._told_before(low)
         row = self._rows(statements.ROW_OF, low=low, high=measurement, rest=measurement - before).first()
         entry = None if row is None else self.row(row.number)
-        return None if row is None or entry is None else (entry, int(measurement - before - (row.upto - row.repeats) - 1))
+        return (
+            None if row is None or entry is None else (entry, int(measurement - before - (row.upto - row.repeats) - 1))
+        )
 
     def _told_before(self, row: int) -> int:
         """How many measurements the rows of the log before one hold; added up from the nearer end."""

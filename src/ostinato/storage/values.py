@@ -1,6 +1,6 @@
 """Values as the log keeps them: bytes, of three kinds, and what they come to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from math import isnan
 from zlib import crc32
@@ -39,6 +39,11 @@ class Told(msgspec.Struct, frozen=True):
             return self
         rows = self.numbers().reshape(-1, self.count)
         return Told(stop - start, self.kind, rows[:, start:stop].tobytes())
+
+    def then(self, others: Iterable["Told"]) -> "Told":
+        """With others after it, all of them plain values."""
+        parts = [self, *others]
+        return Told(sum(each.count for each in parts), self.kind, b"".join(each.data for each in parts))
 
     def numbers(self) -> Vector:
         """As they are kept."""

@@ -16,7 +16,15 @@ from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
 from ostinato.study.create import table_of
 from ostinato.study.replica import Replica
-from ostinato.study.settings import check_given, has_setting, missing_code, outcome_name, restored, stop_of, with_setting
+from ostinato.study.settings import (
+    check_given,
+    has_setting,
+    missing_code,
+    outcome_name,
+    restored,
+    stop_of,
+    with_setting,
+)
 
 T = TypeVar("T")
 FEW = 16  # rows of a large table that are read one by one; then all of them are

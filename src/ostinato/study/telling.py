@@ -18,18 +18,19 @@ from ostinato.study.revise import skip as skip_repeat
 from ostinato.study.stored import Stored
 
 
-def tell(stored: Stored, task: Task, told: Told, first: int) -> int:
-    """The values of a task's repeats from number `first` on; returns how many are new."""
-    stored.check_task(task)
-    if not task.start <= first <= task.stop - told.count:
-        raise InvalidFeedback(
-            f"Repeats {first} to {first + told.count - 1} were told, and the task has {task.start} to {task.stop - 1}: "
-            "tell those, and use observe(candidate, values) for others."
-        )
+def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
+    """The values of tasks, each from a repeat on, all of them or none; returns how many are new."""
+    for task, each, first in told:
+        stored.check_task(task)
+        if not task.start <= first <= task.stop - each.count:
+            raise InvalidFeedback(
+                f"Repeats {first} to {first + each.count - 1} were told, and the task has {task.start} to "
+                f"{task.stop - 1}: tell those, and use observe(candidate, values) for others."
+            )
     new = [0]  # of every try: one that was kept and not heard of leaves nothing new for the next
 
     def take(writer: Writer) -> int:
-        new.append(log.take(writer, task.batch, first, told))
+        new.append(sum(log.take(writer, task.batch, first, each) for task, each, first in told))
         return max(new)
 
     return stored.write(take)
