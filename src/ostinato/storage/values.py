@@ -13,7 +13,6 @@ from ostinato.errors import InvalidFeedback
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.tally import LARGEST, Statistics
 
-
 _FIRST = np.zeros(1, dtype=np.int64)  # the place of a value that is alone
 _FIRST.setflags(write=False)
 
