@@ -1,9 +1,9 @@
 """Measured values, stored: those of all workers together, soon after they were measured.
 
 Storing takes a few milliseconds, most of them for the disk, whether of one value or of a hundred. So values are stored
-as often as that takes a tenth of the time, and five times a second at most: what a crash can cost is what was measured
-since, and what was under way. Where workers are threads their values are seen as they come. Other processes bring them
-when a task is over, so that their tasks are short.
+as often as that takes a fifth of the time, and five times a second at most: what a crash can cost is what was measured
+since, and what was under way. Where workers are threads their values are seen as they come, and nobody waits. Other
+processes bring them when a task is over, and wait: their tasks are as short as a tenth of their time allows.
 """
 
 from collections import Counter
@@ -19,8 +19,9 @@ from ostinato.running.executors import Measured, Workers
 from ostinato.running.task import Task
 
 T = TypeVar("T")
-SHARE = 10.0  # times what storing takes that lie between two times, at least
-BUSY = 2.0  # times what the tasks of all workers take of the one thread that asks and tells
+APART = 4.0  # times what storing takes: from one time to the next, at least
+SHARE = 10.0  # times what asking and telling takes: how long a task is, at least, where its worker waits for both
+BUSY = 2.0  # the same, for each worker: one thread asks and tells for all
 LEAST = 0.2  # seconds between two times, at least: every time adds rows to the log
 LATELY = 0.3  # of the last time, in what storing takes lately
 
@@ -77,7 +78,7 @@ class Keeping:
             self._telling += LATELY * (perf_counter() - start - self._telling)
             for future, _, values in new:
                 self._stored[future] += len(values)
-        self._next = monotonic() + self._between(SHARE * self._telling)
+        self._next = monotonic() + self._between(APART * self._telling)
         return bool(new)
 
     def left(self, future: Future[Measured], task: Task) -> int:

@@ -219,7 +219,7 @@ class Run:
             self._next_answer = monotonic() + SHARE * (monotonic() - start)
 
     def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
-        """What a worker has brought: values (they are stored), an error of the user's function, or nothing, being lost."""
+        """What a worker has brought: values (stored by now), an error of the function, or nothing if it was lost."""
         error = _error_of(future)
         if error is not None:
             self._lose(task, error, alone=alone)

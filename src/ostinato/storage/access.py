@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from msgspec import DecodeError
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, Result, Row, Select, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Result, Row, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, UnknownStudy
@@ -138,10 +138,10 @@ class SQLReader(Reader):
         if not rows or self._record.told == self._record.numbered:  # every row holds one
             return {row: row for row in rows}
         wanted, before, found = set(rows), self._told_before(min(rows)), dict[int, int]()
-        for number, repeats in self._rows(statements.REPEATS, low=min(rows), high=max(rows)):
-            if number in wanted:
-                found[number] = before + 1
-            before += repeats
+        for row in self._rows(statements.REPEATS, low=min(rows), high=max(rows)):
+            if row.number in wanted:
+                found[row.number] = before + 1
+            before += row.repeats
         return found
 
     def row_of(self, measurement: int) -> tuple[Entry, int] | None:
@@ -207,7 +207,7 @@ class SQLReader(Reader):
     def now(self) -> float:
         return self._backend.now(self._connection)
 
-    def _rows(self, statement: Select[Any], **values: Any) -> Result[Any]:
+    def _rows(self, statement: Any, **values: Any) -> Result[Any]:
         return self._connection.execute(statement, {"in_study": self._record.id, **values})
 
     def _seal(self, lease: Lease) -> int:

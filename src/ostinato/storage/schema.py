@@ -26,11 +26,12 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    func,
     literal_column,
 )
 
 HEAD = "0007"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
-SHARED, SHARED_WEIGHTED = "shared", "shared with errors"  # the reason of observations that others may join
+SHARED = "shared"  # with this word begins the reason of observations that others may join
 FULL = 500  # repeats of such, from which others begin anew
 metadata = MetaData()
 
@@ -113,13 +114,11 @@ batches = Table(
 )
 
 # An index finds what its own condition says, word by word: numbers stand in it, and in queries, as they are.
-_zero, _full = literal_column("0"), literal_column(str(FULL))
+_zero, _full = literal_column("0", BigInteger), literal_column(str(FULL), BigInteger)
 _held = batches.c.repeats + batches.c.replaced - batches.c.n - batches.c.failed - batches.c.withdrawn
 UNFINISHED = and_(batches.c.closed.is_(False), batches.c.id >= _zero, _held > _zero)
-WITH_ROOM = and_(
-    batches.c.repeats < _full,
-    batches.c.reason.in_([literal_column(f"'{each}'") for each in (SHARED, SHARED_WEIGHTED)]),
-)
+_word = func.substr(batches.c.reason, literal_column("1"), literal_column(str(len(SHARED))))
+WITH_ROOM = and_(batches.c.repeats < _full, _word == literal_column(f"'{SHARED}'"))
 for _name, _columns, _where in (
     ("batches_unfinished", ("study", "id"), UNFINISHED),
     ("batches_with_room", ("study", "candidate"), WITH_ROOM),

@@ -14,7 +14,7 @@ from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import BatchFacts
 from ostinato.storage import BatchRecord, Entry, Reader, Writer
-from ostinato.storage.schema import FULL, SHARED, SHARED_WEIGHTED
+from ostinato.storage.schema import FULL, SHARED
 from ostinato.storage.values import Kind, Told
 from ostinato.study.leases import answered, without
 
@@ -49,12 +49,12 @@ def observe(writer: Writer, told: Sequence[tuple[int, Told]], *, apart: bool = F
     quickly as one of a few. apart: each in a batch of its own.
     """
     record, now = writer.record, writer.now()
-    there = [] if apart else writer.with_room({index for index, each in told if _shared(each)})
+    there = [] if apart else writer.with_room({index for index, _ in told})
     last = {(batch.facts.index, batch.reason): batch for batch in there}
     changed, numbered, failed = dict[int, BatchRecord](), record.numbered, 0
     made, rows = record.observed, list[tuple[int, int, Told]]()
     for row, (index, each) in enumerate(told, record.told + 1):
-        reason = "" if apart else _shared(each)
+        reason = "" if apart else _shared(each, before=record.asked == 0)
         batch = last.get((index, reason)) if reason else None
         if batch is None or batch.facts.repeats >= FULL:
             made += 1
@@ -80,11 +80,15 @@ def observe(writer: Writer, told: Sequence[tuple[int, Told]], *, apart: bool = F
     return entries
 
 
-def _shared(told: Told) -> str:
-    """Which observations of a candidate some more of them join; of standard errors there are some, or none."""
+def _shared(told: Told, *, before: bool) -> str:
+    """Which observations of a candidate some more of them join.
+
+    Those with standard errors stay apart from others, and those from before the first decision from later ones: a
+    certificate does not count them.
+    """
     if told.count > FULL:
         return ""
-    return SHARED_WEIGHTED if told.kind == Kind.WEIGHTED else SHARED
+    return f"{SHARED}{' with errors' if told.kind == Kind.WEIGHTED else ''}{' before' if before else ''}"
 
 
 def _widened(batch: BatchRecord, count: int) -> BatchRecord:

@@ -349,9 +349,9 @@ class Study(StudyView):
         workers: how many measurements go on at once.
         stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
 
-        Every value is stored as it comes; quick ones together, as often as that takes a tenth of the time. Ctrl-C waits
-        for what is being measured, stores it, and ends the run with the result so far; a second one does not wait. The
-        same call goes on.
+        Every value is stored as it comes; quick ones together, up to five times a second. Ctrl-C waits for what is
+        being measured, stores it, and ends the run with the result so far; a second one does not wait. The same call
+        goes on.
         """
         if budget is not None:
             self.allow(budget)
