@@ -34,7 +34,7 @@ class Found(msgspec.Struct, frozen=True):
 
 def start(address: str, name: str, file: Path, seconds: float, most: int = 10**9, before: tuple[str, ...] = ()) -> Any:
     command = [*before, sys.executable, "-m", "benchmarks.reliability.worker", address, name, str(file)]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen([*command, str(seconds), str(most)], cwd=ROOT, env=environment, **quiet)
 

@@ -6,7 +6,7 @@ Workers keep no state. One that vanishes loses nothing but time: its repeats are
 import os
 import pickle
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import (
     ALL_COMPLETED,
     FIRST_COMPLETED,
@@ -22,6 +22,7 @@ from math import inf
 from multiprocessing import get_context
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
@@ -52,7 +53,8 @@ class Workers(Protocol):
     """Those who measure."""
 
     workers: int
-    short: float  # seconds that a task of several repeats is to take
+    short: float  # seconds that a task of several repeats is to take, at most
+    seen: bool  # whether values are seen before a task is over
 
     def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
         """Measure a candidate so often; or less often, where that would take much longer than a short task."""
@@ -64,6 +66,10 @@ class Workers(Protocol):
         """What is done, after waiting so long for any of it, or for every one."""
         ...
 
+    def so_far(self, future: "Future[Measured]") -> Sequence[float]:
+        """What was measured of a task, as far as that can be seen; all of it when it is over, unless it was lost."""
+        ...
+
     def shutdown(self) -> None: ...
 
 
@@ -73,7 +79,7 @@ class CallingThread:
     A measurement is made when it is waited for. Whatever stops it, what was measured before is kept as its result.
     """
 
-    workers, short = 1, inf
+    workers, short, seen = 1, inf, False
 
     def __init__(self, report: Callable[[int], object]) -> None:
         self._report = report
@@ -102,6 +108,9 @@ class CallingThread:
         finally:
             future.set_result((values, raised, perf_counter() - start))
 
+    def so_far(self, future: "Future[Measured]") -> Sequence[float]:
+        return values_of(future)
+
     def shutdown(self) -> None:
         """There is nothing to end."""
 
@@ -115,17 +124,26 @@ class Pool:
         self._given = given
         self.workers = _workers(given) if workers is None else whole("workers", workers)
         self._executor = self._made()
+        self.seen = isinstance(self._executor, ThreadPoolExecutor)
+        self._begun: WeakKeyDictionary[Future[Measured], list[float]] = WeakKeyDictionary()
 
     def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
-        patience = 2 * self.short
+        values = list[float]()
+        what = (measured, measure, candidate, repeats, 2 * self.short, values)
         try:
-            return self._executor.submit(measured, measure, candidate, repeats, patience)
+            future = self._executor.submit(*what)
         except (BrokenExecutor, RuntimeError):
             if not self._ours:
                 raise
             self.shutdown()
             self._executor = self._made()
-            return self._executor.submit(measured, measure, candidate, repeats, patience)
+            future = self._executor.submit(*what)
+        if self.seen:
+            self._begun[future] = values
+        return future
+
+    def so_far(self, future: "Future[Measured]") -> Sequence[float]:
+        return values_of(future) if future.done() else self._begun.get(future, ())
 
     def wait(
         self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
@@ -156,15 +174,24 @@ class Pool:
         )
 
 
-def measured(measure: Measure, candidate: Any, repeats: int, patience: float) -> Measured:
-    """What was measured, the error that ended it, if one did, and the seconds it took. It runs where workers are."""
-    values: list[float] = []
+def measured(measure: Measure, candidate: Any, repeats: int, patience: float, values: list[float]) -> Measured:
+    """What was measured, the error that ended it, if one did, and the seconds it took. It runs where workers are.
+
+    values: an empty list, in which whoever shares it with the worker sees them as they come.
+    """
     raised, start = None, perf_counter()
     try:
         measure(candidate, repeats, values, patience=patience)
     except Exception as error:
         raised = Raised(error)
     return values, raised, perf_counter() - start
+
+
+def values_of(future: "Future[Measured]") -> Sequence[float]:
+    """The values of a task that is over; none where its worker was lost."""
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return ()
+    return future.result()[0]
 
 
 def is_lost(error: BaseException) -> bool:

@@ -1,14 +1,14 @@
 """The loop: tasks to workers, values back, until the budget is spent. One for memory and for studies.
 
 In memory the calling thread is the one worker, and a task is a whole batch. In a study repeats of one batch run side by
-side, and a task is one measurement, or as many as take about a second: what a crash can cost is what was going on. A
-worker that is lost, or too slow, loses nothing: its repeats are handed out again, and whoever answers first is
+side, and a task is one measurement, or as many as take about a second; values are stored sooner than that (`keeping`).
+A worker that is lost, or too slow, loses nothing: its repeats are handed out again, and whoever answers first is
 believed.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from math import inf, nan
@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from ostinato.checks import counted
 from ostinato.errors import (
-    Conflict,
     InvalidFeedback,
     LostWorkers,
     NothingToAsk,
@@ -29,6 +28,7 @@ from ostinato.errors import (
 from ostinato.optimizer import Optimizer
 from ostinato.running.executors import Measured, Workers, is_lost
 from ostinato.running.interrupts import Interrupts
+from ostinato.running.keeping import Keeping
 from ostinato.running.measure import Measure
 from ostinato.running.progress import SHARE, Reporter
 from ostinato.running.task import Task
@@ -47,6 +47,8 @@ class Tasks(Protocol):
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
 
     def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
+
+    def tell_all(self, told: Sequence[tuple[Task, Any, int]]) -> int: ...
 
     def release(self, task: Task, *, keep: int = 0) -> None: ...
 
@@ -82,6 +84,7 @@ class Run:
     ) -> None:
         self._tasks, self._measure, self._workers, self._report = tasks, measure, workers, report
         self._rules, self._limits = watched(stop), spending(stop)
+        self._keeping = Keeping(tasks, workers)
         self._running: dict[Future[Measured], Task] = {}
         self._suspects: list[Task] = []  # lost again and again with their workers: they are measured alone
         self._lost: Counter[tuple[int, int]] = Counter()
@@ -140,7 +143,7 @@ class Run:
             self._unpaid = repr(self._limits[left.index(min(left))])
             return None
         try:
-            task = self._tasks.ask(self._short(), share=self._workers.workers)
+            task = self._keeping.asked(lambda: self._tasks.ask(self._short(), share=self._workers.workers))
         except NothingToAsk:
             if self._running:  # what is under way still counts
                 return None
@@ -158,15 +161,15 @@ class Run:
         """How many repeats make a task that is soon over; one, as long as nobody knows."""
         if self._measure.vectorized or self._workers.short == inf:
             return None
-        return 1 if self._seconds is None else int(max(1, self._workers.short / max(self._seconds, 1e-9)))
+        return 1 if self._seconds is None else int(max(1, self._keeping.short() / max(self._seconds, 1e-9)))
 
     def _affordable(self) -> list[int]:
         """For how many more repeats each limit still pays, when those that are assigned to anybody are measured."""
         if not self._limits:
             return []
         in_hand, mine = Counter(self._tasks.in_hand()), Counter[int]()
-        for task in self._running.values():
-            mine[task.batch] += task.repeats
+        for future, task in self._running.items():
+            mine[task.batch] += self._keeping.left(future, task)
         return self._tasks.looked(
             lambda optimizer: [limit.affordable(optimizer, in_hand | mine) for limit in self._limits]
         )
@@ -194,15 +197,20 @@ class Run:
                 sleep(TICK)
             return
         with interrupts.released():
-            done = self._workers.wait(self._running, TICK)
+            done = self._workers.wait(self._running, self._keeping.pause(self._running.values(), TICK))
+        stored = self._keeping.store(self._running, done)
         alone = len(self._running) == 1
         for future in done:
             self._take(future, self._running[future], alone=alone)
-            del self._running[future]  # not before: what stops it half-way is handed back
-        if done:
+            self._over(future)  # not before: what stops it half-way is handed back
+        if done or stored:
             self._report(0)
         else:
             self._keep_answer()
+
+    def _over(self, future: Future[Measured]) -> Task:
+        self._keeping.forget(future)
+        return self._running.pop(future)
 
     def _keep_answer(self) -> None:
         """While everybody measures, what is known is stored for others to see; in a twentieth of the time at most."""
@@ -212,7 +220,7 @@ class Run:
             self._next_answer = monotonic() + SHARE * (monotonic() - start)
 
     def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
-        """What a worker has brought: values, an error of the user's function, or nothing, being lost."""
+        """What a worker has brought: values (stored by now), an error of the function, or nothing if it was lost."""
         error = _error_of(future)
         if error is not None:
             self._lose(task, error, alone=alone)
@@ -220,7 +228,6 @@ class Run:
         values, raised, seconds = future.result()
         if values:
             self._seconds = seconds / len(values)
-            self._tell(task, values)
         if len(values) < task.repeats:
             self._tasks.release(task)
         if raised is not None:
@@ -236,7 +243,7 @@ class Run:
         key = (task.batch, task.start)
         self._lost[key] += 1
         if self._lost[key] >= LOSSES and alone:
-            self._tell(task, [nan] * task.repeats)
+            self._keeping.tell(task, [nan] * task.repeats, task.start)
             notify(
                 f"A worker ended {LOSSES} times while it measured {task.candidate} ({error}): that counts as failed.",
                 LostWorkers,
@@ -245,14 +252,6 @@ class Run:
             self._suspects.append(task)
         else:
             self._tasks.release(task)
-
-    def _tell(self, task: Task, values: list[float]) -> None:
-        try:
-            self._tasks.tell(task, values)
-        except Conflict:  # others were given some of these repeats too, and answered first
-            for i, value in enumerate(values):
-                with suppress(Conflict):
-                    self._tasks.tell(task, [value], start=task.start + i)
 
     # Ending
 
@@ -274,14 +273,13 @@ class Run:
         """What is under way is waited for and told, unless Ctrl-C says not to; the rest is handed back."""
         self._measure.finish()
         for future in [future for future in self._running if future.cancel()]:
-            self._give_up(self._running.pop(future))
+            self._give_up(self._over(future))
         try:
             self._wait_for_the_rest(interrupts)
         except KeyboardInterrupt:
             self._measure.stop()
-            done = self._workers.wait(self._running, GRACE, every=True)
-            for future in done:
-                self._keep(future, self._running.pop(future))
+            self._keep(self._workers.wait(self._running, GRACE, every=True))
+        self._keep(())  # what others have measured so far
         for task in [*self._running.values(), *self._suspects]:
             self._give_up(task)
         self._workers.shutdown()
@@ -291,21 +289,18 @@ class Run:
         while self._running:
             with interrupts.released():
                 done = self._workers.wait(self._running, TICK)
-            for future in done:
-                self._keep(future, self._running.pop(future))
+            self._keep(done)
             if self._running and not said and monotonic() - start > TICK:
                 said = True
                 under_way = counted(len(self._running), "task")
                 print(f"waiting for {under_way} under way; Ctrl-C stops at once", file=sys.stderr)
 
-    def _keep(self, future: Future[Measured], task: Task) -> None:
-        """The values of a task at the end of a run, if it has any; what else went wrong matters no more."""
+    def _keep(self, done: Collection[Future[Measured]]) -> None:
+        """The values of tasks at the end of a run, if they have any; what else went wrong matters no more."""
         with suppress(Exception):
-            if _error_of(future) is None:
-                values, _, _ = future.result()
-                if values:
-                    self._tell(task, values)
-        self._give_up(task)
+            self._keeping.store(self._running, done, at_once=True)
+        for future in done:
+            self._give_up(self._over(future))
 
     def _give_up(self, task: Task) -> None:
         with suppress(OstinatoError):

@@ -1,6 +1,6 @@
 """`optimize`: the whole loop in one call, in memory, with progress, and Ctrl-C that loses nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ostinato.checks import counted, flag, whole
@@ -89,6 +89,10 @@ class InMemory:
         finally:
             self._close(batch)
         return len(values)
+
+    def tell_all(self, told: Sequence[tuple[Task, Any, int]]) -> int:
+        """There is one task at a time."""
+        return sum(self.tell(task, values) for task, values, _ in told)
 
     def release(self, task: Task, *, keep: int = 0) -> None:
         """A batch that is not measured is given up, so that whoever goes on with the optimiser decides anew."""

@@ -1,13 +1,13 @@
 """One moment of a study in an SQL database, to be read or changed within a transaction."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 from msgspec import DecodeError
 from msgspec.structs import replace
-from sqlalchemy import Connection, Engine, Result, Row, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Result, Row, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, UnknownStudy
@@ -19,14 +19,17 @@ from ostinato.storage.rows import (
     block_rows,
     lease_of,
     lease_row,
+    log_row,
     moment_of,
     seal_of,
     seal_of_bytes,
+    seal_of_stored,
     study_row,
 )
-from ostinato.storage.schema import answers, batches, leases, log, revisions, studies, tables
+from ostinato.storage.schema import answers, leases, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
+AT_ONCE = 500  # candidates in one query: databases limit how many values one has
 _BLOCKS = select(schema.blocks).order_by(schema.blocks.c.number)
 
 
@@ -55,8 +58,8 @@ class Backend(Protocol):
         """Whether an error may go away by itself."""
         ...
 
-    def check(self, connection: Connection) -> list[str]:
-        """What is wrong with the database itself."""
+    def check(self, connection: Connection, *, everything: bool) -> list[str]:
+        """What is wrong with the database itself; without everything, as far as that is soon said."""
         ...
 
 
@@ -118,10 +121,10 @@ class SQLReader(Reader):
 
     def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
         if told_after is None:
-            rows = self._rows(statements.ALL_BATCHES)
-        else:
-            rows = self._rows(statements.BATCHES_SINCE, told_after=told_after, from_id=asked_from)
-        return [self._batch(row) for row in rows]
+            return [self._batch(row) for row in self._rows(statements.ALL_BATCHES)]
+        told = {row.id: row for row in self._rows(statements.TOLD_SINCE, told_after=told_after)}
+        asked = {row.id: row for row in self._rows(statements.ASKED_SINCE, from_id=asked_from)}
+        return [self._batch(row) for _, row in sorted((told | asked).items())]
 
     def batch(self, number: int) -> BatchRecord | None:
         row = self._rows(statements.BATCH, in_batch=number).first()
@@ -130,39 +133,55 @@ class SQLReader(Reader):
     def unfinished(self) -> list[BatchRecord]:
         return [self._batch(row) for row in self._rows(statements.UNFINISHED)]
 
-    def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
-        if batch is None:
-            rows = self._rows(statements.LOG, after=after, most=most)
-        else:
-            rows = self._rows(statements.LOG_OF_BATCH, after=after, most=most, in_batch=batch)
-        return [self._entry(row) for row in rows]
+    def with_room(self, candidates: Collection[int]) -> list[BatchRecord]:
+        wanted = sorted(set(candidates))
+        parts = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
+        return [self._batch(row) for part in parts for row in self._rows(statements.WITH_ROOM, candidates=part)]
+
+    def log(self, after: int = 0, most: int = 1_000) -> list[Entry]:
+        return [self._entry(row) for row in self._rows(statements.LOG, after=after, most=most)]
 
     def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
-        if not rows:
-            return {}
-        query = select(log.c.number, log.c.repeats).where(log.c.study == self._record.id, log.c.number <= max(rows))
-        wanted, before, found = set(rows), 0, dict[int, int]()
-        for row in self._connection.execute(query.order_by(log.c.number)):
+        if not rows or self._record.told == self._record.numbered:  # every row holds one
+            return {row: row for row in rows}
+        wanted, before, found = set(rows), self._told_before(min(rows)), dict[int, int]()
+        for row in self._rows(statements.REPEATS, low=min(rows), high=max(rows)):
             if row.number in wanted:
                 found[row.number] = before + 1
             before += row.repeats
         return found
 
     def row_of(self, measurement: int) -> tuple[Entry, int] | None:
-        upto = func.sum(log.c.repeats).over(order_by=log.c.number).label("upto")
-        counted = select(log.c.number, log.c.repeats, upto).where(log.c.study == self._record.id).subquery()
-        query = select(counted).where(counted.c.upto >= measurement).order_by(counted.c.number).limit(1)
-        row = self._connection.execute(query).first()
-        if row is None or measurement < 1:
+        record = self._record
+        if not 1 <= measurement <= record.numbered:
             return None
-        (entry,) = self.log(after=row.number - 1, most=1)
-        return entry, int(measurement - (row.upto - row.repeats) - 1)
+        low = max(1, record.told - (record.numbered - measurement))  # every row holds one at least
+        before = self._told_before(low)
+        row = self._rows(statements.ROW_OF, low=low, high=measurement, rest=measurement - before).first()
+        entry = None if row is None else self.row(row.number)
+        return (
+            None if row is None or entry is None else (entry, int(measurement - before - (row.upto - row.repeats) - 1))
+        )
+
+    def _told_before(self, row: int) -> int:
+        """How many measurements the rows of the log before one hold; added up from the nearer end."""
+        record = self._record
+        if record.told == record.numbered or row > record.told:
+            return min(row - 1, record.numbered)
+        if row <= record.told // 2:
+            return int(self._rows(statements.TOLD_BETWEEN, low=1, high=row - 1).scalar() or 0)
+        return record.numbered - int(self._rows(statements.TOLD_BETWEEN, low=row, high=record.told).scalar() or 0)
 
     def revisions(self, batch: int | None = None) -> list[Revision]:
-        query = select(revisions).where(revisions.c.study == self._record.id).order_by(revisions.c.number)
-        if batch is not None:
-            query = query.where(revisions.c.batch == batch)
-        return [self._revision(row) for row in self._connection.execute(query)]
+        if batch is None:
+            rows = self._rows(statements.REVISIONS)
+        else:
+            rows = self._rows(statements.REVISIONS_OF_BATCH, in_batch=batch)
+        return [self._revision(row) for row in rows]
+
+    def last_revision(self) -> Revision | None:
+        rows = self._rows(statements.LAST_REVISION, from_number=self._record.revised).all()
+        return self._revision(rows[-1]) if rows else None
 
     def _revision(self, row: Row[Any]) -> Revision:
         values: dict[str, Any] = dict(row._mapping)
@@ -178,10 +197,6 @@ class SQLReader(Reader):
         rows = [*(row for row in before if row.start + row.repeats > start), *within]
         return [self._entry(row) for row in rows]
 
-    def told_of(self, batch: int) -> int:
-        query = select(func.sum(log.c.repeats)).where(log.c.study == self._record.id, log.c.batch == batch)
-        return int(self._connection.execute(query).scalar() or 0)
-
     def leases(self, batch: int | None = None) -> list[Lease]:
         if batch is None:
             rows = self._rows(statements.LEASES)
@@ -196,15 +211,14 @@ class SQLReader(Reader):
     def local(self) -> bool:
         return self._backend.local
 
-    def _rows(self, statement: Select[Any], **values: Any) -> Result[Any]:
+    def _rows(self, statement: Any, **values: Any) -> Result[Any]:
         return self._connection.execute(statement, {"in_study": self._record.id, **values})
 
     def _batch(self, row: Row[Any]) -> BatchRecord:
         with self._whole(f"batch {row.id}"):
-            record = batch_of(row)
-            if row.check != seal_of(batch_row(self._record.id, record)):
+            if row.check != seal_of_stored(row):
                 raise self._damage(f"batch {row.id}")
-            return record
+            return batch_of(row)
 
     def _entry(self, row: Row[Any]) -> Entry:
         with self._whole(f"row {row.number} of the log"):
@@ -247,12 +261,13 @@ class SQLWriter(SQLReader, Writer):
 
     locked = True
 
-    def add_batch(self, batch: BatchRecord) -> None:
-        self._connection.execute(insert(batches), self._row(batch))
+    def add_batches(self, batches: Sequence[BatchRecord]) -> None:
+        self._connection.execute(statements.ADD_BATCH, [self._row(each) for each in batches])
 
-    def change_batch(self, batch: BatchRecord) -> None:
-        which = {"in_study": self._record.id, "in_batch": batch.facts.id}
-        self._connection.execute(statements.CHANGE_BATCH, {**self._row(batch), **which})
+    def change_batches(self, batches: Sequence[BatchRecord]) -> None:
+        rows = [self._row(each) for each in batches]
+        changes = [{**row, "in_study": row.pop("study"), "in_batch": row.pop("id")} for row in rows]
+        self._connection.execute(statements.CHANGE_BATCH, changes)
 
     def change_table(self, data: bytes, blocks: Sequence[bytes] = (), after: int = 0) -> None:
         study, seal, stored = self._record.id, checksum(self._record.id, data), schema.blocks
@@ -267,16 +282,12 @@ class SQLWriter(SQLReader, Writer):
         row = {"study": study, "moment": moment, "data": data, "check": seal_of_bytes(data, study, moment)}
         self._connection.execute(insert(answers), row)
 
-    def append(self, batch: int, start: int, told: Told) -> Entry:
-        number, study, at = self._record.told + 1, self._record.id, self.now()
-        row = {
-            "study": study, "number": number, "batch": batch, "start": start, "repeats": told.count,
-            "kind": int(told.kind), "data": told.data, "at": at,
-            "check": checksum_of_log(study, number, batch, start, told),
-        }  # fmt: skip
-        self._connection.execute(insert(log), row)
-        self._record = replace(self._record, told=number)
-        return Entry(number, batch, start, told, at)
+    def append_all(self, rows: Sequence[tuple[int, int, Told]]) -> list[Entry]:
+        first, at = self._record.told + 1, self.now()
+        entries = [Entry(number, *each, at) for number, each in enumerate(rows, first)]
+        self._connection.execute(statements.APPEND, [log_row(self._record.id, entry) for entry in entries])
+        self._record = replace(self._record, told=self._record.told + len(entries))
+        return entries
 
     def revise(self, revision: Revision) -> Revision:
         kept = replace(revision, at=self.now())
@@ -299,7 +310,9 @@ class SQLWriter(SQLReader, Writer):
 
     def change(self, record: StudyRecord) -> None:
         row = study_row(record)
-        self._connection.execute(statements.CHANGE_STUDY, {**row, "check": seal_of(row), "in_study": record.id})
+        seal = seal_of(row)
+        row.pop("id")  # a key that is set, to whatever, makes SQLite look through all rows that refer to it
+        self._connection.execute(statements.CHANGE_STUDY, {**row, "check": seal, "in_study": record.id})
         self._record = record
 
     def _row(self, batch: BatchRecord) -> dict[str, Any]:

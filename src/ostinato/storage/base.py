@@ -153,7 +153,11 @@ class Reader(ABC):
         """Batches of which repeats are still to come, by number."""
 
     @abstractmethod
-    def log(self, after: int = 0, most: int = 1_000, batch: int | None = None) -> list[Entry]:
+    def with_room(self, candidates: Collection[int]) -> list[BatchRecord]:
+        """Observations of some candidates that others may join."""
+
+    @abstractmethod
+    def log(self, after: int = 0, most: int = 1_000) -> list[Entry]:
         """Rows of the log after a number, in order."""
 
     @abstractmethod
@@ -169,12 +173,17 @@ class Reader(ABC):
         """What was taken back or corrected, in the order it was."""
 
     @abstractmethod
+    def last_revision(self) -> Revision | None:
+        """The last of them."""
+
+    @abstractmethod
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
         """Rows of the log that hold any of these repeats, by repeat."""
 
-    @abstractmethod
-    def told_of(self, batch: int) -> int:
-        """How many repeats of a batch the log holds."""
+    def row(self, number: int) -> Entry | None:
+        """One row of the log."""
+        found = self.log(after=number - 1, most=1)
+        return found[0] if found and found[0].number == number else None
 
     @abstractmethod
     def leases(self, batch: int | None = None) -> list[Lease]:
@@ -194,10 +203,16 @@ class Writer(Reader):
     """The same, and the right to change it; alone."""
 
     @abstractmethod
-    def add_batch(self, batch: BatchRecord) -> None: ...
+    def add_batches(self, batches: Sequence[BatchRecord]) -> None: ...
 
     @abstractmethod
-    def change_batch(self, batch: BatchRecord) -> None: ...
+    def change_batches(self, batches: Sequence[BatchRecord]) -> None: ...
+
+    def add_batch(self, batch: BatchRecord) -> None:
+        self.add_batches([batch])
+
+    def change_batch(self, batch: BatchRecord) -> None:
+        self.change_batches([batch])
 
     @abstractmethod
     def change_table(self, data: bytes, blocks: Sequence[bytes] = (), after: int = 0) -> None:
@@ -208,8 +223,12 @@ class Writer(Reader):
         """What is answered as the study stands now. It changes nothing else."""
 
     @abstractmethod
+    def append_all(self, rows: Sequence[tuple[int, int, Told]]) -> list[Entry]:
+        """Rows of the log: of each the batch, the first repeat, and what was told. Aggregates are others' matter."""
+
     def append(self, batch: int, start: int, told: Told) -> Entry:
-        """A row of the log. Aggregates are `change_batch`'s matter."""
+        """A row of the log."""
+        return self.append_all([(batch, start, told)])[0]
 
     @abstractmethod
     def revise(self, revision: Revision) -> Revision:
@@ -265,8 +284,8 @@ class Storage(ABC):
         """Do it, and do it again while the storage does not answer, for a while."""
 
     @abstractmethod
-    def check(self) -> Sequence[str]:
-        """What is wrong with the storage itself, in words."""
+    def check(self, *, everything: bool = True) -> Sequence[str]:
+        """What is wrong with the storage itself, in words; without everything, of a large one all but its log."""
 
     @abstractmethod
     def close(self) -> None: ...

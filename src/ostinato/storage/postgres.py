@@ -65,7 +65,7 @@ class Postgres:
             return "password" not in str(error.orig) and "does not exist" not in str(error.orig)
         return not state.startswith(PERMANENT)
 
-    def check(self, connection: Connection) -> list[str]:
+    def check(self, connection: Connection, *, everything: bool) -> list[str]:
         return []
 
 

@@ -12,10 +12,14 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.records import Batch
-from ostinato.storage.base import BatchRecord, Lease, StudyRecord
-from ostinato.storage.values import checksum
+from ostinato.storage.base import BatchRecord, Entry, Lease, StudyRecord
+from ostinato.storage.schema import batches
+from ostinato.storage.values import checksum, checksum_of_log
 
 LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns that the first schema did not have
+
+
+_BATCH = [column.name for column in batches.columns if column.name != "check"]
 
 
 def study_row(record: StudyRecord) -> dict[str, Any]:
@@ -38,6 +42,15 @@ def block_rows(study: int, blocks: Sequence[bytes], after: int = 0) -> list[dict
         {"study": study, "number": number, "data": data, "check": seal_of_bytes(data, study, number)}
         for number, data in enumerate(blocks, after)
     ]
+
+
+def log_row(study: int, entry: Entry) -> dict[str, Any]:
+    told = entry.told
+    return {
+        "study": study, "number": entry.number, "batch": entry.batch, "start": entry.start, "repeats": told.count,
+        "kind": int(told.kind), "data": told.data, "at": entry.at,
+        "check": checksum_of_log(study, entry.number, entry.batch, entry.start, told),
+    }  # fmt: skip
 
 
 def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
@@ -81,6 +94,11 @@ def _as_text(told: Measured) -> str:
 def seal_of(row: dict[str, Any]) -> int:
     """A checksum; of what came with later schemas, only what says anything: older rows keep theirs."""
     return checksum(*(value for name, value in row.items() if name not in LATER or value))
+
+
+def seal_of_stored(row: Row[Any]) -> int:
+    """The same of a batch as it is stored, column by column."""
+    return checksum(*(value for name, value in zip(_BATCH, row, strict=False) if name not in LATER or value))
 
 
 def batch_of(row: Row[Any]) -> BatchRecord:

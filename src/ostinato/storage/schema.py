@@ -25,9 +25,14 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    and_,
+    func,
+    literal_column,
 )
 
-HEAD = "0006"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0007"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+SHARED = "shared"  # with this word begins the reason of observations that others may join
+FULL = 500  # repeats of such, from which others begin anew
 metadata = MetaData()
 
 studies = Table(
@@ -91,7 +96,7 @@ batches = Table(
     Column("truncated", Boolean, nullable=False),
     Column("round", BigInteger, nullable=False),
     Column("made", Double, nullable=False),
-    Column("reason", Text, nullable=False),  # as JSON; of observations, the key under which they were told
+    Column("reason", Text, nullable=False),  # as JSON; of observations, whether others may join them
     Column("leased", BigInteger, nullable=False),  # repeats that were handed out at least once
     Column("failed", BigInteger, nullable=False),
     Column("n", BigInteger, nullable=False),
@@ -99,13 +104,26 @@ batches = Table(
     Column("squares", Double, nullable=False),
     Column("known", Double, nullable=False),
     Column("first", BigInteger, nullable=False),  # the row of the log with its first feedback, and with its last
-    Column("last", BigInteger, nullable=False, index=True),
+    Column("last", BigInteger, nullable=False),
     Column("closed", Boolean, nullable=False),
     Column("extremes", Text, nullable=False),  # as JSON: lowest and highest values by number, the rest, and when
     Column("withdrawn", BigInteger, nullable=False),  # repeats that were told and taken back,
     Column("replaced", BigInteger, nullable=False),  # and those of them that are waited for again
     Column("check", BigInteger, nullable=False),
+    Index("batches_by_last", "study", "last"),
 )
+
+# An index finds what its own condition says, word by word: numbers stand in it, and in queries, as they are.
+_zero, _full = literal_column("0", BigInteger), literal_column(str(FULL), BigInteger)
+_held = batches.c.repeats + batches.c.replaced - batches.c.n - batches.c.failed - batches.c.withdrawn
+UNFINISHED = and_(batches.c.closed.is_(False), batches.c.id >= _zero, _held > _zero)
+_word = func.substr(batches.c.reason, literal_column("1"), literal_column(str(len(SHARED))))
+WITH_ROOM = and_(batches.c.repeats < _full, _word == literal_column(f"'{SHARED}'"))
+for _name, _columns, _where in (
+    ("batches_unfinished", ("study", "id"), UNFINISHED),
+    ("batches_with_room", ("study", "candidate"), WITH_ROOM),
+):
+    Index(_name, *(batches.c[each] for each in _columns), sqlite_where=_where, postgresql_where=_where)
 
 leases = Table(
     "leases",

@@ -100,9 +100,9 @@ class SQLStorage(Storage):
             sleep(wait * random.uniform(0.5, 1.5))
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def check(self) -> Sequence[str]:
+    def check(self, *, everything: bool = True) -> Sequence[str]:
         with self._transaction(write=False) as connection:
-            return self.backend.check(connection)
+            return self.backend.check(connection, everything=everything)
 
     def close(self) -> None:
         self.backend.engine().dispose()

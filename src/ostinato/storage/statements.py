@@ -1,11 +1,13 @@
 """The statements that every ask and tell makes, built once: building one takes longer than running it."""
 
-from sqlalchemy import BigInteger, bindparam, delete, select, update
+from sqlalchemy import BigInteger, bindparam, delete, func, insert, select, update
 
-from ostinato.storage.schema import batches, leases, log, studies
+from ostinato.storage import schema
+from ostinato.storage.schema import batches, leases, log, revisions, studies
 
 _study, _batch = bindparam("in_study", type_=BigInteger()), bindparam("in_batch", type_=BigInteger())
-_own_batches = select(batches).where(batches.c.study == _study).order_by(batches.c.id)
+_in_study = select(batches).where(batches.c.study == _study)
+_own_batches = _in_study.order_by(batches.c.id)
 _own_log = select(log).where(log.c.study == _study)
 _log_of_batch = _own_log.where(log.c.batch == _batch)
 _own_leases = select(leases).where(leases.c.study == _study).order_by(leases.c.batch, leases.c.start)
@@ -15,17 +17,22 @@ STUDY_LOCKED = STUDY.with_for_update()
 CHANGE_STUDY = update(studies).where(studies.c.id == _study)
 
 ALL_BATCHES = _own_batches
-BATCHES_SINCE = _own_batches.where((batches.c.last > bindparam("told_after")) | (batches.c.id >= bindparam("from_id")))
+TOLD_SINCE = _in_study.where(batches.c.last > bindparam("told_after"))
+ASKED_SINCE = _own_batches.where(batches.c.id >= bindparam("from_id"))
 BATCH = _own_batches.where(batches.c.id == _batch)
-UNFINISHED = _own_batches.where(
-    batches.c.id >= 0,
-    batches.c.closed.is_(False),
-    batches.c.n + batches.c.failed + batches.c.withdrawn < batches.c.repeats + batches.c.replaced,
-)
+UNFINISHED = _own_batches.where(schema.UNFINISHED)
+WITH_ROOM = _in_study.where(schema.WITH_ROOM, batches.c.candidate.in_(bindparam("candidates", expanding=True)))
+ADD_BATCH = insert(batches)
 CHANGE_BATCH = update(batches).where(batches.c.study == _study, batches.c.id == _batch)
 
+APPEND = insert(log)
 LOG = _own_log.where(log.c.number > bindparam("after")).order_by(log.c.number).limit(bindparam("most"))
-LOG_OF_BATCH = LOG.where(log.c.batch == _batch)
+_between = log.c.number.between(bindparam("low"), bindparam("high"))
+REPEATS = select(log.c.number, log.c.repeats).where(log.c.study == _study, _between).order_by(log.c.number)
+TOLD_BETWEEN = select(func.sum(log.c.repeats)).where(log.c.study == _study, _between)
+_upto = func.sum(log.c.repeats).over(order_by=log.c.number).label("upto")
+_counted = select(log.c.number, log.c.repeats, _upto).where(log.c.study == _study, _between).subquery()
+ROW_OF = select(_counted).where(_counted.c.upto >= bindparam("rest")).order_by(_counted.c.number).limit(1)
 LAST_UP_TO = _log_of_batch.where(log.c.start <= bindparam("low")).order_by(log.c.start.desc()).limit(1)
 BETWEEN = _log_of_batch.where(log.c.start > bindparam("low"), log.c.start < bindparam("high")).order_by(log.c.start)
 
@@ -36,3 +43,7 @@ OF_WORKERS = _own_leases.where(
 ).with_for_update(skip_locked=True)  # who locks nothing that others hold waits for nobody
 RENEW = update(leases).where(leases.c.study == _study, leases.c.batch == _batch, leases.c.start == bindparam("low"))
 RELEASE = delete(leases).where(leases.c.study == _study, leases.c.batch == _batch, leases.c.start == bindparam("low"))
+
+REVISIONS = select(revisions).where(revisions.c.study == _study).order_by(revisions.c.number)
+REVISIONS_OF_BATCH = REVISIONS.where(revisions.c.batch == _batch)
+LAST_REVISION = REVISIONS.where(revisions.c.number >= bindparam("from_number"))

@@ -1,7 +1,8 @@
 """Values as the log keeps them: bytes, of three kinds, and what they come to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from math import isnan
 from zlib import crc32
 
 import msgspec
@@ -10,7 +11,10 @@ import numpy as np
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.feedback import Feedback
-from ostinato.measurements.tally import Statistics
+from ostinato.measurements.tally import LARGEST, Statistics
+
+_FIRST = np.zeros(1, dtype=np.int64)  # the place of a value that is alone
+_FIRST.setflags(write=False)
 
 
 class Kind(IntEnum):
@@ -35,12 +39,19 @@ class Told(msgspec.Struct, frozen=True):
         rows = self.numbers().reshape(-1, self.count)
         return Told(stop - start, self.kind, rows[:, start:stop].tobytes())
 
+    def then(self, others: Iterable["Told"]) -> "Told":
+        """With others after it, all of them plain values."""
+        parts = [self, *others]
+        return Told(sum(each.count for each in parts), self.kind, b"".join(each.data for each in parts))
+
     def numbers(self) -> Vector:
         """As they are kept."""
         return np.frombuffer(self.data, dtype="<f8")
 
     def feedback(self, changes: Mapping[int, float | None] | None = None) -> Feedback:
         """What it comes to; with other values at some places, or none."""
+        if self.count == 1 and self.kind == Kind.VALUES and not changes:
+            return _of_one(self.numbers())
         numbers, changes = self.numbers(), changes or {}
         if self.kind == Kind.SUMMARY:
             return (
@@ -61,14 +72,22 @@ class Told(msgspec.Struct, frozen=True):
         return Feedback(Statistics.of_values(values[fine]), failed, values[fine], np.flatnonzero(fine))
 
 
+def _of_one(values: Vector) -> Feedback:
+    """What a single value comes to, as most are: in a tenth of the time."""
+    value = values.item()
+    if isnan(value):
+        return Feedback(Statistics(), 1)
+    statistics = Statistics(1, value) if abs(value) <= LARGEST else Statistics.of_values(values)
+    return Feedback(statistics, 0, values, _FIRST)
+
+
 def told_values(values: Vector, errors: Vector | None = None) -> Told:
     """Single values, as float64, with their standard errors where they have some. They are checked."""
     one_nan_one_zero = np.where(np.isnan(values), np.nan, values + 0.0)  # so that the same answer has the same bytes
-    told = Told(
-        len(values),
-        Kind.VALUES if errors is None else Kind.WEIGHTED,
-        np.concatenate([one_nan_one_zero] if errors is None else [one_nan_one_zero, errors]).astype("<f8").tobytes(),
-    )
+    if errors is None:
+        told = Told(len(values), Kind.VALUES, one_nan_one_zero.astype("<f8", copy=False).tobytes())
+    else:
+        told = Told(len(values), Kind.WEIGHTED, np.concatenate([one_nan_one_zero, errors]).astype("<f8").tobytes())
     told.feedback()
     return told
 

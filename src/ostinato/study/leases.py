@@ -106,6 +106,10 @@ def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease
 
 def next_of(reader: Reader, batch: BatchRecord) -> int:
     """The first repeat of a batch that has no value."""
+    facts, told = batch.facts, batch.facts.answered + batch.facts.withdrawn
+    last = reader.overlapping(facts.id, max(0, told - 1), facts.places)
+    if told == 0 or (len(last) == 1 and last[0].repeats.stop == told):
+        return told  # so many repeats, and none beyond: there is no gap among them
     taken = [entry.repeats for entry in reader.overlapping(batch.facts.id, 0, batch.facts.places)]
     left = without(range(batch.facts.places), taken)
     return left[0].start if left else batch.facts.places

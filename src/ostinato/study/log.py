@@ -3,15 +3,18 @@
 Whoever answers first is believed: the same answer again counts once, and another one is refused.
 """
 
+from collections.abc import Iterable, Sequence
 from math import isnan
 
 from msgspec.structs import replace
 
 from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
 from ostinato.measurements.batches import BatchFacts
+from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
 from ostinato.storage import BatchRecord, Entry, Reader, Writer
+from ostinato.storage.schema import FULL, SHARED
 from ostinato.storage.values import Kind, Told
 from ostinato.study.leases import answered, without
 
@@ -22,13 +25,7 @@ def take(writer: Writer, number: int, start: int, told: Told) -> int:
     if batch is None or start < 0 or start + told.count > batch.facts.places:
         what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.places - 1}"
         raise UnknownBatch(f"Repeats {start} to {start + told.count - 1} of batch {number} were told, which {what}.")
-    found = writer.told_of(number)
-    answers = batch.facts.answered + batch.facts.withdrawn
-    if found != answers:
-        raise Damaged(
-            f"The study {writer.record.name!r} is damaged: batch {number} counts {answers} answers, and "
-            f"{found} are found. Nothing was changed; see what `ostinato verify` says."
-        )
+    _check_last(writer, batch)
     statistics = batch.facts.statistics
     if statistics.n and (statistics.known > 0) != (told.kind == Kind.WEIGHTED):
         raise InvalidFeedback(f"Batch {number} has values with standard errors and without: tell all of one kind.")
@@ -45,19 +42,67 @@ def take(writer: Writer, number: int, start: int, told: Told) -> int:
     return sum(map(len, new))
 
 
-def was_observed(reader: Reader, key: str) -> bool:
-    """Whether observations of this key are there."""
-    return any(batch.facts.id < 0 and batch.reason == key for batch in reader.batches())
+def observe(writer: Writer, told: Sequence[tuple[int, Told]], *, apart: bool = False) -> list[Entry]:
+    """Measurements that nobody asked for, by row of the table, in batches with numbers below 0; returns the new rows.
+
+    Those of one candidate share a batch until it is full, so that a study of a million single values is opened as
+    quickly as one of a few. apart: each in a batch of its own.
+    """
+    record, now = writer.record, writer.now()
+    there = [] if apart else writer.with_room({index for index, _ in told})
+    last = {(batch.facts.index, batch.reason): batch for batch in there}
+    changed, numbered, failed = dict[int, BatchRecord](), record.numbered, 0
+    made, rows = record.observed, list[tuple[int, int, Told]]()
+    for row, (index, each) in enumerate(told, record.told + 1):
+        reason = "" if apart else _shared(each, before=record.asked == 0)
+        batch = last.get((index, reason)) if reason else None
+        if batch is None or batch.facts.repeats >= FULL:
+            made += 1
+            batch = BatchRecord(BatchFacts.observed(-made, index, 0), now, reason)
+        start, feedback = batch.facts.repeats, each.feedback()
+        rows.append((batch.facts.id, start, each))
+        batch = _joined(_widened(batch, each.count), feedback, numbered, row)
+        changed[batch.facts.id] = last[index, reason] = batch
+        numbered, failed = numbered + each.count, failed + feedback.failed
+    new, old = _split(changed.values(), record.observed)
+    for batches, keep in ((new, writer.add_batches), (old, writer.change_batches)):
+        if batches:
+            keep(batches)
+    entries = writer.append_all(rows)
+    writer.change(
+        replace(
+            writer.record,
+            observed=made,
+            answered=record.answered + numbered - record.numbered,
+            failed=record.failed + failed,
+        )
+    )
+    return entries
 
 
-def observe(writer: Writer, index: int, told: Told, key: str) -> int:
-    """Measurements that nobody asked for, as a batch with a number below 0."""
-    number = -1 - writer.record.observed
-    batch = BatchRecord(BatchFacts.observed(number, index, told.count), writer.now(), key, leased=told.count)
-    writer.add_batch(batch)
-    writer.change(replace(writer.record, observed=writer.record.observed + 1))
-    _appended(writer, batch, 0, told)
-    return number
+def _shared(told: Told, *, before: bool) -> str:
+    """Which observations of a candidate some more of them join.
+
+    Those with standard errors stay apart from others, and those from before the first decision from later ones: a
+    certificate does not count them.
+    """
+    if told.count > FULL:
+        return ""
+    return f"{SHARED}{' with errors' if told.kind == Kind.WEIGHTED else ''}{' before' if before else ''}"
+
+
+def _widened(batch: BatchRecord, count: int) -> BatchRecord:
+    """An observation, with room for more repeats."""
+    asked = batch.facts.batch
+    repeats = asked.repeats + count
+    facts = replace(batch.facts, batch=replace(asked, repeats=repeats, wanted=repeats))
+    return replace(batch, facts=facts, leased=repeats)
+
+
+def _split(batches: Iterable[BatchRecord], observed: int) -> tuple[list[BatchRecord], list[BatchRecord]]:
+    """Batches that are new, and others."""
+    each = list(batches)
+    return [b for b in each if b.facts.id < -observed], [b for b in each if b.facts.id >= -observed]
 
 
 def close(writer: Writer, number: int) -> None:
@@ -74,21 +119,46 @@ def close(writer: Writer, number: int) -> None:
 
 def _appended(writer: Writer, batch: BatchRecord, start: int, told: Told) -> BatchRecord:
     """The log, the batch's aggregates and the study's counters, all in step."""
-    facts, feedback = batch.facts, told.feedback()
-    measured = feedback.measured(1, writer.record.numbered, 0)
-    entry = writer.append(facts.id, start, told)
+    feedback = told.feedback()
+    numbered, entry = writer.record.numbered, writer.append(batch.facts.id, start, told)
+    batch = _joined(batch, feedback, numbered, entry.number)
+    writer.change_batch(batch)
+    record = writer.record
+    writer.change(replace(record, answered=record.answered + told.count, failed=record.failed + feedback.failed))
+    return batch
+
+
+def _joined(batch: BatchRecord, feedback: Feedback, numbered: int, row: int) -> BatchRecord:
+    """A batch of which more was told: in this row of the log, after so many measurements."""
+    facts, measured = batch.facts, feedback.measured(1, numbered, 0)
     together = facts.measured + measured
     facts = replace(
         facts,
         told=kept(replace(together, statistics=facts.statistics + feedback.statistics)),
         failed=facts.failed + feedback.failed,
-        first=facts.first or entry.number,
+        first=facts.first or row,
     )
-    batch = replace(batch, facts=facts, last=entry.number)
-    writer.change_batch(batch)
-    record = writer.record
-    writer.change(replace(record, answered=record.answered + told.count, failed=record.failed + feedback.failed))
-    return batch
+    return replace(batch, facts=facts, last=row)
+
+
+def _check_last(reader: Reader, batch: BatchRecord) -> None:
+    """The last row of the log that a batch has seen must be there, and be found by its repeats.
+
+    So what was lost is not taken for new, at a cost that does not grow with the log; `verify` looks at every row.
+    """
+    number, answers = batch.facts.id, batch.facts.answered + batch.facts.withdrawn
+    entry = reader.row(batch.last) if answers else None
+    if answers:
+        there = entry is not None and entry.batch == number and entry in reader.overlapping(number, entry.start, 1)
+        wrong = None if there else "0 are found where the last one should be"
+    else:
+        found = reader.overlapping(number, 0, batch.facts.places)
+        wrong = f"{sum(each.told.count for each in found)} are found" if found else None
+    if wrong is not None:
+        raise Damaged(
+            f"The study {reader.record.name!r} is damaged: batch {number} counts {answers} answers, and {wrong}. "
+            "Nothing was changed; see what `ostinato verify` says."
+        )
 
 
 def _check_counts(writer: Writer, entry: Entry, told: range) -> None:

@@ -1,6 +1,6 @@
 """The tasks of one run: on short leases, which a heart renews as long as this process lives."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +20,8 @@ class Teller(Protocol):
     """What a run needs of its study, but for tasks."""
 
     def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
+
+    def tell_all(self, told: Sequence[tuple[Task, Any, int]]) -> int: ...
 
     def release(self, task: Task, *, keep: int = 0) -> None: ...
 
@@ -74,9 +76,21 @@ class RunTasks:
             self._heart.let_go(task.key)
             raise
         self._in_vain |= new < len(values)
-        if first + len(values) >= task.stop:
-            self._heart.let_go(task.key)
+        self._let_go(task, first + len(values))
         return new
+
+    def tell_all(self, told: Sequence[tuple[Task, Any, int]]) -> int:
+        """Values of several tasks, each from a repeat on, stored together."""
+        new = self._study.tell_all(told)
+        self._in_vain |= new < sum(len(values) for _, values, _ in told)
+        for task, values, first in told:
+            self._let_go(task, first + len(values))
+        return new
+
+    def _let_go(self, task: Task, stop: int) -> None:
+        """A task whose last repeat was told is held no more."""
+        if stop >= task.stop:
+            self._heart.let_go(task.key)
 
     def release(self, task: Task, *, keep: int = 0) -> None:
         """Hand a task back, or all but the first `keep` of its repeats."""

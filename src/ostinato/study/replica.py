@@ -1,6 +1,7 @@
 """The optimiser of a study in this process: made from stored facts, and kept in step with what others ask and tell."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -13,7 +14,9 @@ from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.facts import Mind, Told
 from ostinato.records import Reason
-from ostinato.storage import BatchRecord, Reader, StudyRecord
+from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord
+from ostinato.storage.values import Kind
+from ostinato.storage.values import Told as Values
 from ostinato.study.candidates import retired_of
 from ostinato.study.revise import changes_of, gaps_of
 
@@ -56,15 +59,27 @@ class Replica:
             self._rows[batch.facts.id] = batch.facts.index
             if batch.facts.id >= then.asked:
                 self.optimizer.core.follow(self._facts(batch), self._limits(batch))
-        for entry in reader.log(after=then.told, most=FAR):
-            if entry.batch >= 0 and not self.optimizer.core.waits_for(entry.batch):
+        for batch, told in self._together(reader.log(after=then.told, most=FAR)):
+            if batch >= 0 and not self.optimizer.core.waits_for(batch):
                 return False  # a late answer, for a batch that was closed
-            self.optimizer.core.take(entry.batch, self._rows[entry.batch], entry.told.feedback())
+            self.optimizer.core.take(batch, self._rows[batch], told.feedback())
         if mind is not None:
             self.optimizer.core.resume(mind)
         self.optimizer.core.state.budget = record.budget
         self._at = record
         return True
+
+    def _together(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Values]]:
+        """What was told of each batch in turn: values that follow each other are taken in at once.
+
+        With robust=True what was told together is looked at together, so that every row stays by itself.
+        """
+        for (batch, kind), own in groupby(entries, lambda entry: (entry.batch, entry.told.kind)):
+            first, *rest = (entry.told for entry in own)
+            if kind == Kind.VALUES and not self._robust:
+                yield batch, first.then(rest)
+            else:
+                yield from ((batch, each) for each in (first, *rest))
 
     @property
     def stored_mind(self) -> Mind:

@@ -8,9 +8,10 @@ from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
 from ostinato.records import Batch
 from ostinato.running.task import Task
-from ostinato.storage import BatchRecord
+from ostinato.storage import BatchRecord, Reader
+from ostinato.study.records import Measurement
 from ostinato.study.stored import Stored
-from ostinato.study.view import measurements
+from ostinato.study.view import measurements_in
 
 
 def numbers_of(stored: Stored, what: Any, value: float | None, number: int | Sequence[int] | None) -> list[int]:
@@ -32,8 +33,12 @@ def last_of(stored: Stored, candidate: Any, value: float) -> int:
     """The number of the last measurement of a candidate that gave this value."""
     index, last = stored.index(candidate), list[float]()
     found: int | None = None
-    for each in measurements(stored):
-        if each.index == index and each.count == 1 and each.value is not None:
+
+    def own(reader: Reader) -> list[Measurement]:
+        return measurements_in(reader, [batch for batch in reader.batches() if batch.facts.index == index])
+
+    for each in stored.read(own):
+        if each.count == 1 and each.value is not None:
             same = each.value == value or (isnan(value) and isnan(each.value))
             found, last = each.number if same else found, [*last[-4:], each.value]
     if found is None:
@@ -44,8 +49,12 @@ def last_of(stored: Stored, candidate: Any, value: float) -> int:
 
 def told_of(stored: Stored, batch: int, repeats: range | None = None) -> list[int]:
     """The numbers of all that was told of a batch, or of some of its repeats."""
-    own = (each for each in measurements(stored) if each.batch == batch)
-    found = [each.number for each in own if repeats is None or each.repeat in repeats]
+
+    def own(reader: Reader) -> list[Measurement]:
+        record = reader.batch(batch)
+        return [] if record is None else measurements_in(reader, [record])
+
+    found = [each.number for each in stored.read(own) if repeats is None or each.repeat in repeats]
     if not found:
         which = "" if repeats is None else f"repeats {repeats.start} to {repeats.stop - 1} of "
         raise UnknownBatch(f"Nothing was told of {which}batch {batch} that counts: there is nothing to take back.")

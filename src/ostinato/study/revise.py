@@ -89,6 +89,7 @@ def _remember(writer: Writer, mind: Mind) -> None:
 
 
 def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:
+    changes = changes_of(writer.revisions())
     for number, value in wanted.items():
         found = writer.row_of(number)
         if found is None:
@@ -104,10 +105,11 @@ def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, out
                     "the right one."
                 )
             places = range(entry.told.count)
-        first, now = number - place, changes_of(writer.revisions(entry.batch)).get(entry.number, {})
+        first, now = number - place, changes.setdefault(entry.number, {})
         for each in places:
             if value is None and now.get(each, 0.0) is None:
                 continue  # it was taken back before
+            now[each] = value
             yield writer.revise(Revision(first + each, entry.number, each, entry.batch, value, why=why))
 
 
@@ -138,7 +140,7 @@ def _work_out(writer: Writer, number: int, *, again: bool) -> None:
         raise Damaged(
             f"The study {writer.record.name!r} is damaged: the log has rows of batch {number}, which is missing."
         )
-    entries = list(_log_of(writer, number))
+    entries = sorted(writer.overlapping(number, 0, batch.facts.places), key=lambda entry: entry.number)
     firsts, changes = writer.first_numbers([entry.number for entry in entries]), changes_of(writer.revisions(number))
     found = Sum()
     for entry in entries:
@@ -170,13 +172,6 @@ def _with(batch: BatchRecord, found: Sum, *, again: bool) -> BatchRecord:
             replaced=facts.replaced + more,
         ),
     )
-
-
-def _log_of(reader: Reader, batch: int) -> Iterator[Entry]:
-    after = 0
-    while entries := reader.log(after=after, batch=batch):
-        yield from entries
-        after = entries[-1].number
 
 
 def gaps_of(reader: Reader) -> list[int]:

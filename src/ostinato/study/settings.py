@@ -91,6 +91,11 @@ def outcome_name(text: str) -> str:
     return _kept(text).get("outcome", "real")
 
 
+def has_setting(text: str, name: str) -> bool:
+    """Whether a setting was given, and is not 0."""
+    return bool(_kept(text).get(name))
+
+
 def _kept(text: str) -> dict[str, Any]:
     kept: dict[str, Any] = msgspec.json.decode(text)
     kept.pop(PROGRAM, None)

@@ -14,7 +14,15 @@ from ostinato.measurements.outcomes import outcome_of
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader, Storage, Writer
 from ostinato.study.candidates import table_of
-from ostinato.study.settings import check_given, missing_code, outcome_name, restored, stop_of, with_setting
+from ostinato.study.settings import (
+    check_given,
+    has_setting,
+    missing_code,
+    outcome_name,
+    restored,
+    stop_of,
+    with_setting,
+)
 
 if TYPE_CHECKING:  # the optimiser takes longer to import than all else, and much that is read needs none
     from ostinato.optimizer import Optimizer
@@ -44,7 +52,7 @@ class Stored:
     ) -> None:
         self.name, self.storage = name, storage
         self._space: Space | None = candidates.space if isinstance(candidates, Sampled) else None
-        problems = storage.patiently(storage.check)
+        problems = storage.patiently(lambda: storage.check(everything=False))
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
         record, self._head = self.read(lambda reader: (reader.record, head_of(reader.table())))
@@ -89,6 +97,11 @@ class Stored:
     def has_code(self) -> bool:
         """Whether answers rest on Python code, given here or not."""
         return bool(missing_code(self._text, {})) or self._head.constraints > 0
+
+    @property
+    def keeps_observations_apart(self) -> bool:
+        """Whether it matters which observations came together: they share the error of a set-up, or fade with age."""
+        return has_setting(self._text, "setup_std") or has_setting(self._text, "half_life")
 
     @property
     def _lacks_constraints(self) -> bool:
@@ -270,4 +283,4 @@ class Stored:
 
 def _revised(reader: Reader) -> tuple[Any, ...]:
     """What changes when candidates or measurements are revised, and not when more is asked or told."""
-    return reader.record.digest, reader.record.retired, *reader.revisions()[-1:]
+    return reader.record.digest, reader.record.retired, reader.last_revision()

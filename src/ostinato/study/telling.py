@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any, cast
-from uuid import uuid4
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from ostinato.checks import counted
 from ostinato.errors import InvalidFeedback, UnknownBatch, UnknownCandidate
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.running.task import Task
-from ostinato.storage import Reader, Writer
+from ostinato.storage import Entry, Reader, Writer
 from ostinato.storage.values import Told, told_summary
 from ostinato.study import log
 from ostinato.study.leases import give_back, next_of
@@ -19,18 +18,19 @@ from ostinato.study.revise import skip as skip_repeat
 from ostinato.study.stored import Stored
 
 
-def tell(stored: Stored, task: Task, told: Told, first: int) -> int:
-    """The values of a task's repeats from number `first` on; returns how many are new."""
-    stored.check_task(task)
-    if not task.start <= first <= task.stop - told.count:
-        raise InvalidFeedback(
-            f"Repeats {first} to {first + told.count - 1} were told, and the task has {task.start} to {task.stop - 1}: "
-            "tell those, and use observe(candidate, values) for others."
-        )
+def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
+    """The values of tasks, each from a repeat on, all of them or none; returns how many are new."""
+    for task, each, first in told:
+        stored.check_task(task)
+        if not task.start <= first <= task.stop - each.count:
+            raise InvalidFeedback(
+                f"Repeats {first} to {first + each.count - 1} were told, and the task has {task.start} to "
+                f"{task.stop - 1}: tell those, and use observe(candidate, values) for others."
+            )
     new = [0]  # of every try: one that was kept and not heard of leaves nothing new for the next
 
     def take(writer: Writer) -> int:
-        new.append(log.take(writer, task.batch, first, told))
+        new.append(sum(log.take(writer, task.batch, first, each) for task, each, first in told))
         return max(new)
 
     return stored.write(take)
@@ -94,14 +94,13 @@ def _check(stored: Stored, candidate: Any, given: Given) -> None:
 
 def observe_all(stored: Stored, told: Sequence[tuple[int, Told]]) -> None:
     """All of it, once, also where the first try was kept and not heard of."""
-    key, tries = uuid4().hex, 0
+    if not told:
+        return
+    tried: list[Entry] = []  # the first row of every try
 
     def take(writer: Writer) -> None:
-        nonlocal tries
-        tries += 1
-        if tries == 1 or not log.was_observed(writer, key):
-            for index, each in told:
-                log.observe(writer, index, each, key)
+        if not any(writer.row(entry.number) == entry for entry in tried):
+            tried.append(log.observe(writer, told, apart=stored.keeps_observations_apart)[0])
 
     stored.write(take)
 

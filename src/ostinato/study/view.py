@@ -1,6 +1,6 @@
 """What can be read of a study. Nothing here changes it; what took long to work out is stored beside it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -200,6 +200,16 @@ def numbers_of_repeats(reader: Reader, batch: int, repeats: range) -> list[int]:
     firsts = reader.first_numbers([entry.number for entry in entries])
     each = [(repeat, firsts[entry.number] + place) for entry in entries for place, repeat in enumerate(entry.repeats)]
     return [number for repeat, number in sorted(each) if repeat in repeats]
+
+
+def measurements_in(reader: Reader, batches: Sequence[BatchRecord]) -> list[Measurement]:
+    """All that was told of some batches and counts, in the order it came, without reading the log of others."""
+    entries = [entry for batch in batches for entry in reader.overlapping(batch.facts.id, 0, batch.facts.places)]
+    firsts, revised = reader.first_numbers([entry.number for entry in entries]), by_place(reader.revisions())
+    rows, found = {batch.facts.id: batch.facts.index for batch in batches}, list[Measurement]()
+    for entry in sorted(entries, key=lambda entry: entry.number):
+        found += measurements_of(entry, rows[entry.batch], firsts[entry.number], revised.get(entry.number))
+    return [each for each in found if each.value is not None]
 
 
 def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measurement]:

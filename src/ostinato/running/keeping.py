@@ -1,0 +1,112 @@
+"""Measured values, stored: those of all workers together, soon after they were measured.
+
+Storing takes a few milliseconds, most of them for the disk, whether of one value or of a hundred. So values are stored
+as often as that takes a fifth of the time, and five times a second at most: what a crash can cost is what was measured
+since, and what was under way. Where workers are threads their values are seen as they come, and nobody waits. Other
+processes bring them when a task is over, and wait: their tasks are as short as a tenth of their time allows.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from math import inf
+from time import monotonic, perf_counter
+from typing import Any, Protocol, TypeVar
+
+from ostinato.errors import Conflict
+from ostinato.running.executors import Measured, Workers
+from ostinato.running.task import Task
+
+T = TypeVar("T")
+APART = 4.0  # times what storing takes: from one time to the next, at least
+SHARE = 10.0  # times what asking and telling takes: how long a task is, at least, where its worker waits for both
+BUSY = 2.0  # the same, for each worker: one thread asks and tells for all
+LEAST = 0.2  # seconds between two times, at least: every time adds rows to the log
+LATELY = 0.3  # of the last time, in what storing takes lately
+
+
+class Kept(Protocol):
+    """Where values are stored."""
+
+    def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
+
+    def tell_all(self, told: Sequence[tuple[Task, Any, int]]) -> int:
+        """Values of several tasks, each from a repeat on, stored together: all of them or none."""
+        ...
+
+
+class Keeping:
+    """What was stored of the tasks under way, and when the rest is to be."""
+
+    def __init__(self, tasks: Kept, workers: Workers) -> None:
+        self._tasks, self._workers = tasks, workers
+        self._stored: Counter[Future[Measured]] = Counter()
+        self._asking = self._telling = 0.0  # seconds, lately
+        self._next = 0.0
+
+    def short(self) -> float:
+        """Seconds that a task of several repeats is to take."""
+        if self._workers.seen or self._workers.short == inf:
+            return self._workers.short
+        return self._between(max(SHARE, BUSY * self._workers.workers) * (self._asking + self._telling))
+
+    def pause(self, running: Collection[Task], most: float) -> float:
+        """Seconds for which workers can be waited for."""
+        if not self._workers.seen or all(task.repeats == 1 for task in running):
+            return most
+        return min(most, max(LEAST / 2, self._next - monotonic()))
+
+    def asked(self, ask: Callable[[], T]) -> T:
+        """What is asked for; how long that takes is remembered."""
+        start = perf_counter()
+        answer = ask()
+        self._asking += LATELY * (perf_counter() - start - self._asking)
+        return answer
+
+    def store(
+        self, running: Mapping[Future[Measured], Task], done: Collection[Future[Measured]], *, at_once: bool = False
+    ) -> bool:
+        """Store what is new of the tasks that are done, and with it, or when it is time, of all others."""
+        if not done and not at_once and monotonic() < self._next:
+            return False
+        by_batch = sorted(running.items(), key=lambda each: (each[1].batch, each[1].start))
+        new = [(future, task, values) for future, task in by_batch if (values := self._new(future))]
+        if new:
+            start = perf_counter()
+            self._tell([(task, values, task.start + self._stored[future]) for future, task, values in new])
+            self._telling += LATELY * (perf_counter() - start - self._telling)
+            for future, _, values in new:
+                self._stored[future] += len(values)
+        self._next = monotonic() + self._between(APART * self._telling)
+        return bool(new)
+
+    def left(self, future: Future[Measured], task: Task) -> int:
+        """How many repeats of a task are not stored."""
+        return task.repeats - self._stored[future]
+
+    def forget(self, future: Future[Measured]) -> None:
+        """A task is over."""
+        self._stored.pop(future, None)
+
+    def _between(self, seconds: float) -> float:
+        return min(self._workers.short, max(LEAST, seconds))
+
+    def _new(self, future: Future[Measured]) -> list[float]:
+        return list(self._workers.so_far(future))[self._stored[future] :]
+
+    def _tell(self, told: Sequence[tuple[Task, list[float], int]]) -> None:
+        try:
+            self._tasks.tell_all(told)
+        except Conflict:  # others were given some of these repeats too, and answered first
+            for task, values, start in told:
+                self.tell(task, values, start)
+
+    def tell(self, task: Task, values: list[float], start: int) -> None:
+        """Values of one task; those that others have told before are left."""
+        try:
+            self._tasks.tell(task, values, start=start)
+        except Conflict:
+            for repeat, value in enumerate(values, start):
+                with suppress(Conflict):
+                    self._tasks.tell(task, [value], start=repeat)
