@@ -1,5 +1,10 @@
-"""What tests look at that no user can see."""
+"""What tests look at that no user can see, and what they do that no user would."""
 
+from contextlib import contextmanager
+
+from sqlalchemy import text
+
+from ostinato.errors import Unavailable
 from ostinato.optimizer.decide import Thinking
 
 
@@ -18,3 +23,33 @@ def pending(opt):
 def next_batch(opt, limit=None):
     """What would be asked for next; nothing is changed."""
     return opt.core.decision(limit).asked[0].batch
+
+
+def unheard(storage, monkeypatch, meanwhile=int):
+    """The next write is kept, and its answer gets lost on the way."""
+    original, left = storage.write, [1]
+
+    @contextmanager
+    def write(name, **how):
+        with original(name, **how) as writer:
+            yield writer
+        if left[0]:
+            left[0] -= 1
+            meanwhile()
+            raise cut()
+
+    monkeypatch.setattr(storage, "write", write)
+
+
+def cut():
+    """The error of a line that is cut for a while."""
+    error = Unavailable("the line is cut")
+    error.passing = True
+    return error
+
+
+def execute(study, statement):
+    """Something that no study does to its storage."""
+    with study.storage.backend.engine().connect() as connection:
+        connection.execute(text(statement))
+        connection.commit()

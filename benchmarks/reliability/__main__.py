@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.reliability import torture, waiting
+from benchmarks.reliability import growth, short, torture, waiting
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
+SHORT_KILLS, LESS_LOST = 20, 0.15
 KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 1_000, 16, 1_000, 50, 10_000_000
 ENDS, BEATS = 3, 1_000
 Row = tuple[str, str, bool]
@@ -117,6 +118,47 @@ def feedbacks() -> Iterator[Row]:
     yield f"{FEEDBACKS:,} feedbacks in batches of 100,000", words, fine
 
 
+def shorts() -> Iterator[Row]:
+    """Short measurements of a run that is killed: how many that were over are not stored."""
+    for executor in ("threads", "processes"):
+        where = folder()
+        seen = short.killed(f"sqlite:///{where}/lab.db", where, executor, SHORT_KILLS)
+        share = seen.lost / seen.finished
+        words = f"{seen.lost} of {seen.finished:,} lost ({share:.0%}), {seen.most} at most in one kill"
+        what = f"{short.WORKERS} {executor}, {1e3 * short.SECONDS:.0f} ms each, killed {seen.kills} times"
+        yield what, words, share < LESS_LOST
+
+
+def grown() -> Iterator[Row]:
+    """Curves of tell, ask, open and best, and their figure."""
+    server = _server()
+    lengths = [growth.at_length(values, one_batch=False) for values in growth.LENGTHS]
+    yield from _lengths("SQLite, observations", lengths)
+    yield from _lengths("SQLite, one batch", [growth.at_length(n, one_batch=True) for n in growth.LENGTHS])
+    few = [growth.at_length(n, one_batch=False, address=server.database()) for n in growth.LENGTHS[:-1]]
+    yield from _lengths("PostgreSQL, observations", few)
+    server.remove()
+    sizes = [growth.at_size(candidates) for candidates in growth.CANDIDATES]
+    for each in sizes:
+        words = f"ask {_ms(each.ask)}, with a fit {_ms(each.fitted)}, the first {_ms(each.first)}"
+        yield f"{each.candidates:,} candidates, {each.unique} of them measured", words, each.ask.processor < 0.05
+    growth.figure(lengths, sizes, torture.ROOT / "docs" / "growth.svg")
+
+
+def _lengths(what: str, lengths: list[growth.AtLength]) -> Iterator[Row]:
+    first = lengths[0]
+    for each in lengths:
+        names = ("tell", "ask", "observe", "opened", "best")
+        words = ", ".join(f"{name} {_ms(getattr(each, name))}" for name in names)
+        flat = each.tell.processor < 2 * first.tell.processor + 2e-3
+        fine = flat and each.opened.wall < 2 and each.opened.wall + each.best.wall < 3
+        yield f"{what}: {each.values:,} values, {each.megabytes:.0f} MB", words, fine
+
+
+def _ms(took: growth.Took) -> str:
+    return f"{1e3 * took.wall:.0f} ({1e3 * took.processor:.1f}) ms"
+
+
 def _server() -> "torture.Any":
     from servers import Server
 
@@ -125,7 +167,7 @@ def _server() -> "torture.Any":
 
 TORTURES: dict[str, Callable[[], Iterator[Row]]] = {
     "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "dask": dask, "feedbacks": feedbacks,
-    "gone": gone, "beats": beats, "clocks": clocks,
+    "gone": gone, "beats": beats, "clocks": clocks, "short": shorts, "growth": grown,
 }  # fmt: skip
 
 

@@ -328,3 +328,33 @@ def test_rules_and_bad_settings(tmp_path):
     with pytest.raises(InvalidSetting, match="executor='cloud'"):
         study.run(measure, 10, executor="cloud")
     assert "NoImprovement" in study.run(measure, 5_000, stop=NoImprovement(50)).ended
+
+
+def test_values_of_a_task_are_stored_before_it_is_over(tmp_path):
+    """Quick measurements come many to a task; a crash in the middle of one does not lose them all."""
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, kernel=RBF(0.2), noise_std=30.0, policy=MiniUCB(C=1.5))
+    stored, waited = threading.Event(), threading.Event()
+    calls = []
+
+    def measured(candidate):
+        calls.append(1)
+        if len(calls) > 3:  # tasks of several repeats begin when it is known how long one takes
+            time.sleep(0.01)
+        if len(calls) == 30:
+            waited.set()
+            assert stored.wait(PATIENCE)
+        return float(candidate[0])
+
+    def look():
+        waited.wait(PATIENCE)
+        wait_until(lambda: study.status().measurements == 29)  # all but the one that is under way
+        stored.set()
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    result = study.run(measured, 60, workers=1)
+    looking.join()
+    assert result.steps == 60
+    assert [each.repeat for each in study.measurements() if each.batch == 0] == list(range(len(calls)))[
+        : study.history()[0].facts.repeats
+    ]

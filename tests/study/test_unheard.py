@@ -10,9 +10,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from sqlalchemy import text
 
-from inside import next_batch
+from inside import cut, execute, next_batch, unheard
 from ostinato import MiniUCB
 from ostinato.errors import Damaged, StudyDiffers, Unavailable
 from ostinato.kernels import RBF
@@ -27,34 +26,6 @@ GIVEN = {"kernel": RBF(0.2), "noise_std": 0.3, "policy": MiniUCB(C=1.5), "seed":
 @pytest.fixture
 def study(address):
     return Study("lab", address, X, budget=60, **GIVEN)
-
-
-def unheard(storage, monkeypatch, meanwhile=int):
-    """The next write is kept, and its answer gets lost on the way."""
-    original, left = storage.write, [1]
-
-    @contextmanager
-    def write(name, **how):
-        with original(name, **how) as writer:
-            yield writer
-        if left[0]:
-            left[0] -= 1
-            meanwhile()
-            raise cut()
-
-    monkeypatch.setattr(storage, "write", write)
-
-
-def cut():
-    error = Unavailable("the line is cut")
-    error.passing = True
-    return error
-
-
-def execute(study, statement):
-    with study.storage.backend.engine().connect() as connection:
-        connection.execute(text(statement))
-        connection.commit()
 
 
 def test_observations_that_were_kept_unheard_count_once(study, monkeypatch):
