@@ -167,6 +167,14 @@ def measured(measure: Measure, candidate: Any, repeats: int, patience: float) ->
     return values, raised, perf_counter() - start
 
 
+def error_of(future: "Future[Any]") -> BaseException | None:
+    """The error of a future, a cancellation included."""
+    try:
+        return future.exception()
+    except BaseException as error:
+        return error
+
+
 def is_lost(error: BaseException) -> bool:
     """Whether it was the worker that failed, and not the measurement."""
     return isinstance(error, (BrokenExecutor, CancelledError)) or type(error).__module__.startswith("distributed")

@@ -8,41 +8,38 @@ believed.
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from math import inf, nan
 from time import monotonic, sleep
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from ostinato.checks import counted
 from ostinato.errors import (
     Conflict,
-    InvalidFeedback,
     LongMeasurements,
     LostWorkers,
     NothingToAsk,
     OstinatoError,
+    Outage,
     notify,
 )
-from ostinato.optimizer import Optimizer
-from ostinato.running.executors import Measured, Workers, is_lost
+from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
+from ostinato.running.pausing import OUTAGE, TICK, Failures, Pausing
 from ostinato.running.progress import SHARE, Reporter
 from ostinato.running.task import Task
 from ostinato.stopping import met, spending, watched
 
-T = TypeVar("T")
 GRACE = 1.0  # seconds for what was told to stop
-TICK = 0.5  # seconds after which those who wait look again
 LOSSES = 3  # of the same repeats with their worker, after which they count as failed
-HOPELESS = 20  # failures, with no success before them, at which a run ends
 
 
-class Tasks(Protocol):
+class Tasks(Failures, Protocol):
     """Where a run gets its tasks and takes its values: a study, or an optimiser in memory."""
 
     @property
@@ -57,15 +54,6 @@ class Tasks(Protocol):
     def release(self, task: Task, *, keep: int = 0) -> None: ...
 
     def in_hand(self) -> Mapping[int, int]: ...
-
-    @property
-    def finished(self) -> bool: ...
-
-    def looked(self, question: Callable[[Optimizer], T]) -> T: ...
-
-    def keep_answer(self) -> None:
-        """Store what is known now for others who look at it, where there are any."""
-        ...
 
 
 class Run:
@@ -89,7 +77,8 @@ class Run:
         self._lost: Counter[tuple[int, int]] = Counter()
         self._seconds: float | None = None  # that a measurement took lately
         self._unpaid: str | None = None  # the limit that pays for nothing more
-        self._told = self._remarked = False
+        self._pausing = Pausing(tasks, measure, workers)
+        self._remarked = False
         self._next_answer = 0.0  # not before then
 
     def until_the_end(self, interrupts: Interrupts) -> str:
@@ -104,18 +93,25 @@ class Run:
             ended = "exhausted"
         finally:
             self._let_go(interrupts)
+            self._pausing.close()
         if ended == "interrupted" and not self._steps():
             raise KeyboardInterrupt
+        if ended == OUTAGE and not self._steps():
+            raise Outage(f"Nothing could be measured, and nothing was before: {self._pausing.complaint}")
         return ended
 
     def _go_on(self, interrupts: Interrupts) -> str:
         ended = self._ruled()
         while not ended:
-            self._fill()
-            if not self._running and (self._unpaid or self._tasks.finished):
-                return self._unpaid or "budget"
-            self._advance(interrupts)
-            ended = self._ruled()
+            if not self._pausing.alarmed:
+                self._fill()
+                if not self._running and (self._unpaid or self._tasks.finished):
+                    return self._unpaid or "budget"
+            if self._pausing.alarmed and not self._running:
+                ended = self._pausing.settle(interrupts)
+            else:
+                self._advance(interrupts)
+            ended = ended or self._pausing.ended or self._ruled()
         return ended
 
     def _steps(self) -> int:
@@ -212,7 +208,7 @@ class Run:
 
     def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
         """What a worker has brought: values, an error of the user's function, or nothing, being lost."""
-        error = _error_of(future)
+        error = error_of(future)
         if error is not None:
             self._lose(task, error, alone=alone)
             return
@@ -223,10 +219,12 @@ class Run:
             self._remark(seconds)
         if len(values) < task.repeats:
             self._tasks.release(task)
-        if raised is not None:
+        if raised is not None and isinstance(raised.error, Outage):
+            self._pausing.hear_outage(task, raised.error)
+        elif raised is not None:
             raised.error.add_note(f"Raised while {task.candidate} was measured; everything before it is kept.")
             raise raised.error
-        self._check_hopeless()
+        self._pausing.check_hopeless()
 
     def _lose(self, task: Task, error: BaseException, *, alone: bool) -> None:
         """A task was lost with its worker. What broke the workers of others too may be innocent: it is tried alone."""
@@ -253,6 +251,7 @@ class Run:
             for i, value in enumerate(values):
                 with suppress(Conflict):
                     self._tasks.tell(task, [value], start=task.start + i)
+        self._pausing.hear(task, values)
 
     def _remark(self, seconds: float) -> None:
         if seconds > self._tasks.lease and not self._remarked:
@@ -267,17 +266,6 @@ class Run:
 
     def _ruled(self) -> str | None:
         return self._tasks.looked(lambda optimizer: met(self._rules, optimizer)) if self._rules else None
-
-    def _check_hopeless(self) -> None:
-        if self._told:
-            return
-        steps, failures = self._tasks.looked(lambda optimizer: (optimizer.steps, optimizer.failures))
-        self._told = steps > 0
-        if not self._told and failures >= HOPELESS:
-            raise InvalidFeedback(
-                f"The first {failures} measurements all failed, of as many candidates: see that they give a "
-                "number for any candidate at all."
-            )
 
     def _let_go(self, interrupts: Interrupts) -> None:
         """What is under way is waited for and told, unless Ctrl-C says not to; the rest is handed back."""
@@ -310,7 +298,7 @@ class Run:
     def _keep(self, future: Future[Measured], task: Task) -> None:
         """The values of a task at the end of a run, if it has any; what else went wrong matters no more."""
         with suppress(Exception):
-            if _error_of(future) is None:
+            if error_of(future) is None:
                 values, _, _ = future.result()
                 if values:
                     self._tell(task, values)
@@ -319,11 +307,3 @@ class Run:
     def _give_up(self, task: Task) -> None:
         with suppress(OstinatoError):
             self._tasks.release(task)
-
-
-def _error_of(future: Future[Any]) -> BaseException | None:
-    """The error of a future, a cancellation included."""
-    try:
-        return future.exception()
-    except BaseException as error:
-        return error

@@ -17,22 +17,25 @@ from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
+from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
+from ostinato.running.pausing import Pause
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
 from ostinato.stopping import watched
 from ostinato.storage import Reader, StudyRecord, Writer, open_storage
-from ostinato.study import changing, log, telling
+from ostinato.study import changing, log, pauses, telling
 from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
 from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
-from ostinato.study.retracting import last_of, numbers_of, told_of
+from ostinato.study.retracting import failures_among, last_of, numbers_of, tasks_in, told_of
 from ostinato.study.revise import failures_since, revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
+from ostinato.study.workers import this_worker
 
 LEASE = 600.0  # seconds for which repeats are handed out, by default
 
@@ -233,13 +236,14 @@ class Study(StudyView):
 
         what: a task, for what was told of its own repeats; a batch, for all of it; or a candidate, with the `value`
         that is wrong (the last such one). number: of measurements, as `history` and warnings name them. batch: its
-        number, for all that was told of it. failures: all that failed are taken back, or those of the candidate `what`,
-        since a moment (in seconds since 1970). why: kept with it.
+        number, for all that was told of it. failures: all that failed are taken back, or those of the candidate, the
+        task or the tasks `what`; since a moment (in seconds since 1970). why: kept with it.
 
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        only = None if what is None or not failures else self._stored.index(what)
+        tasks = tasks_in(what) if failures else []
+        only = None if what is None or tasks or not failures else self._stored.index(what)
         if failures:
             numbers = list[int]()
         elif batch is not None:
@@ -248,7 +252,9 @@ class Study(StudyView):
             numbers = numbers_of(self._stored, what, value, number)
 
         def change(writer: Writer) -> int:
-            listed = failures_since(writer, since, only) if failures else numbers
+            listed = (
+                failures_among(writer, tasks) if tasks else failures_since(writer, since, only) if failures else numbers
+            )
             return len(revise(writer, dict.fromkeys(listed), why, self.outcome, again=again))
 
         return self._stored.write_once(change)
@@ -331,6 +337,9 @@ class Study(StudyView):
         stop: Any = None,
         vectorized: bool = False,
         catch: type[Exception] | tuple[type[Exception], ...] = (),
+        on_failure: str = "pause",
+        retry_every: float = RETRY_EVERY,
+        give_up_after: float = GIVE_UP_AFTER,
         progress: bool | None = None,
     ) -> Result:
         """Measure with f until the budget is spent, here and wherever else the study runs at the same time.
@@ -338,7 +347,8 @@ class Study(StudyView):
         f: called as f(candidate), and returns one measurement; with `vectorized=True` as f(candidate, repeats).
         executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
         workers: how many measurements go on at once.
-        stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
+        stop, catch, on_failure, retry_every, give_up_after, progress: as for `optimize`; rules are looked at whenever
+        values were stored. While the run pauses, `status` says so.
 
         Every value is stored as it comes; quick ones together, about once a second. Ctrl-C waits for what is being
         measured, stores it, and ends the run with the result so far; a second one does not wait. The same call goes on.
@@ -349,13 +359,19 @@ class Study(StudyView):
         if most is None and stop is None:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
         watched(stop)  # a rule that is none is refused before anything else is done
-        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
+        how = OnFailure.of(on_failure, retry_every, give_up_after)
+        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
+        pauses.recover(self._stored)
         with Interrupts() as interrupts:
             with reporter(self.looked, most or 0, progress) as report:
                 ended = Run(self, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
             result = self.looked(lambda optimizer: result_of(optimizer, ended))
             self.keep_answer()
             return result
+
+    def keep_pause(self, pause: Pause | None) -> None:
+        """Note for others that this run measures nothing, and why; None when it goes on. `run` does so."""
+        pauses.keep(self._stored, f"{this_worker()}|{id(self)}", pause, self.lease)
 
     def keep_answer(self) -> None:
         """Store what `best` and `status` say of a large table: they are answered at once until something changes.

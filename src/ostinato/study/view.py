@@ -17,6 +17,7 @@ from ostinato.stopping import met, watched
 from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord
 from ostinato.study.answer import Answer, answer_of, keep, last_answer
 from ostinato.study.leases import in_hand
+from ostinato.study.pauses import paused_runs
 from ostinato.study.records import Measurement, Status, by_place, measurements_of
 from ostinato.study.replica import retired_of
 from ostinato.study.stored import Stored
@@ -210,7 +211,9 @@ def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measur
 
 
 def _status(stored: Stored, answer: Answer) -> Status:
-    record, unfinished, assigned = stored.read(lambda reader: (reader.record, reader.unfinished(), in_hand(reader)))
+    record, unfinished, assigned, paused = stored.read(
+        lambda reader: (reader.record, reader.unfinished(), in_hand(reader), paused_runs(reader))
+    )
     in_flight = sum(assigned.values())
     return Status(
         name=stored.name,
@@ -228,4 +231,5 @@ def _status(stored: Stored, answer: Answer) -> Status:
         best=answer.best,
         outliers=answer.outliers,
         missing=stored.missing,
+        paused=paused,
     )
