@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.reliability import torture
+from benchmarks.reliability import outage, torture
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
 KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 1_000, 16, 1_000, 50, 10_000_000
@@ -93,6 +93,7 @@ def _server() -> "torture.Any":
 
 TORTURES: dict[str, Callable[[], Iterator[Row]]] = {
     "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "dask": dask, "feedbacks": feedbacks,
+    "outage": outage.rows,
 }  # fmt: skip
 
 
