@@ -48,7 +48,7 @@ def test_what_is_tried_has_worked_before_and_says_most(values, failures, row, ba
 def test_an_outage_is_suspected_soon_and_certain_when_a_known_candidate_fails(row):
     evidence = Evidence(WORKED, {}, row)
     assert evidence.suspicious
-    for _ in range(2):
+    for _ in range(3):
         evidence.add(evidence.probe())
     assert evidence.certain
 

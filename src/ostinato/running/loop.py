@@ -215,7 +215,7 @@ class Run:
         values, raised, seconds = future.result()
         if values:
             self._seconds = seconds / len(values)
-            self._tell(task, values)
+            self._tell(task, values, seconds)
             self._remark(seconds)
         if len(values) < task.repeats:
             self._tasks.release(task)
@@ -244,14 +244,14 @@ class Run:
         else:
             self._tasks.release(task)
 
-    def _tell(self, task: Task, values: list[float]) -> None:
+    def _tell(self, task: Task, values: list[float], seconds: float = 0.0) -> None:
         try:
             self._tasks.tell(task, values)
         except Conflict:  # others were given some of these repeats too, and answered first
             for i, value in enumerate(values):
                 with suppress(Conflict):
                     self._tasks.tell(task, [value], start=task.start + i)
-        self._pausing.hear(task, values)
+        self._pausing.hear(task, values, seconds)
 
     def _remark(self, seconds: float) -> None:
         if seconds > self._tasks.lease and not self._remarked:
@@ -299,9 +299,9 @@ class Run:
         """The values of a task at the end of a run, if it has any; what else went wrong matters no more."""
         with suppress(Exception):
             if error_of(future) is None:
-                values, _, _ = future.result()
+                values, _, seconds = future.result()
                 if values:
-                    self._tell(task, values)
+                    self._tell(task, values, seconds)
         self._give_up(task)
 
     def _give_up(self, task: Task) -> None:

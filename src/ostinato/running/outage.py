@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Mapping
 from math import log
 
 FEWEST = 5  # failures in a row, before which none is suspicious
-SUSPICIOUS, CERTAIN = log(1e-3), log(1e-6)  # probabilities of a row, while nothing has changed
+SUSPICIOUS, CERTAIN = log(1e-3), log(1e-7)  # probabilities of a row, while nothing has changed
 SHARE = 0.1  # of measurements fail, for all that is known beforehand; that is worth
 MEASUREMENTS, CANDIDATES = 10.0, 5.0  # so many of them
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import takewhile
 from logging import NullHandler, getLogger
 from math import inf, isnan
 from time import monotonic, sleep
@@ -71,8 +72,8 @@ class Pausing:
 
     def __init__(self, tasks: Failures, measure: Measure, workers: Workers) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
-        self._row: list[Task] = []  # failures since the last value, one repeat each
-        self._since = 0.0  # when the first of them came
+        self._row: list[tuple[float, Task]] = []  # failures since the last value, one repeat each, and when they came
+        self._began = 0.0  # the outage
         self._evidence: Evidence | None = None  # from the fewest that can be suspicious on
         self._down: Task | None = None  # that could not be measured at all: there is nothing to judge
         self._tried = 0  # so often, without a value
@@ -82,30 +83,33 @@ class Pausing:
 
     # Hearing
 
-    def hear(self, task: Task, values: Sequence[float]) -> None:
-        """Values of a task, which were told; NaN for such as failed."""
-        for place, value in enumerate(values):
-            if not isnan(value):
-                self._forget()
-                continue
-            self._fail(replace(task, start=task.start + place, repeats=1))
+    def hear(self, task: Task, values: Sequence[float], seconds: float) -> None:
+        """Values of a task that took so long, which were told; NaN for such as failed."""
+        now, failed = monotonic(), list(takewhile(isnan, reversed(values)))
+        if len(failed) < len(values):
+            self._hear_value(now - (seconds if failed else 0.0))
+        for place in range(len(values) - len(failed), len(values)):
+            self._fail(now, replace(task, start=task.start + place, repeats=1))
         if self._how.pauses and self._evidence is None and len(self._row) >= FEWEST:
             self._evidence = self._tasks.looked(self._weighed)
+        if self._how.way == "stop" and any(map(isnan, values)):
+            self.ended = FAILURE
+
+    def _hear_value(self, at: float) -> None:
+        """It worked at a moment. Side by side, values come in that are older than failures that came in before."""
+        later = [(when, failed) for when, failed in self._row if when > at]
+        self._forget()
+        self._row = later
 
     def hear_outage(self, task: Task, error: Outage) -> None:
         """A task that could not be measured, nor could any other."""
-        self._since = self._since if self._row else monotonic()
         self._down, self._said = task, str(error)
 
-    def _fail(self, failed: Task) -> None:
-        if not self._row:
-            self._since = monotonic()
-        self._row.append(failed)
+    def _fail(self, now: float, failed: Task) -> None:
+        self._row.append((now, failed))
         self._said = self._measure.complaint or f"{failed.candidate} failed"
         if self._evidence is not None:
             self._evidence.add(failed.index)
-        if self._how.way == "stop":
-            self.ended = FAILURE
 
     def _forget(self) -> None:
         """It works: what failed before was news about candidates."""
@@ -113,7 +117,7 @@ class Pausing:
 
     def _weighed(self, optimizer: Optimizer) -> Evidence:
         """The row against what was told before it, here or elsewhere."""
-        core, row = optimizer.core, [task.index for task in self._row]
+        core, row = optimizer.core, [task.index for _, task in self._row]
         index_of = core.problem.table.index_of
         failures = Counter({index_of(number): failed for number, failed in core.state.failures.items()})
         return Evidence(optimizer.counts(), failures - Counter(row), row)
@@ -149,8 +153,10 @@ class Pausing:
 
         Returns why the run has to end, if it has to.
         """
-        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._row)))
-        down, failed = self._down, [*self._row, *([] if self._down is None else [self._down])]
+        self._began = self._row[0][0] if self._row else monotonic()
+        row, down = [task for _, task in self._row], self._down
+        failed = row if down is None else [*row, down]
+        self._keep(Pause(self._ago, self._said, 0.0, tuple(row)))
         if down is None and not self._is_outage(interrupts, failed):
             self._over()
             return None
@@ -215,8 +221,9 @@ class Pausing:
         return values[0], self._measure.complaint
 
     def _take_back(self, why: str) -> int:
-        began = f"{datetime.now() - timedelta(seconds=self._ago):%Y-%m-%d %H:%M:%S}"
-        taken = self._tasks.retract(self._row, failures=True, why=f"{why}, since {began}") if self._row else 0
+        row = [task for _, task in self._row]
+        began = datetime.now() - timedelta(seconds=monotonic() - self._row[0][0]) if row else datetime.now()
+        taken = self._tasks.retract(row, failures=True, why=f"{why}, since {began:%Y-%m-%d %H:%M:%S}") if row else 0
         self._row, self._evidence, self._down = [], None, None
         return taken
 
@@ -228,7 +235,7 @@ class Pausing:
         failed: what could not be measured; unstarted: nothing was even begun, so that any beginning is an end to it,
         where no candidate ever gave a value.
         """
-        pause, end, first = self._how.retry_every, self._since + self._how.give_up_after, True
+        pause, end, first = self._how.retry_every, monotonic() + self._how.give_up_after, True
         while (left := end - monotonic()) > 0:
             seconds = min(pause, left)
             self._keep(Pause(self._ago, self._said, seconds))
@@ -260,7 +267,7 @@ class Pausing:
 
     @property
     def _ago(self) -> float:
-        return monotonic() - self._since
+        return monotonic() - self._began
 
     def _say(self, seconds: float, *, first: bool) -> None:
         at = f"{datetime.now() + timedelta(seconds=seconds):%H:%M:%S}"
