@@ -46,6 +46,16 @@ def test_an_outage_counts_neither_against_the_budget_nor_against_candidates(caps
     assert "measuring again" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("where", [ostinato.Space(a=ostinato.Float(0, 1), b=ostinato.Float(1, 9)), [[0.0], [1.0]]])
+def test_in_spaces_and_with_two_candidates(where):
+    bench = Bench()
+    bench._failing = lambda x: 20 < bench.calls < 34
+    f = lambda x: bench([x["a"], 0.5] if isinstance(x, dict) else [x[0], 0.5])  # noqa: E731
+    with pytest.warns(Paused, match="no value"):
+        result = ostinato.optimize(f, where, budget=40, **QUICK)
+    assert (result.steps, result.failures) == (40, 0)
+
+
 def test_a_run_that_gives_up_keeps_everything():
     bench = Bench(range(50, 10**6))
     with pytest.warns(Paused):

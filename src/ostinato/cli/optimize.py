@@ -239,7 +239,7 @@ def _run(study: Study, objective: Callable[..., Any], console: Console, **option
         raise typer.Exit(1) from None
     finally:
         if isinstance(objective, Command) and objective.failures.count:
-            failed = counted(objective.failures.count, "measurement")
+            failed = counted(objective.failures.count, "try", "tries")  # those of an outage too, which do not count
             console.print(
                 f"[yellow]{failed} failed.[/yellow] The last: {escape(objective.failures.last)}",
                 highlight=False,

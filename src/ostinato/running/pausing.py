@@ -30,6 +30,7 @@ from ostinato.running.task import Task
 
 T = TypeVar("T")
 TICK = 0.5  # seconds after which those who wait look again
+PROBES = 10  # measurements at most, of candidates that worked, to find out whether it is an outage
 HOPELESS = 20  # failures, with no success before them, at which a run ends
 OUTAGE, FAILURE = "outage", "failure"  # why a run ended
 logger = getLogger("ostinato")
@@ -113,7 +114,7 @@ class Pausing:
 
     def _forget(self) -> None:
         """It works: what failed before was news about candidates."""
-        self._row, self._evidence, self._down, self._worked = [], None, None, True
+        self._row, self._evidence, self._down = [], None, None
 
     def _weighed(self, optimizer: Optimizer) -> Evidence:
         """The row against what was told before it, here or elsewhere."""
@@ -172,9 +173,9 @@ class Pausing:
                 self._over()
 
     def _is_outage(self, interrupts: Interrupts, failed: Sequence[Task]) -> bool:
-        """Whether candidates that gave values before fail as well."""
+        """Whether candidates that gave values before fail as well; where that stays in doubt, a pause does no harm."""
         evidence = self._evidence
-        while evidence is not None and not (self._tried and evidence.certain):
+        while evidence is not None and not (self._tried and evidence.certain) and self._tried < PROBES:
             probed, _ = self._probe(evidence, failed)
             if self._works(interrupts, probed):
                 return False
