@@ -15,11 +15,12 @@ OstinatoError
 ├── Damaged                  stored facts that cannot be true: a file that was damaged
 ├── Unavailable              a storage that does not answer, or cannot write
 ├── Failed                   raised by the user's function: this measurement failed
+├── Outage                   raised by the user's function, or at the end of a run: nothing can be measured
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-SuspiciousMeasurement, LongMeasurements, LostWorkers, StorageAway.
+SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway.
 """
 
 import sys
@@ -86,6 +87,10 @@ class Failed(OstinatoError):
     """For your own functions to raise: this measurement failed, go on without it."""
 
 
+class Outage(OstinatoError):
+    """For your own functions to raise: nothing can be measured at the moment, whatever the candidate."""
+
+
 class NothingMeasured(OstinatoError):
     """The question needs at least one measurement."""
 
@@ -124,6 +129,10 @@ class LongMeasurements(OstinatoWarning):
 
 class LostWorkers(OstinatoWarning):
     """Workers end while they measure."""
+
+
+class Paused(OstinatoWarning):
+    """Nothing can be measured: the run pauses, and tries again."""
 
 
 class StorageAway(OstinatoWarning):

@@ -22,14 +22,17 @@ from ostinato.cli.opening import exists
 from ostinato.cli.options import (
     Budget,
     Direction,
+    GiveUpAfter,
     Goal,
     HalfLife,
     KernelText,
     MaxRepeats,
     MemoryLimit,
     NoiseStd,
+    OnFailure,
     Outcome,
     PolicyText,
+    RetryEvery,
     Robust,
     Search,
     Seed,
@@ -40,12 +43,22 @@ from ostinato.cli.options import (
 )
 from ostinato.cli.reading import made, read_table, said_meanwhile
 from ostinato.cli.terminal import Json, print_status
-from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError
+from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, Outage
 from ostinato.optimizer.memory import forecast
 from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
 from ostinato.study import LEASE, RUN_LEASE, Study
 
+OUTAGE = 75  # a failure that may be over later (sysexits.h)
+ENDINGS = {  # why a run ended, in words, and the exit code
+    "budget": ("", 0),
+    "exhausted": ("", 0),
+    LEFT: ("stopped: what was typed is kept, and the same command goes on", 0),
+    "interrupted": ("interrupted: what was measured is kept, and the same command goes on", INTERRUPTED),
+    "outage": ("[red]Given up:[/red] nothing could be measured any more. The same command goes on.", OUTAGE),
+    "failure": ("stopped at a measurement that failed: the same command goes on", 1),
+    "failed": ("[red]Every measurement failed.[/red] Mend that, and go on with a larger --budget.", 1),
+}
 GRACE = 5.0  # seconds for ending, once that is asked for
 DAY = 86_400.0  # seconds for which repeats are assigned to a person
 
@@ -91,6 +104,9 @@ def optimize(
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
+    on_failure: OnFailure = None,
+    retry_every: RetryEvery = None,
+    give_up_after: GiveUpAfter = None,
     lease: Annotated[
         float | None,
         typer.Option(
@@ -113,6 +129,10 @@ def optimize(
     is started without a shell: for pipes write --command "sh -c './measure {temp} | tail -1'". The candidate is in its
     environment too, as JSON in OSTINATO_CANDIDATE. A value that does not fit is named, and measured again.
 
+    Where nothing can be measured any more, whatever the candidate (an instrument is off, the program is gone), the run
+    pauses and tries again: after 10 seconds, then less and less often, for three days. These failures do not count.
+    [bold]--on-failure count[/bold] counts every failure instead, and [bold]--on-failure stop[/bold] ends at the first.
+
     A space is described by a TOML file with a section a column: [bold]\\[temp][/bold] with low = 20 and high = 80,
     for any number in between (or with step = 2.5, count = 11 or digits = 1; log = true; integer = true), or
     [bold]\\[solvent][/bold] with levels = \\["water", "ethanol"] (and ordered = true).
@@ -126,13 +146,16 @@ def optimize(
       [bold]ostinato optimize recipes.csv --manual[/bold]
 
     Ends with 0 when the budget is spent or a rule of --stop holds, 130 after Ctrl-C, 143 or 129 when it was asked to
-    end (kill, a closed terminal), 2 for bad input, 1 for errors, and where every measurement failed. What was measured
-    is always kept.
+    end (kill, a closed terminal), 75 when nothing could be measured for so long that it gave up, 2 for bad input, 1 for
+    errors, where every measurement failed, and with --on-failure stop. What was measured is always kept.
     """
     if sum(bool(each) for each in (command, python, manual)) != 1:
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
     if not command and (timeout is not None or retries):
         raise InvalidSetting("--timeout and --retries are for programs: leave them out, or give --command.")
+    failing = settings_of(on_failure=on_failure, retry_every=retry_every, give_up_after=give_up_after)
+    if manual and failing:
+        raise InvalidSetting("--on-failure, --retry-every and --give-up-after are for programs and functions.")
     table = read_table(candidates)
     objective = function(python) if python else None
     if command:
@@ -152,19 +175,20 @@ def optimize(
     if not manual:
         _remark_program(study, command or f"the function {python}", console)
     _say_memory(study, console)
-    how = {"workers": workers, "lease": lease or RUN_LEASE}
-    ended = by_hand(study, console) if objective is None else _run(study, objective, how, console)
+    how = {"workers": workers, "lease": lease or RUN_LEASE, **failing}
+    ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
     print_status(study, json)
-    if ended == LEFT:
-        console.print("stopped: what was typed is kept, and the same command goes on", highlight=False)
-    elif ended not in ("budget", "interrupted", "failed", "exhausted"):
-        console.print(f"stopped by {ended}: give another --stop to go on", highlight=False)
-    if ended == "interrupted":
-        console.print("interrupted: what was measured is kept, and the same command goes on", highlight=False)
-        raise typer.Exit(INTERRUPTED)
-    if ended == "failed":
-        console.print("[red]Every measurement failed.[/red] Mend that, and go on with a larger --budget.")
-        raise typer.Exit(1)
+    code = _say_ending(ended, console)
+    if code:
+        raise typer.Exit(code)
+
+
+def _say_ending(ended: str, console: Console) -> int:
+    """Why it ended, in words; returns the exit code."""
+    words, code = ENDINGS.get(ended, (f"stopped by {escape(ended)}: give another --stop to go on", 0))
+    if words:
+        console.print(words, highlight=False, soft_wrap=not console.is_terminal)
+    return code
 
 
 def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
@@ -198,13 +222,15 @@ def _remark_program(study: Study, program: str, console: Console) -> None:
         )
 
 
-def _run(study: Study, objective: Callable[..., Any], how: dict[str, Any], console: Console) -> str:
+def _run(study: Study, objective: Callable[..., Any], console: Console, **options: Any) -> str:
     """Measure; returns why it ended."""
     try:
         with _ended_gently(objective):
-            return study.run(objective, progress=True, **how).ended
+            return study.run(objective, progress=True, **options).ended
     except KeyboardInterrupt:
         return "interrupted"
+    except Outage:
+        return "outage"
     except NothingMeasured:
         return "failed"
     except OstinatoError:
@@ -214,7 +240,7 @@ def _run(study: Study, objective: Callable[..., Any], how: dict[str, Any], conso
         raise typer.Exit(1) from None
     finally:
         if isinstance(objective, Command) and objective.failures.count:
-            failed = counted(objective.failures.count, "measurement")
+            failed = counted(objective.failures.count, "try", "tries")  # those of an outage too, which do not count
             console.print(
                 f"[yellow]{failed} failed.[/yellow] The last: {escape(objective.failures.last)}",
                 highlight=False,

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from math import inf
 from typing import Annotated, Any
 
 import typer
 
 from ostinato.cli.expressions import kernel_of, policy_of
+from ostinato.errors import InvalidSetting
 from ostinato.stopping import rule_of
 
 
@@ -25,6 +27,12 @@ class OutcomeName(StrEnum):
 class SearchName(StrEnum):
     SAMPLED = "sampled"
     CERTIFIED = "certified"
+
+
+class OnFailureName(StrEnum):
+    PAUSE = "pause"
+    COUNT = "count"
+    STOP = "stop"
 
 
 class DirectionName(StrEnum):
@@ -81,6 +89,18 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(help="How much memory candidates may take, such as 4GB. By default half of what is free."),
 ]
+OnFailure = Annotated[
+    OnFailureName | None,
+    typer.Option(
+        help="Pause while nothing can be measured (the default), count every failure, or stop at the first one."
+    ),
+]
+RetryEvery = Annotated[
+    str | None, typer.Option(help="When a run that pauses first tries again: 10s (the default), 5min. Pauses double.")
+]
+GiveUpAfter = Annotated[
+    str | None, typer.Option(help="When a run that pauses gives up: 3d (the default), 12h, or never.")
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")]
 
 
@@ -88,7 +108,10 @@ READERS: dict[str, Callable[[str], Any]] = {
     "setup_std": lambda text: _number_or_text(text),
     "kernel": kernel_of,
     "policy": policy_of,
+    "retry_every": lambda text: seconds_of("retry_every", text),
+    "give_up_after": lambda text: seconds_of("give_up_after", text),
 }
+UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}  # in seconds
 
 
 def settings_of(**options: Any) -> dict[str, Any]:
@@ -111,3 +134,15 @@ def _number_or_text(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def seconds_of(name: str, text: str) -> float:
+    """A time as it is typed: 90, 90s, 5min, 12h, 3d, or never."""
+    typed = text.strip().lower()
+    unit = typed.lstrip("0123456789. ")
+    if typed == "never":
+        return inf
+    try:
+        return float(typed.removesuffix(unit)) * UNITS[unit]
+    except (KeyError, ValueError):
+        raise InvalidSetting(f"{name}={text} is not a time: write 90s, 5min, 12h or 3d.") from None

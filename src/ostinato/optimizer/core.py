@@ -3,7 +3,7 @@
 `Optimizer` reads what users say and gives it to this; a study keeps the same state in a storage, and follows it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from ostinato.optimizer.decide import Decision, Wish, decide
 from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.revise import failed_of, revised
 from ostinato.optimizer.state import State
 from ostinato.optimizer.warnings import Warnings
 from ostinato.records import Batch
@@ -123,6 +124,12 @@ class Core:
         self._known = self._answers = None
         self.problem = problem or self.problem
         state.rewrite(facts, mind, self.problem.cost)
+
+    def retract_failures(self, repeats: Collection[tuple[int, int]]) -> int:
+        """Take back those of some repeats, by batch and place in what was told of it, that failed; returns how many."""
+        gone = failed_of(self.state.facts, repeats)
+        self.rewrite(*revised(self.state, dict.fromkeys(gone), self.problem.outcome))
+        return len(gone)
 
     # For storage
 

@@ -125,6 +125,12 @@ def found(state: State, candidate: int, value: float) -> Single:
     return same[-1]
 
 
+def failed_of(facts: Sequence[Fact], repeats: Collection[tuple[int, int]]) -> list[Single]:
+    """Those of some repeats, by batch and place in what was told of it, that failed."""
+    batches = {at: fact.batch for at, fact in enumerate(facts) if isinstance(fact, Told)}
+    return [each for each in singles(facts) if each.failed and (batches[each.fact], each.place) in repeats]
+
+
 def numbered(state: State, number: int) -> Single:
     """The measurement of this number."""
     for single in singles(state.facts):

@@ -194,6 +194,14 @@ def values_of(future: "Future[Measured]") -> Sequence[float]:
     return future.result()[0]
 
 
+def error_of(future: "Future[Any]") -> BaseException | None:
+    """The error of a future, a cancellation included."""
+    try:
+        return future.exception()
+    except BaseException as error:
+        return error
+
+
 def is_lost(error: BaseException) -> bool:
     """Whether it was the worker that failed, and not the measurement."""
     return isinstance(error, (BrokenExecutor, CancelledError)) or type(error).__module__.startswith("distributed")

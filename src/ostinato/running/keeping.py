@@ -12,7 +12,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from math import inf
 from time import monotonic, perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from ostinato.errors import Conflict
 from ostinato.running.executors import Measured, Workers
@@ -24,6 +26,9 @@ SHARE = 10.0  # times what asking and telling takes: how long a task is, at leas
 BUSY = 2.0  # the same, for each worker: one thread asks and tells for all
 LEAST = 0.2  # seconds between two times, at least: every time adds rows to the log
 LATELY = 0.3  # of the last time, in what storing takes lately
+
+
+Heard: TypeAlias = Callable[[Future[Measured], Task, list[float]], object]
 
 
 class Kept(Protocol):
@@ -39,8 +44,8 @@ class Kept(Protocol):
 class Keeping:
     """What was stored of the tasks under way, and when the rest is to be."""
 
-    def __init__(self, tasks: Kept, workers: Workers) -> None:
-        self._tasks, self._workers = tasks, workers
+    def __init__(self, tasks: Kept, workers: Workers, heard: Heard) -> None:
+        self._tasks, self._workers, self._heard = tasks, workers, heard
         self._stored: Counter[Future[Measured]] = Counter()
         self._asking = self._telling = 0.0  # seconds, lately
         self._next = 0.0
@@ -76,8 +81,10 @@ class Keeping:
             start = perf_counter()
             self._tell([(task, values, task.start + self._stored[future]) for future, task, values in new])
             self._telling += LATELY * (perf_counter() - start - self._telling)
-            for future, _, values in new:
+            for future, task, values in new:
+                first = task.start + self._stored[future]
                 self._stored[future] += len(values)
+                self._heard(future, replace(task, start=first, repeats=len(values)), values)
         self._next = monotonic() + self._between(APART * self._telling)
         return bool(new)
 

@@ -8,40 +8,37 @@ believed.
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from math import inf, nan
 from time import monotonic, sleep
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from ostinato.checks import counted
 from ostinato.errors import (
-    InvalidFeedback,
     LostWorkers,
     NothingToAsk,
     OstinatoError,
+    Outage,
     notify,
 )
-from ostinato.optimizer import Optimizer
-from ostinato.running.executors import Measured, Workers, is_lost
+from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.keeping import Keeping
 from ostinato.running.measure import Measure
+from ostinato.running.pausing import OUTAGE, TICK, Failures, Pausing
 from ostinato.running.progress import SHARE, Reporter
 from ostinato.running.task import Task
 from ostinato.stopping import met, spending, watched
 
-T = TypeVar("T")
 GRACE = 1.0  # seconds for what was told to stop
-TICK = 0.5  # seconds after which those who wait look again
 LOSSES = 3  # of the same repeats with their worker, after which they count as failed
-HOPELESS = 20  # failures, with no success before them, at which a run ends
 
 
-class Tasks(Protocol):
+class Tasks(Failures, Protocol):
     """Where a run gets its tasks and takes its values: a study, or an optimiser in memory."""
 
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
@@ -56,15 +53,6 @@ class Tasks(Protocol):
 
     def waiting(self) -> str | None:
         """What is waited for while all that is left is assigned to others, in words, where that is new."""
-        ...
-
-    @property
-    def finished(self) -> bool: ...
-
-    def looked(self, question: Callable[[Optimizer], T]) -> T: ...
-
-    def keep_answer(self) -> None:
-        """Store what is known now for others who look at it, where there are any."""
         ...
 
 
@@ -84,13 +72,14 @@ class Run:
     ) -> None:
         self._tasks, self._measure, self._workers, self._report = tasks, measure, workers, report
         self._rules, self._limits = watched(stop), spending(stop)
-        self._keeping = Keeping(tasks, workers)
+        self._keeping = Keeping(tasks, workers, self._heard)
         self._running: dict[Future[Measured], Task] = {}
         self._suspects: list[Task] = []  # lost again and again with their workers: they are measured alone
         self._lost: Counter[tuple[int, int]] = Counter()
         self._seconds: float | None = None  # that a measurement took lately
         self._unpaid: str | None = None  # the limit that pays for nothing more
-        self._told = False
+        self._began: dict[Future[Measured], float] = {}
+        self._pausing = Pausing(tasks, measure, workers)
         self._next_answer = 0.0  # not before then
 
     def until_the_end(self, interrupts: Interrupts) -> str:
@@ -105,18 +94,25 @@ class Run:
             ended = "exhausted"
         finally:
             self._let_go(interrupts)
+            self._pausing.close()
         if ended == "interrupted" and not self._steps():
             raise KeyboardInterrupt
+        if ended == OUTAGE and not self._steps():
+            raise Outage(f"Nothing could be measured, and nothing was before: {self._pausing.complaint}")
         return ended
 
     def _go_on(self, interrupts: Interrupts) -> str:
         ended = self._ruled()
         while not ended:
-            self._fill()
-            if not self._running and (self._unpaid or self._tasks.finished):
-                return self._unpaid or "budget"
-            self._advance(interrupts)
-            ended = self._ruled()
+            if not self._pausing.alarmed:
+                self._fill()
+                if not self._running and (self._unpaid or self._tasks.finished):
+                    return self._unpaid or "budget"
+            if self._pausing.alarmed and not self._running:
+                ended = self._pausing.settle(interrupts)
+            else:
+                self._advance(interrupts)
+            ended = ended or self._pausing.ended or self._ruled()
         return ended
 
     def _steps(self) -> int:
@@ -152,10 +148,11 @@ class Run:
 
     def _start(self, task: Task) -> None:
         try:
-            self._running[self._workers.submit(self._measure, task.candidate, task.repeats)] = task
+            future = self._workers.submit(self._measure, task.candidate, task.repeats)
         except BaseException:
             self._tasks.release(task)
             raise
+        self._running[future], self._began[future] = task, monotonic()
 
     def _short(self) -> int | None:
         """How many repeats make a task that is soon over; one, as long as nobody knows."""
@@ -210,7 +207,12 @@ class Run:
 
     def _over(self, future: Future[Measured]) -> Task:
         self._keeping.forget(future)
+        self._began.pop(future, None)
         return self._running.pop(future)
+
+    def _heard(self, future: Future[Measured], task: Task, values: list[float]) -> None:
+        """Values that were stored: all of a task, or some of its repeats."""
+        self._pausing.hear(task, values, monotonic() - self._began[future])
 
     def _keep_answer(self) -> None:
         """While everybody measures, what is known is stored for others to see; in a twentieth of the time at most."""
@@ -221,7 +223,7 @@ class Run:
 
     def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
         """What a worker has brought: values (stored by now), an error of the function, or nothing if it was lost."""
-        error = _error_of(future)
+        error = error_of(future)
         if error is not None:
             self._lose(task, error, alone=alone)
             return
@@ -230,10 +232,12 @@ class Run:
             self._seconds = seconds / len(values)
         if len(values) < task.repeats:
             self._tasks.release(task)
-        if raised is not None:
+        if raised is not None and isinstance(raised.error, Outage):
+            self._pausing.hear_outage(task, raised.error)
+        elif raised is not None:
             raised.error.add_note(f"Raised while {task.candidate} was measured; everything before it is kept.")
             raise raised.error
-        self._check_hopeless()
+        self._pausing.check_hopeless()
 
     def _lose(self, task: Task, error: BaseException, *, alone: bool) -> None:
         """A task was lost with its worker. What broke the workers of others too may be innocent: it is tried alone."""
@@ -244,6 +248,7 @@ class Run:
         self._lost[key] += 1
         if self._lost[key] >= LOSSES and alone:
             self._keeping.tell(task, [nan] * task.repeats, task.start)
+            self._pausing.hear(task, [nan] * task.repeats, 0.0)
             notify(
                 f"A worker ended {LOSSES} times while it measured {task.candidate} ({error}): that counts as failed.",
                 LostWorkers,
@@ -257,17 +262,6 @@ class Run:
 
     def _ruled(self) -> str | None:
         return self._tasks.looked(lambda optimizer: met(self._rules, optimizer)) if self._rules else None
-
-    def _check_hopeless(self) -> None:
-        if self._told:
-            return
-        steps, failures = self._tasks.looked(lambda optimizer: (optimizer.steps, optimizer.failures))
-        self._told = steps > 0
-        if not self._told and failures >= HOPELESS:
-            raise InvalidFeedback(
-                f"The first {failures} measurements all failed, of as many candidates: see that they give a "
-                "number for any candidate at all."
-            )
 
     def _let_go(self, interrupts: Interrupts) -> None:
         """What is under way is waited for and told, unless Ctrl-C says not to; the rest is handed back."""
@@ -305,11 +299,3 @@ class Run:
     def _give_up(self, task: Task) -> None:
         with suppress(OstinatoError):
             self._tasks.release(task)
-
-
-def _error_of(future: Future[Any]) -> BaseException | None:
-    """The error of a future, a cancellation included."""
-    try:
-        return future.exception()
-    except BaseException as error:
-        return error

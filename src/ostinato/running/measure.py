@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan
 from threading import Event
 from time import perf_counter
 from typing import Any, cast
@@ -10,9 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from ostinato.checks import from_truth, number
-from ostinato.errors import Failed, InvalidFeedback, InvalidSetting
+from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, Outage
 from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import LARGEST
+from ostinato.running.on_failure import COUNT, OnFailure
 
 
 class Enough(Event):
@@ -24,13 +25,18 @@ class Enough(Event):
 
 @dataclass(frozen=True)
 class Measure:
-    """Calls the user's function for repeats of a candidate; measurements that failed are NaN."""
+    """Calls the user's function for repeats of a candidate; measurements that failed are NaN.
+
+    said: what the last one that failed said, where it runs in this process.
+    """
 
     f: Callable[..., Any]
     vectorized: bool
     catch: tuple[type[Exception], ...]
     outcome: Outcome = REAL
+    on_failure: OnFailure = COUNT
     enough: Enough = field(default_factory=Enough, repr=False, compare=False)
+    said: list[str] = field(default_factory=list[str], repr=False, compare=False)
 
     def __call__(
         self,
@@ -43,15 +49,17 @@ class Measure:
         """Append what comes to `values`, one by one, so that what came before an error is not lost.
 
         patience: seconds after which no more repeats are begun; single calls for all repeats know no such limit.
+        Nor are they after many failures in a row.
         """
         if self.vectorized:
             values.extend(self._all(candidate, repeats))
             return
-        start = perf_counter()
+        start, in_a_row = perf_counter(), 0
         for _ in range(repeats):
             values.append(self._one(candidate))
             report(len(values))
-            if perf_counter() - start > patience or self.enough.is_set():
+            in_a_row = in_a_row + 1 if isnan(values[-1]) else 0
+            if perf_counter() - start > patience or self.enough.is_set() or in_a_row >= self.on_failure.most_in_a_row:
                 return
 
     def finish(self) -> None:
@@ -62,10 +70,23 @@ class Measure:
         """Whatever it is doing is wanted no more; where the function can be told so (`stop`), it is."""
         getattr(self.f, "stop", int)()
 
+    @property
+    def complaint(self) -> str:
+        """What the last failure said; nothing where that is not known."""
+        own = getattr(self.f, "complaint", "")
+        return own if isinstance(own, str) and own else self.said[-1] if self.said else ""
+
+    def _failed(self, error: Exception) -> None:
+        """An error that means that a measurement failed, or that none can be made; the latter is the loop's matter."""
+        if isinstance(error, Outage) and self.on_failure.pauses:
+            raise error
+        self.said[:] = [str(error) or type(error).__name__]
+
     def _one(self, candidate: Any) -> float:
         try:
             value = self.f(candidate)
-        except (Failed, *self.catch):
+        except (Failed, Outage, *self.catch) as error:
+            self._failed(error)
             return nan
         value = from_truth(value) if self.outcome.binary else value
         result = nan if value is None else number(value)
@@ -86,7 +107,8 @@ class Measure:
     def _all(self, candidate: Any, repeats: int) -> Any:
         try:
             answer = np.asarray(self.f(candidate, repeats))
-        except (Failed, *self.catch):
+        except (Failed, Outage, *self.catch) as error:
+            self._failed(error)
             return [nan] * repeats
         if answer.shape != (repeats,):
             raise InvalidFeedback(

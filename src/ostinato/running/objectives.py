@@ -1,5 +1,6 @@
 """What is measured, given on the command line: a program in any language, a Python function, or a person."""
 
+import errno
 import importlib
 import os
 import re
@@ -20,7 +21,7 @@ from typing import IO, Any, TypeAlias
 import msgspec
 
 from ostinato.checks import from_truth, number
-from ostinato.errors import Failed, InvalidSetting
+from ostinato.errors import Failed, InvalidSetting, Outage
 from ostinato.measurements.tally import LARGEST
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
@@ -139,7 +140,15 @@ class Command:
                 if again == 0:
                     self.failures.add(str(error))
                     return nan
+            except Outage as error:
+                self.failures.add(str(error))
+                raise
         return nan
+
+    @property
+    def complaint(self) -> str:
+        """What the last failure said."""
+        return self.failures.last
 
     def arguments(self, candidate: Mapping[str, Any]) -> list[str]:
         """The program and its arguments for a candidate."""
@@ -154,6 +163,14 @@ class Command:
         self.running.stop()
 
     def _once(self, candidate: Mapping[str, Any]) -> float:
+        try:
+            return self._value(candidate)
+        except (OSError, ValueError) as error:
+            words = f"it could not be started: {error}"
+            for_any = isinstance(error, OSError) and error.errno != errno.E2BIG and not _named(self.words[0])
+            raise Outage(words) if for_any else Failed(words) from None
+
+    def _value(self, candidate: Mapping[str, Any]) -> float:
         environment = os.environ | {"OSTINATO_CANDIDATE": msgspec.json.encode(dict(candidate)).decode()}
         with TemporaryFile() as out, TemporaryFile() as errors:  # files: what it leaves behind cannot keep them open
             with self.running.started(self.arguments(candidate), environment, out, errors) as process:
@@ -173,12 +190,9 @@ class Command:
 
 
 def _begun(arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]) -> "Process":
-    try:
-        return subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment, start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        raise Failed(f"it could not be started: {error}") from None
+    return subprocess.Popen(
+        arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=environment, start_new_session=True
+    )
 
 
 def _read(file: IO[bytes]) -> str:

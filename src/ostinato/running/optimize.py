@@ -12,6 +12,8 @@ from ostinato.running.executors import CallingThread
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
+from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
+from ostinato.running.pausing import Pause
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
@@ -28,6 +30,9 @@ def optimize(
     stop: Any = None,
     vectorized: bool = False,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
+    on_failure: str = "pause",
+    retry_every: float = RETRY_EVERY,
+    give_up_after: float = GIVE_UP_AFTER,
     progress: bool | None = None,
     **settings: Any,
 ) -> Result:
@@ -38,6 +43,10 @@ def optimize(
     budget: how many measurements may be made, those that fail included.
     stop: a rule of `ostinato.stopping`, or several, by which to stop before that.
     catch: other exceptions of f that mean that a measurement failed.
+    on_failure: "pause" while nothing can be measured whatever the candidate, and count other failures; "count" every
+        failure; or "stop" at the first.
+    retry_every, give_up_after: seconds of the first pause, the next ones being longer, and of an outage that ends the
+        run. Failures of an outage do not count.
     progress: whether to show a progress line; by default where a person is looking.
     settings: everything `Optimizer` takes: goal, direction, seed, outcome, switch_cost, setup_std, kernel, …
 
@@ -49,7 +58,8 @@ def optimize(
     watched(stop)  # a rule that is none is refused before anything else is done
     check_names(settings, Optimizer)
     outcome = outcome_of(settings.get("outcome", "real"))
-    measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome)
+    how = OnFailure.of(on_failure, retry_every, give_up_after)
+    measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome, how)
     optimizer = Optimizer(candidates, budget=budget, **settings)
     tasks = InMemory(optimizer, budget)
     with Interrupts() as interrupts:
@@ -122,5 +132,16 @@ class InMemory:
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         return question(self._optimizer)
 
+    def observe(self, candidate: Any, values: Any = None) -> None:
+        """A measurement that was not asked for."""
+        self._optimizer.observe(candidate, values)
+
+    def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int:
+        """Take the failures among the repeats of some tasks back."""
+        return self._optimizer.core.retract_failures({(task.batch, task.start) for task in what})
+
     def keep_answer(self) -> None:
+        """Nobody else looks at it."""
+
+    def keep_pause(self, pause: Pause | None) -> None:
         """Nobody else looks at it."""

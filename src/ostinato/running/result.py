@@ -7,6 +7,12 @@ from ostinato.optimizer import Optimizer
 from ostinato.records import Best, Certificate, Costs, Learned, Outlier
 
 SHOWN = 5  # outliers in a summary
+ENDINGS = {  # why a run ended before its budget was spent, where that was no rule
+    "interrupted": "interrupted: this is the result so far",
+    "outage": "given up: nothing could be measured any more; this is the result so far",
+    "failure": "stopped at a measurement that failed; this is the result so far",
+    "exhausted": "no candidate was left to measure (caps on repeats, failures) before the budget was spent",
+}
 
 
 @dataclass(frozen=True)
@@ -14,7 +20,8 @@ class Result:
     """What a run found, and what it took. `optimizer` answers further questions, and can go on.
 
     ended: "budget" when it was spent, "interrupted" by Ctrl-C, "exhausted" when every candidate reached its cap or
-    failed, or the stopping rule that held.
+    failed, "outage" when nothing could be measured for longer than `give_up_after`, "failure" where on_failure="stop",
+    or the stopping rule that held.
     """
 
     best: Best
@@ -56,14 +63,8 @@ class Result:
             )
         if self.certificate is not None:
             lines.append(f"certificate {self.certificate}")
-        if self.ended not in ("budget", "exhausted", "interrupted"):
-            lines.append(f"            stopped by {self.ended}")
-        if self.ended == "interrupted":
-            lines.append("            interrupted: this is the result so far")
-        if self.ended == "exhausted":
-            lines.append(
-                "            no candidate was left to measure (caps on repeats, failures) before the budget was spent"
-            )
+        if self.ended != "budget":
+            lines.append(f"            {ENDINGS.get(self.ended, f'stopped by {self.ended}')}")
         return "\n".join(lines)
 
 

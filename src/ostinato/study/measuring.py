@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from ostinato.errors import Conflict, LongMeasurements, notify
 from ostinato.optimizer import Optimizer
+from ostinato.running.pausing import Pause
 from ostinato.running.task import Task
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
@@ -31,6 +32,12 @@ class Teller(Protocol):
     def finished(self) -> bool: ...
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
+
+    def observe(self, candidate: Any, values: Any = None) -> None: ...
+
+    def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int: ...
+
+    def keep_pause(self, pause: Pause | None) -> None: ...
 
     def keep_answer(self) -> None: ...
 
@@ -128,3 +135,12 @@ class RunTasks:
 
     def keep_answer(self) -> None:
         self._study.keep_answer()
+
+    def observe(self, candidate: Any, values: Any = None) -> None:
+        self._study.observe(candidate, values)
+
+    def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int:
+        return self._study.retract(what, failures=failures, why=why)
+
+    def keep_pause(self, pause: Pause | None) -> None:
+        self._study.keep_pause(pause)

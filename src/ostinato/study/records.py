@@ -1,6 +1,7 @@
 """What a study tells: single measurements, and where it stands."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -56,6 +57,27 @@ class Assigned(msgspec.Struct, frozen=True, kw_only=True):
     state: str
 
 
+class PausedRun(msgspec.Struct, frozen=True):
+    """A run that measures nothing, since nothing can be measured: moments are seconds since 1970.
+
+    next_try: None where it has given up. lost: it was killed, or is not heard of.
+    """
+
+    since: float
+    failure: str
+    next_try: float | None
+    lost: bool = False
+
+    def __str__(self) -> str:
+        if self.next_try is None:
+            then = "the run has given up"
+        elif self.lost:
+            then = f"the run was to try again at {_moment(self.next_try)}, and was not heard of since"
+        else:
+            then = f"next try at {_moment(self.next_try)}"
+        return f"since {_moment(self.since)}: nothing can be measured; {then}. The last failure: {self.failure}"
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a study stands.
 
@@ -63,7 +85,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     are for whoever comes.
 
     `outliers` are single values that do not fit, which do not count while noise is learned. `missing` are settings of
-    the user's own Python code that were not given: then neither best nor outliers are known.
+    the user's own Python code that were not given: then neither best nor outliers are known. `paused` are runs that
+    wait for an instrument, or have given up since the last run began.
     """
 
     name: str
@@ -81,6 +104,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     outliers: tuple[Outlier, ...] = ()
     retired: int = 0
     missing: tuple[str, ...] = ()
+    paused: tuple[PausedRun, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -98,6 +122,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(f"in flight   {counted(self.in_flight, 'measurement')}")
         if self.waiting:
             lines.append(f"waiting     {counted(self.waiting, 'measurement')}, asked for and not assigned to a worker")
+        lines += [f"paused      {run}" for run in self.paused]
         lines += [f"best        {self.best}"] if self.best else []
         if self.missing:
             names = " and the ".join(self.missing)
@@ -114,6 +139,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         if self.budget is None:
             return counted(made, "measurement")
         return f"{made:,} of {counted(self.budget, 'measurement')}"
+
+
+def _moment(at: float) -> str:
+    return f"{datetime.fromtimestamp(at):%Y-%m-%d %H:%M:%S}"
 
 
 def measurements_of(

@@ -1,8 +1,8 @@
 """Which measurements are meant when some are to be taken back or corrected."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan
-from typing import Any
+from typing import Any, cast
 
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
@@ -10,6 +10,7 @@ from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader
 from ostinato.study.records import Measurement
+from ostinato.study.revise import failures_of
 from ostinato.study.stored import Stored
 from ostinato.study.view import measurements_in
 
@@ -27,6 +28,17 @@ def numbers_of(stored: Stored, what: Any, value: float | None, number: int | Seq
     raise InvalidFeedback(
         "What is to be taken back? Give a task, a batch, a candidate with value=, number=, or batch=."
     )
+
+
+def tasks_in(what: Any) -> list[Task]:
+    """A task, or several of them; none where something else is meant."""
+    given: list[Any] = list(cast("list[Any]", what)) if isinstance(what, (list, tuple)) else [what]
+    return given if all(isinstance(each, Task) for each in given) else []
+
+
+def failures_among(reader: Reader, tasks: Iterable[Task]) -> list[int]:
+    """The numbers of measurements that failed, among the repeats of some tasks."""
+    return [n for task in tasks for n in failures_of(reader, task.batch, range(task.start, task.stop))]
 
 
 def last_of(stored: Stored, candidate: Any, value: float) -> int:

@@ -198,5 +198,18 @@ def failures_since(reader: Reader, since: float, only: int | None = None) -> lis
     return found
 
 
+def failures_of(reader: Reader, batch: int, repeats: range) -> list[int]:
+    """The numbers of measurements that failed, among some repeats of a batch."""
+    changes, found = changes_of(reader.revisions(batch)), list[int]()
+    entries = reader.overlapping(batch, repeats.start, len(repeats))
+    firsts = reader.first_numbers([entry.number for entry in entries])
+    for entry in entries:
+        now, values = changes.get(entry.number, {}), entry.told.numbers()
+        for place, repeat in enumerate(entry.repeats):
+            if repeat in repeats and _failed(now.get(place, float(values[place]))):
+                found.append(firsts[entry.number] + place)
+    return found
+
+
 def _failed(value: float | None) -> bool:
     return value is not None and isnan(value)

@@ -5,7 +5,7 @@ what it shows of its own settings, and it has to be given again where something 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from inspect import signature
@@ -23,6 +23,7 @@ CODE = "python"  # the mark of what cannot be kept
 SAYS = "says"  # how code shows itself, without the addresses that differ from process to process
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 PROGRAM = "program"  # kept beside the settings: with what a study is measured; it may change
+PAUSES = "pauses"  # kept there too: which runs measure nothing at the moment
 
 
 def as_text(settings: Mapping[str, Any]) -> str:
@@ -99,6 +100,7 @@ def has_setting(text: str, name: str) -> bool:
 def _kept(text: str) -> dict[str, Any]:
     kept: dict[str, Any] = msgspec.json.decode(text)
     kept.pop(PROGRAM, None)
+    kept.pop(PAUSES, None)
     return kept
 
 
@@ -168,6 +170,17 @@ def with_setting(text: str, name: str, value: Any) -> str:
 def with_program(text: str, program: str) -> str:
     """The same settings with another program."""
     return msgspec.json.encode({**msgspec.json.decode(text), PROGRAM: program}).decode()
+
+
+def pauses_in(text: str) -> list[Any]:
+    """The runs that measure nothing at the moment."""
+    return msgspec.json.decode(text).get(PAUSES, [])
+
+
+def with_pauses(text: str, pauses: Sequence[Any]) -> str:
+    """The same settings with other runs that measure nothing."""
+    kept = {key: value for key, value in msgspec.json.decode(text).items() if key != PAUSES}
+    return msgspec.json.encode(kept | ({PAUSES: pauses} if pauses else {})).decode()
 
 
 def _encoded(value: Any) -> Any:

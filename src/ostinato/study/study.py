@@ -17,12 +17,14 @@ from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
+from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
+from ostinato.running.pausing import Pause
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
 from ostinato.stopping import watched
 from ostinato.storage import Reader, StudyRecord, Writer, open_storage
-from ostinato.study import changing, log, telling
+from ostinato.study import changing, log, pauses, telling
 from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.create import create, read_budget
@@ -30,12 +32,12 @@ from ostinato.study.leases import free
 from ostinato.study.measuring import RunTasks
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
-from ostinato.study.retracting import last_of, numbers_of, told_of
+from ostinato.study.retracting import failures_among, last_of, numbers_of, tasks_in, told_of
 from ostinato.study.revise import failures_since, revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
-from ostinato.study.workers import name_of
+from ostinato.study.workers import name_of, this_worker
 
 LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
 RUN_LEASE = 10.0  # seconds for which a run holds them, renewed every third of that while its process lives
@@ -295,13 +297,14 @@ class Study(StudyView):
 
         what: a task, for what was told of its own repeats; a batch, for all of it; or a candidate, with the `value`
         that is wrong (the last such one). number: of measurements, as `history` and warnings name them. batch: its
-        number, for all that was told of it. failures: all that failed are taken back, or those of the candidate `what`,
-        since a moment (in seconds since 1970). why: kept with it.
+        number, for all that was told of it. failures: all that failed are taken back, or those of the candidate, the
+        task or the tasks `what`; since a moment (in seconds since 1970). why: kept with it.
 
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        only = None if what is None or not failures else self._stored.index(what)
+        tasks = tasks_in(what) if failures else []
+        only = None if what is None or tasks or not failures else self._stored.index(what)
         if failures:
             numbers = list[int]()
         elif batch is not None:
@@ -310,7 +313,9 @@ class Study(StudyView):
             numbers = numbers_of(self._stored, what, value, number)
 
         def change(writer: Writer) -> int:
-            listed = failures_since(writer, since, only) if failures else numbers
+            listed = (
+                failures_among(writer, tasks) if tasks else failures_since(writer, since, only) if failures else numbers
+            )
             return len(revise(writer, dict.fromkeys(listed), why, self.outcome, again=again))
 
         return self._stored.write_once(change)
@@ -393,6 +398,9 @@ class Study(StudyView):
         stop: Any = None,
         vectorized: bool = False,
         catch: type[Exception] | tuple[type[Exception], ...] = (),
+        on_failure: str = "pause",
+        retry_every: float = RETRY_EVERY,
+        give_up_after: float = GIVE_UP_AFTER,
         progress: bool | None = None,
         lease: float = RUN_LEASE,
     ) -> Result:
@@ -401,7 +409,8 @@ class Study(StudyView):
         f: called as f(candidate), and returns one measurement; with `vectorized=True` as f(candidate, repeats).
         executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
         workers: how many measurements go on at once.
-        stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
+        stop, catch, on_failure, retry_every, give_up_after, progress: as for `optimize`; rules are looked at whenever
+        values were stored. While the run pauses, `status` says so.
         lease: seconds after the end of this process (a crash, a power cut) at which others are given what it was
         measuring. While it lives that is renewed, however long a measurement takes.
 
@@ -415,7 +424,9 @@ class Study(StudyView):
         if most is None and stop is None:
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
         watched(stop)  # a rule that is none is refused before anything else is done
-        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
+        how = OnFailure.of(on_failure, retry_every, give_up_after)
+        measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
+        pauses.recover(self._stored)
         with Interrupts() as interrupts:
             tasks = RunTasks(self, self._stored, positive("lease", lease))
             with reporter(self.looked, most or 0, progress) as report, tasks:
@@ -423,6 +434,10 @@ class Study(StudyView):
             result = self.looked(lambda optimizer: result_of(optimizer, ended))
             self.keep_answer()
             return result
+
+    def keep_pause(self, pause: Pause | None) -> None:
+        """Note for others that this run measures nothing, and why; None when it goes on. `run` does so."""
+        pauses.keep(self._stored, f"{this_worker()}|{id(self)}", pause, self.lease)
 
     def keep_answer(self) -> None:
         """Store what `best` and `status` say of a large table: they are answered at once until something changes.

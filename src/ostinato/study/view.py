@@ -16,6 +16,7 @@ from ostinato.study.answer import Answer, answer_of, keep, last_answer
 from ostinato.study.assigned import assigned
 from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
+from ostinato.study.pauses import paused_runs
 from ostinato.study.records import Assigned, Measurement, Status, by_place, measurements_of
 from ostinato.study.stored import Stored
 
@@ -228,7 +229,9 @@ def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measur
 
 
 def _status(stored: Stored, answer: Answer) -> Status:
-    record, unfinished, assigned = stored.read(lambda reader: (reader.record, reader.unfinished(), in_hand(reader)))
+    record, unfinished, assigned, paused = stored.read(
+        lambda reader: (reader.record, reader.unfinished(), in_hand(reader), paused_runs(reader))
+    )
     in_flight = sum(assigned.values())
     return Status(
         name=stored.name,
@@ -246,4 +249,5 @@ def _status(stored: Stored, answer: Answer) -> Status:
         best=answer.best,
         outliers=answer.outliers,
         missing=stored.missing,
+        paused=paused,
     )

@@ -1,0 +1,189 @@
+"""Studies while nothing can be measured: failures are taken back, status says so, and a crash leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ostinato.errors import Failed, Outage, Paused
+from ostinato.running.pausing import Pause
+from ostinato.study import Study, verify
+from terminal import PATIENCE, environment, wait_until
+
+X = np.stack(np.meshgrid(np.linspace(0, 1, 11), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
+QUICK = {"retry_every": 0.001, "give_up_after": 600}
+
+
+class Bench:
+    """Down from a number of measurements on, until somebody has seen that the run pauses."""
+
+    def __init__(self, study, after=25, how=Failed):
+        self._study, self._after, self._how = study, after, how
+        self._lock = threading.Lock()
+        self.seen, self.calls, self.at_once, self.most_at_once = [], 0, 0, 0
+
+    def __call__(self, x):
+        with self._lock:
+            self.calls += 1
+            self.at_once += 1
+            down = self.calls > self._after and len(self.seen) < 2
+        try:
+            return self._measured(x, down)
+        finally:
+            with self._lock:
+                self.at_once -= 1
+
+    def _measured(self, x, down):
+        if down:
+            paused = Study(self._study.name, self._study.storage).status().paused
+            if paused and paused[0].next_try > paused[0].since and not self._study.status().failures:
+                self.most_at_once = max(self.most_at_once, self.at_once)
+                self.seen.append(str(paused[0]))
+            raise self._how("the pump is off")
+        return float(-((x[0] - 0.3) ** 2) + 0.2 * np.random.default_rng().standard_normal())
+
+
+@pytest.mark.parametrize(("how", "workers"), [(Failed, 1), (Outage, 3)])
+def test_an_outage_is_shown_and_taken_back(address, how, workers):
+    study = Study("lab", address, X, seed=0)
+    bench = Bench(study, how=how)
+    with pytest.warns(Paused, match="the pump is off"):
+        result = study.run(bench, 50, workers=workers, **QUICK)
+    assert (result.ended, result.steps, result.failures) == ("budget", 50, 0)
+    assert "next try at" in bench.seen[0]
+    assert "The last failure: the pump is off" in bench.seen[0]
+    assert bench.most_at_once == 1  # one try at a time, however many workers there are
+    status = Study("lab", address).status()
+    assert (status.measurements, status.failures, status.in_flight, status.paused) == (50, 0, 0, ())
+    taken = [each for each in study.measurements(everything=True) if each.revisions]
+    assert all(each.revision.why.startswith("outage, since ") for each in taken)
+    assert bool(taken) == (how is Failed)  # what could not even be begun was never told
+    assert verify(study.storage, "lab") == []
+
+
+def off_until_asked_three_times(x):
+    """In a process of its own: what it knows is in files."""
+    file = Path(os.environ["OSTINATO_TEST_FILE"])
+    calls = file.read_text() if file.exists() else ""
+    file.write_text(calls + "x")
+    if 10 <= len(calls) < 13:
+        raise Outage("no power")
+    return float(x[0])
+
+
+def test_in_other_processes(tmp_path, monkeypatch):
+    monkeypatch.setenv("OSTINATO_TEST_FILE", str(tmp_path / "calls"))
+    study = Study("lab", tmp_path / "lab.db", X, seed=0)
+    with pytest.warns(Paused, match="no power"):
+        result = study.run(off_until_asked_three_times, 30, workers=1, executor="processes", **QUICK)
+    assert (result.steps, result.failures) == (30, 0)
+
+
+def test_giving_up_is_shown_until_the_next_run(address):
+    study = Study("lab", address, X, seed=0)
+    with pytest.warns(Paused):
+        result = study.run(bench_down(40), 90, workers=2, retry_every=0.001, give_up_after=0.02)
+    assert (result.ended, result.failures) == ("outage", 0)
+    (paused,) = study.status().paused
+    assert "the run has given up" in str(paused)
+    assert "paused" in str(study.status())
+    assert study.run(lambda x: 1.0, 90, workers=2).ended == "budget"
+    assert study.status().paused == ()
+    assert verify(study.storage, "lab") == []
+
+
+def bench_down(after):
+    calls = []
+
+    def down(x):
+        calls.append(x)
+        if len(calls) > after:
+            raise Failed("the pump is off")
+        return float(x[0])
+
+    return down
+
+
+RUN = """
+import sys, numpy as np
+from pathlib import Path
+from ostinato.errors import Failed
+from ostinato.study import Study
+study, calls, where = Study("lab", sys.argv[1]), [], Path(sys.argv[2])
+def down(x):
+    calls.append(x)
+    if len(calls) > 40:
+        paused = Study("lab", sys.argv[1]).status().paused
+        if paused and not (where / "judging").exists():
+            (where / "judging").touch()
+            while sys.argv[3] == "judging":
+                pass
+        raise Failed("the pump is off")
+    return float(x[0])
+study.run(down, 90, workers=2, retry_every=100_000.0)
+"""
+
+
+@pytest.mark.parametrize("moment", ["judging", "pausing"])
+def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path, moment):
+    address = f"sqlite:///{tmp_path}/lab.db"
+    study = Study("lab", address, X, seed=0)
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", RUN, address, str(tmp_path), moment], env=environment()
+    )
+    if moment == "judging":
+        wait_until(lambda: (tmp_path / "judging").exists() or process.poll() is not None)
+    else:
+        wait_until(lambda: any(each.next_try - each.since > 1_000 for each in study.status().paused))
+    assert not study.status().paused[0].lost
+    process.send_signal(signal.SIGKILL)
+    process.wait(PATIENCE)
+    (paused,) = study.status().paused
+    assert paused.lost
+    assert "was not heard of since" in str(paused)
+    assert (study.status().failures > 0) == (moment == "judging")  # nobody came to judge them
+    result = study.run(lambda x: float(x[0]), 90, workers=2)
+    assert (result.steps, result.failures) == (90, 0)
+    assert study.status().paused == ()
+    assert verify(study.storage, "lab") == []
+
+
+def test_a_run_elsewhere_that_is_not_heard_of_is_lost(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.2)
+    study.keep_pause(Pause(10.0, "no power", 0.01))
+    wait_until(lambda: study.status().paused[0].lost)
+    other = Study("lab", tmp_path / "lab.db")  # as long as tasks may take, 600 s, nothing is known
+    other.keep_pause(Pause(10.0, "no power", 0.01))
+    assert [each.lost for each in study.status().paused] == [True, False]
+    study.keep_pause(None)
+    other.keep_pause(None)
+    assert study.status().paused == ()
+
+
+def test_a_note_changes_nothing_else(tmp_path):
+    """Settings, answers and decisions are what they were."""
+    study, other = (Study(name, tmp_path / "lab.db", X, seed=0, robust=True, budget=50) for name in ("lab", "calm"))
+    for each in (study, other):
+        for _ in range(6):
+            task = each.ask()
+            if each is study:
+                each.keep_pause(Pause(1.0, "no power", 5.0, (task,)))
+            each.tell(task, [float(X[task.index, 0])] * task.repeats)
+    assert study.best().index == other.best().index
+    assert study.ask().index == other.ask().index
+    Study("lab", tmp_path / "lab.db", X, seed=0, robust=True)  # what is given is what it was made with
+
+
+def test_failures_of_tasks_are_taken_back(address):
+    study = Study("lab", address, X, budget=50, seed=0)
+    tasks = [study.ask() for _ in range(3)]
+    for task in tasks:
+        study.tell(task, [None] * task.repeats)
+    assert study.retract(tasks[:2], failures=True, why="a fuse") == sum(task.repeats for task in tasks[:2])
+    assert study.retract(tasks[1], failures=True) == 0
+    assert study.status().failures == tasks[2].repeats
