@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks.reliability import growth, outage, short, torture, waiting
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
-SHORT_KILLS, LESS_LOST = 20, 0.15
+SHORT_KILLS, LESS_LOST = 20, 0.2
 KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 1_000, 16, 1_000, 50, 10_000_000
 ENDS, BEATS = 3, 1_000
 Row = tuple[str, str, bool]
