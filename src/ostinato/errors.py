@@ -19,7 +19,7 @@ OstinatoError
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-SuspiciousMeasurement, LongMeasurements, LostWorkers, StorageAway.
+SuspiciousMeasurement, LongMeasurements, LostWorkers, StorageAway, FailedNotification.
 """
 
 import sys
@@ -128,6 +128,10 @@ class LostWorkers(OstinatoWarning):
 
 class StorageAway(OstinatoWarning):
     """A storage does not answer, and is tried again."""
+
+
+class FailedNotification(OstinatoWarning):
+    """The program that is to tell people of an event did not work."""
 
 
 def notify(message: str, category: type[OstinatoWarning]) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
+from ostinato.cli.listening import logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
@@ -25,9 +26,12 @@ from ostinato.cli.options import (
     Goal,
     HalfLife,
     KernelText,
+    Log,
     MaxRepeats,
     MemoryLimit,
     NoiseStd,
+    Notify,
+    NotifyOn,
     Outcome,
     PolicyText,
     Robust,
@@ -97,6 +101,9 @@ def optimize(
             help="Seconds after which a measurement is taken for lost. By default 600, or a day for --manual.",
         ),
     ] = None,
+    notify: Notify = None,
+    notify_on: NotifyOn = None,
+    log: Log = None,
     json: Json = False,
 ) -> None:
     """Optimise any program, function or experiment over a table of candidates.
@@ -131,6 +138,7 @@ def optimize(
         raise MissingSetting("Say what is measured, with one of --command, --function and --manual.")
     if not command and (timeout is not None or retries):
         raise InvalidSetting("--timeout and --retries are for programs: leave them out, or give --command.")
+    notifier = notifier_of(notify, notify_on)
     table = read_table(candidates)
     objective = function(python) if python else None
     if command:
@@ -150,8 +158,14 @@ def optimize(
     if not manual:
         _remark_program(study, command or f"the function {python}", console)
     _say_memory(study, console)
-    ended = by_hand(study, console) if objective is None else _run(study, objective, workers, console)
+    with logged(log), notified(notifier) as listeners:
+        ended = _measured(study, objective, console, workers=workers, listeners=listeners)
     print_status(study, json)
+    _say_end(ended, console)
+
+
+def _say_end(ended: str, console: Console) -> None:
+    """Why it ended, and the code that says so."""
     if ended == LEFT:
         console.print("stopped: what was typed is kept, and the same command goes on", highlight=False)
     elif ended not in ("budget", "interrupted", "failed", "exhausted"):
@@ -195,11 +209,16 @@ def _remark_program(study: Study, program: str, console: Console) -> None:
         )
 
 
-def _run(study: Study, objective: Callable[..., Any], workers: int, console: Console) -> str:
+def _measured(study: Study, objective: Callable[..., Any] | None, console: Console, **how: Any) -> str:
+    """By a person, or by the program or function; returns why it ended."""
+    return by_hand(study, console) if objective is None else _run(study, objective, console, **how)
+
+
+def _run(study: Study, objective: Callable[..., Any], console: Console, **how: Any) -> str:
     """Measure; returns why it ended."""
     try:
         with _ended_gently(objective):
-            return study.run(objective, workers=workers, progress=True).ended
+            return study.run(objective, progress=True, **how).ended
     except KeyboardInterrupt:
         return "interrupted"
     except NothingMeasured:

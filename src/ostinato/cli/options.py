@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -81,6 +82,17 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(help="How much memory candidates may take, such as 4GB. By default half of what is free."),
 ]
+Notify = Annotated[
+    str | None,
+    typer.Option(
+        help="A program to start when something happens, with {event}, {message} and {study}: "
+        "'mail -s {message} me@lab.org'."
+    ),
+]
+NotifyOn = Annotated[
+    list[str] | None, typer.Option(help="For which events: outage, resumed, best, stop. By default all of them.")
+]
+Log = Annotated[Path | None, typer.Option(help="Append what happens to this file, one JSON object a line.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")]
 
 

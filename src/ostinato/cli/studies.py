@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted, short
+from ostinato.cli.caring import backup, watch
 from ostinato.cli.changing import candidates, correct, retract
 from ostinato.cli.making import budget, create
 from ostinato.cli.manual import in_words
@@ -261,6 +262,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "diagnose": diagnose,
     "export": export,
     "import": import_,
+    "watch": watch,
+    "backup": backup,
     "verify": verify,
     "delete": delete,
 }

@@ -28,6 +28,7 @@ from ostinato.errors import (
     notify,
 )
 from ostinato.optimizer import Optimizer
+from ostinato.running.events import Events
 from ostinato.running.executors import Measured, Workers, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
@@ -81,8 +82,10 @@ class Run:
         workers: Workers,
         stop: Any,
         report: Reporter,
+        events: Events,
     ) -> None:
         self._tasks, self._measure, self._workers, self._report = tasks, measure, workers, report
+        self._events = events
         self._rules, self._limits = watched(stop), spending(stop)
         self._running: dict[Future[Measured], Task] = {}
         self._suspects: list[Task] = []  # lost again and again with their workers: they are measured alone
@@ -94,16 +97,20 @@ class Run:
 
     def until_the_end(self, interrupts: Interrupts) -> str:
         """Returns why it ended. Ctrl-C comes through only while workers are waited for."""
+        ended = "interrupted"
         try:
+            self._events.begun(self._tasks.looked)
             ended = self._go_on(interrupts)
         except KeyboardInterrupt:
-            ended = "interrupted"
-        except NothingToAsk:
-            if not self._steps():
+            pass
+        except Exception as error:
+            if not (isinstance(error, NothingToAsk) and self._steps()):
+                ended = f"{type(error).__name__}: {error}"
                 raise
             ended = "exhausted"
         finally:
             self._let_go(interrupts)
+            self._events.ended(ended, self._tasks.looked)
         if ended == "interrupted" and not self._steps():
             raise KeyboardInterrupt
         return ended
@@ -200,6 +207,7 @@ class Run:
             del self._running[future]  # not before: what stops it half-way is handed back
         if done:
             self._report(0)
+            self._events.look_for_best(self._tasks.looked)
         else:
             self._keep_answer()
 
@@ -253,6 +261,7 @@ class Run:
             for i, value in enumerate(values):
                 with suppress(Conflict):
                     self._tasks.tell(task, [value], start=task.start + i)
+        self._events.told(task, values)
 
     def _remark(self, seconds: float) -> None:
         if seconds > self._tasks.lease and not self._remarked:

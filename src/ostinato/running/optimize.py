@@ -8,7 +8,8 @@ from ostinato.checks import counted, flag, whole
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names
-from ostinato.records import Batch
+from ostinato.records import Batch, Best
+from ostinato.running.events import Events, callbacks
 from ostinato.running.executors import CallingThread
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
@@ -30,6 +31,9 @@ def optimize(
     vectorized: bool = False,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
     progress: bool | None = None,
+    on_tell: Callable[[Task, list[float]], object] | None = None,
+    on_best: Callable[[Best], object] | None = None,
+    on_stop: Callable[[str], object] | None = None,
     **settings: Any,
 ) -> Result:
     """Find the candidate with the highest true value of a noisy function. Nothing has to be tuned.
@@ -40,6 +44,8 @@ def optimize(
     stop: a rule of `ostinato.stopping`, or several, by which to stop before that.
     catch: other exceptions of f that mean that a measurement failed.
     progress: whether to show a progress line; by default where a person is looking.
+    on_tell: called as on_tell(task, values) when values were taken in. on_best: as on_best(best) when another candidate
+        is recommended. on_stop: as on_stop(why) at the end. What they raise ends the run.
     settings: everything `Optimizer` takes: goal, direction, seed, outcome, switch_cost, setup_std, kernel, …
 
     f is called in the thread that calls `optimize`. Ctrl-C ends the run with the result so far, the measurements of the
@@ -52,11 +58,11 @@ def optimize(
     outcome = outcome_of(settings.get("outcome", "real"))
     measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome)
     optimizer = Optimizer(candidates, budget=budget, **settings)
-    tasks = InMemory(optimizer, budget)
+    tasks, events = InMemory(optimizer, budget), Events("", callbacks(on_tell, on_best, on_stop))
     with Interrupts() as interrupts:
         with reporter(tasks.looked, budget, progress) as report:
             try:
-                ended = Run(tasks, measure, CallingThread(report), stop, report).until_the_end(interrupts)
+                ended = Run(tasks, measure, CallingThread(report), stop, report, events).until_the_end(interrupts)
             except Exception as error:
                 error.optimizer = optimizer  # type: ignore[attr-defined]
                 measured = counted(optimizer.steps, "measurement")

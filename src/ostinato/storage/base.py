@@ -235,6 +235,10 @@ class Storage(ABC):
         """Do it, and do it again while the storage does not answer, for a while."""
 
     @abstractmethod
+    def copy(self, name: str, target: "Storage", progress: Callable[[int], object] = int) -> None:
+        """One moment of a study, as a study of another storage. progress: called with the rows copied so far."""
+
+    @abstractmethod
     def check(self) -> Sequence[str]:
         """What is wrong with the storage itself, in words."""
 

@@ -18,6 +18,7 @@ from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, U
 from ostinato.storage import schema
 from ostinato.storage.access import Backend, SQLReader, SQLWriter, damage_in
 from ostinato.storage.base import Storage, StudyRecord
+from ostinato.storage.copying import copied
 from ostinato.storage.rows import block_rows, seal_of, study_row
 from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import checksum
@@ -90,6 +91,12 @@ class SQLStorage(Storage):
                     notify(f"{error} It is tried again, for {self._patience:g} s in all.", StorageAway)
             sleep(wait * random.uniform(0.5, 1.5))
             wait = min(2 * wait, LONGEST_WAIT)
+
+    def copy(self, name: str, target: Storage, progress: Callable[[int], object] = int) -> None:
+        if not isinstance(target, SQLStorage):
+            raise InvalidSetting(f"A study cannot be copied into {target!r}: give a file, or an address.")
+        with self._transaction(write=False) as source, target._transaction(write=True) as place:
+            copied(source, place, SQLReader(source, self.backend, name).record.id, progress)
 
     def check(self) -> Sequence[str]:
         with self._transaction(write=False) as connection:

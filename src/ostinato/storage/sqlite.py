@@ -105,11 +105,14 @@ def unfinished(path: Path) -> Generator[Path, None, None]:
             beside.with_name(beside.name + end).unlink(missing_ok=True)
 
 
-def put_in_place(beside: Path, path: Path) -> None:
-    """A new file under its name, at once and for good; where another process was first, its file stays."""
+def put_in_place(beside: Path, path: Path, *, replace: bool = False) -> None:
+    """A new file under its name, at once and for good; where another process was first, its file stays.
+
+    replace: whether it takes the place of one that is there.
+    """
     try:
         with suppress(FileExistsError):
-            os.link(beside, path)
+            beside.replace(path) if replace else os.link(beside, path)
     except OSError:  # a file system without links: a name that is taken is all that can be seen
         if not path.exists():
             beside.rename(path)

@@ -13,6 +13,8 @@ from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.memory import read_limit
+from ostinato.records import Best
+from ostinato.running.events import Events, Listener, callbacks
 from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
@@ -25,6 +27,7 @@ from ostinato.storage import Reader, StudyRecord, Writer, open_storage
 from ostinato.study import changing, log, telling
 from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
+from ostinato.study.backup import backup
 from ostinato.study.create import create, read_budget
 from ostinato.study.reading import read_answer, read_one
 from ostinato.study.request import Request
@@ -309,6 +312,14 @@ class Study(StudyView):
         if most != self._stored.read(lambda reader: reader.record.budget):
             self._stored.write(change)
 
+    def backup(self, to: Any, *, replace: bool = False) -> None:
+        """A copy of the study at this moment, while others go on with it; `to` is a file, or another storage's address.
+
+        The copy is a study like any other: every row of it was checked. replace: whether to replace a file that is
+        there; the old one stays until the new one is whole.
+        """
+        backup(self.storage, self.name, to, replace=flag("replace", replace))
+
     def note_program(self, program: str) -> str | None:
         """Keep in what way measurements are made now; returns in what way they were made before, if in another."""
 
@@ -332,6 +343,10 @@ class Study(StudyView):
         vectorized: bool = False,
         catch: type[Exception] | tuple[type[Exception], ...] = (),
         progress: bool | None = None,
+        on_tell: Callable[[Task, list[float]], object] | None = None,
+        on_best: Callable[[Best], object] | None = None,
+        on_stop: Callable[[str], object] | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> Result:
         """Measure with f until the budget is spent, here and wherever else the study runs at the same time.
 
@@ -339,6 +354,8 @@ class Study(StudyView):
         executor: "threads" (the default), "processes", any Executor of concurrent.futures, or a client of Dask.
         workers: how many measurements go on at once.
         stop, catch, progress: as for `optimize`; rules are looked at whenever values were stored.
+        on_tell, on_best, on_stop: as for `optimize`. listeners: called with every event of the run
+            (`ostinato.running.events`).
 
         Every value is stored as it comes; quick ones together, about once a second. Ctrl-C waits for what is being
         measured, stores it, and ends the run with the result so far; a second one does not wait. The same call goes on.
@@ -350,9 +367,10 @@ class Study(StudyView):
             raise MissingSetting("A run needs an end: give budget=, or stop= with a rule of ostinato.stopping.")
         watched(stop)  # a rule that is none is refused before anything else is done
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome)
+        events = Events(self.name, [*callbacks(on_tell, on_best, on_stop), *listeners])
         with Interrupts() as interrupts:
             with reporter(self.looked, most or 0, progress) as report:
-                ended = Run(self, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
+                ended = Run(self, measure, Pool(executor, workers), stop, report, events).until_the_end(interrupts)
             result = self.looked(lambda optimizer: result_of(optimizer, ended))
             self.keep_answer()
             return result
