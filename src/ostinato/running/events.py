@@ -84,6 +84,8 @@ class Events:
 
     def ended(self, why: str, looked: Looked) -> None:
         """The last of them; a storage that does not answer is no reason to say nothing."""
+        if not self._heard:
+            return
         best: Best | None = None
         with suppress(OstinatoError):
             best = looked(_best)
