@@ -79,7 +79,14 @@ class Damaged(OstinatoError):
 
 
 class Unavailable(OstinatoError):
-    """The storage does not answer, or cannot write. Nothing that was acknowledged is lost."""
+    """The storage does not answer, or cannot write. Nothing that was acknowledged is lost.
+
+    passing: whether it may go away by itself. busy: whether others are writing, and that is all.
+    """
+
+    def __init__(self, message: str = "", *, passing: bool = False, busy: bool = False) -> None:
+        super().__init__(message)
+        self.passing, self.busy = passing, busy
 
 
 class Failed(OstinatoError):

@@ -19,7 +19,7 @@ from sqlalchemy.pool import NullPool
 from ostinato.errors import InvalidSetting, UnknownStudy
 
 WAL_IS_SAFE = (3, 51, 3)  # before it, a write-ahead log that is reset while another process reads can be corrupted
-BUSY = 60_000  # milliseconds that SQLite itself waits for a lock
+BUSY = 2_000  # milliseconds that SQLite itself waits for a lock: as long cannot be interrupted
 NETWORKS = (
     "nfs",
     "nfs4",
@@ -62,6 +62,13 @@ class SQLite:
 
     def passing(self, error: DBAPIError) -> bool:
         return not any(words in str(error.orig) for words in ("readonly", "no such", "unable to open", "too big"))
+
+    def busy(self, error: DBAPIError) -> bool:
+        return "locked" in str(error.orig)
+
+    @property
+    def folder(self) -> Path:
+        return self._path.parent
 
     def check(self, connection: Connection) -> list[str]:
         rows = connection.execute(text("PRAGMA integrity_check(3)")).scalars().all()
