@@ -20,7 +20,7 @@ OstinatoError
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway.
+SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway, FailedNotification.
 """
 
 import sys
@@ -80,7 +80,14 @@ class Damaged(OstinatoError):
 
 
 class Unavailable(OstinatoError):
-    """The storage does not answer, or cannot write. Nothing that was acknowledged is lost."""
+    """The storage does not answer, or cannot write. Nothing that was acknowledged is lost.
+
+    passing: whether it may go away by itself. busy: whether others are writing, and that is all.
+    """
+
+    def __init__(self, message: str = "", *, passing: bool = False, busy: bool = False) -> None:
+        super().__init__(message)
+        self.passing, self.busy = passing, busy
 
 
 class Failed(OstinatoError):
@@ -137,6 +144,10 @@ class Paused(OstinatoWarning):
 
 class StorageAway(OstinatoWarning):
     """A storage does not answer, and is tried again."""
+
+
+class FailedNotification(OstinatoWarning):
+    """The program that is to tell people of an event did not work."""
 
 
 def notify(message: str, category: type[OstinatoWarning]) -> None:

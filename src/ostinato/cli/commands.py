@@ -83,6 +83,14 @@ COMMANDS = {
         "studies",
         "Measurements that were made elsewhere, taken into a study as observations. All of the file, or none of it.",
     ),
+    "watch": Entry(
+        "caring",
+        "Look on while others measure: where a study stands, the best so far, and the last values. Ctrl-C ends it.",
+    ),
+    "backup": Entry(
+        "caring",
+        "A copy of a study at one moment, while others go on with it. Every row is checked on the way.",
+    ),
     "verify": Entry(
         "studies", "Read everything that is stored, and check it: checksums, and that aggregates are what the log says."
     ),

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
+from ostinato.cli.listening import logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
@@ -26,9 +27,12 @@ from ostinato.cli.options import (
     Goal,
     HalfLife,
     KernelText,
+    Log,
     MaxRepeats,
     MemoryLimit,
     NoiseStd,
+    Notify,
+    NotifyOn,
     OnFailure,
     Outcome,
     PolicyText,
@@ -115,6 +119,9 @@ def optimize(
             "with --manual, how long you have for a measurement, by default a day.",
         ),
     ] = None,
+    notify: Notify = None,
+    notify_on: NotifyOn = None,
+    log: Log = None,
     json: Json = False,
 ) -> None:
     """Optimise any program, function or experiment over a table of candidates.
@@ -156,6 +163,7 @@ def optimize(
     failing = settings_of(on_failure=on_failure, retry_every=retry_every, give_up_after=give_up_after)
     if manual and failing:
         raise InvalidSetting("--on-failure, --retry-every and --give-up-after are for programs and functions.")
+    notifier = notifier_of(notify, notify_on)
     table = read_table(candidates)
     objective = function(python) if python else None
     if command:
@@ -175,8 +183,9 @@ def optimize(
     if not manual:
         _remark_program(study, command or f"the function {python}", console)
     _say_memory(study, console)
-    how = {"workers": workers, "lease": lease or RUN_LEASE, **failing}
-    ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
+    with logged(log), notified(notifier) as listeners:
+        how = {"workers": workers, "lease": lease or RUN_LEASE, "listeners": listeners, **failing}
+        ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
     print_status(study, json)
     code = _say_ending(ended, console)
     if code:

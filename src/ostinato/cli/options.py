@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum
 from math import inf
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -101,6 +102,17 @@ RetryEvery = Annotated[
 GiveUpAfter = Annotated[
     str | None, typer.Option(help="When a run that pauses gives up: 3d (the default), 12h, or never.")
 ]
+Notify = Annotated[
+    str | None,
+    typer.Option(
+        help="A program to start when something happens, with {event}, {message} and {study}: "
+        "'mail -s {message} me@lab.org'."
+    ),
+]
+NotifyOn = Annotated[
+    list[str] | None, typer.Option(help="For which events: outage, resumed, best, stop. By default all of them.")
+]
+Log = Annotated[Path | None, typer.Option(help="Append what happens to this file, one JSON object a line.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="The same seed, the same decisions. By default random.")]
 
 

@@ -25,6 +25,7 @@ from ostinato.errors import (
     Outage,
     notify,
 )
+from ostinato.running.events import Events
 from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.keeping import Keeping
@@ -69,8 +70,10 @@ class Run:
         workers: Workers,
         stop: Any,
         report: Reporter,
+        events: Events,
     ) -> None:
         self._tasks, self._measure, self._workers, self._report = tasks, measure, workers, report
+        self._events = events
         self._rules, self._limits = watched(stop), spending(stop)
         self._keeping = Keeping(tasks, workers, self._heard)
         self._running: dict[Future[Measured], Task] = {}
@@ -79,22 +82,26 @@ class Run:
         self._seconds: float | None = None  # that a measurement took lately
         self._unpaid: str | None = None  # the limit that pays for nothing more
         self._began: dict[Future[Measured], float] = {}
-        self._pausing = Pausing(tasks, measure, workers)
+        self._pausing = Pausing(tasks, measure, workers, events)
         self._next_answer = 0.0  # not before then
 
     def until_the_end(self, interrupts: Interrupts) -> str:
         """Returns why it ended. Ctrl-C comes through only while workers are waited for."""
+        ended = "interrupted"
         try:
+            self._events.begun(self._tasks.looked)
             ended = self._go_on(interrupts)
         except KeyboardInterrupt:
-            ended = "interrupted"
-        except NothingToAsk:
-            if not self._steps():
+            pass
+        except Exception as error:
+            if not (isinstance(error, NothingToAsk) and self._steps()):
+                ended = f"{type(error).__name__}: {error}"
                 raise
             ended = "exhausted"
         finally:
             self._let_go(interrupts)
             self._pausing.close()
+            self._events.ended(ended, self._tasks.looked)
         if ended == "interrupted" and not self._steps():
             raise KeyboardInterrupt
         if ended == OUTAGE and not self._steps():
@@ -202,6 +209,7 @@ class Run:
             self._over(future)  # not before: what stops it half-way is handed back
         if done or stored:
             self._report(0)
+            self._events.look_for_best(self._tasks.looked)
         else:
             self._keep_answer()
 
@@ -213,6 +221,7 @@ class Run:
     def _heard(self, future: Future[Measured], task: Task, values: list[float]) -> None:
         """Values that were stored: all of a task, or some of its repeats."""
         self._pausing.hear(task, values, monotonic() - self._began[future])
+        self._events.told(task, values)
 
     def _keep_answer(self) -> None:
         """While everybody measures, what is known is stored for others to see; in a twentieth of the time at most."""

@@ -3,9 +3,6 @@
 import errno
 import importlib
 import os
-import re
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +10,6 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import isfinite, nan
-from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any, TypeAlias
@@ -23,12 +19,11 @@ import msgspec
 from ostinato.checks import from_truth, number
 from ostinato.errors import Failed, InvalidSetting, Outage
 from ostinato.measurements.tally import LARGEST
+from ostinato.running.template import Template
 
-SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 Process: TypeAlias = "subprocess.Popen[bytes]"
 MUCH = 100_000  # bytes of what a program printed that are looked at
 LAST = 300  # characters of an error that are shown
-PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")  # {column}, and {{ or }} for braces
 
 
 class Stopped(Exception):
@@ -101,36 +96,11 @@ class Command:
     running: Running = field(default_factory=Running, repr=False)
 
     def __post_init__(self) -> None:
-        words = self.words
-        unknown = [name for word in words for name in _named(word) if name not in self.columns]
-        if unknown:
-            raise InvalidSetting(
-                f"--command names {{{unknown[0]}}}, and the candidates' columns are {', '.join(self.columns)}. Write "
-                "{{ and }} for braces that are meant as such."
-            )
-        script = _script(words)
-        quoted = _between_quotes(words[script]) if script is not None else None
-        if quoted:
-            raise InvalidSetting(
-                f"--command has {{{quoted}}} between quotes, within {words[0]} -c: leave these quotes out. Values are "
-                "quoted there already, and other quotes around them would undo that."
-            )
-        program = _filled(words[0], dict.fromkeys(self.columns, ""))
-        if shutil.which(program) is None:
-            raise InvalidSetting(
-                f"--command: there is no program {program!r} that can be run from here. Give its path, and see that it "
-                "may be executed (chmod +x)."
-            )
+        self._template.check()
 
     @property
-    def words(self) -> list[str]:
-        try:
-            words = shlex.split(self.template)
-        except ValueError as error:
-            raise InvalidSetting(f"--command {self.template!r} cannot be read ({error}): check its quotes.") from None
-        if not words:
-            raise InvalidSetting("--command is empty: give a program, as in --command './measure --temp {temp}'.")
-        return words
+    def _template(self) -> Template:
+        return Template(self.template, self.columns, "--command")
 
     def __call__(self, candidate: Mapping[str, Any]) -> float:
         for again in range(self.retries, -1, -1):
@@ -152,11 +122,7 @@ class Command:
 
     def arguments(self, candidate: Mapping[str, Any]) -> list[str]:
         """The program and its arguments for a candidate."""
-        words = self.words
-        plain = {name: _text(value) for name, value in candidate.items()}
-        quoted = {name: shlex.quote(value) for name, value in plain.items()}
-        script = _script(words)
-        return [_filled(word, quoted if i == script else plain) for i, word in enumerate(words)]
+        return self._template.filled(candidate)
 
     def stop(self) -> None:
         """Stop the programs that run, and begin no more."""
@@ -167,7 +133,7 @@ class Command:
             return self._value(candidate)
         except (OSError, ValueError) as error:
             words = f"it could not be started: {error}"
-            for_any = isinstance(error, OSError) and error.errno != errno.E2BIG and not _named(self.words[0])
+            for_any = isinstance(error, OSError) and error.errno != errno.E2BIG and self._template.same_program
             raise Outage(words) if for_any else Failed(words) from None
 
     def _value(self, candidate: Mapping[str, Any]) -> float:
@@ -247,46 +213,6 @@ def function(named: str) -> Callable[..., Any]:
     if not callable(found):
         raise InvalidSetting(f"--function {named!r} is {found!r}, which cannot be called.")
     return found
-
-
-def _script(words: list[str]) -> int | None:
-    """Where a shell is given its script: the word after -c."""
-    if Path(words[0]).name not in SHELLS:
-        return None
-    return next((i + 1 for i, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word)), None)
-
-
-def _between_quotes(script: str) -> str | None:
-    """A column that a shell's script names between quotes."""
-    quote, at = "", 0
-    while at < len(script):
-        place = PLACE.match(script, at)
-        if place and place[1] is not None and quote:
-            return place[1]
-        if script[at] == "\\" and quote != "'":
-            at += 1
-        elif script[at] in "'\"" and quote in ("", script[at]):
-            quote = "" if quote else script[at]
-        at = place.end() if place else at + 1
-    return None
-
-
-def _named(word: str) -> list[str]:
-    """The columns that a word names."""
-    if {"{", "}"} & set(PLACE.sub("", word)):
-        raise InvalidSetting(
-            f"--command cannot be read: {word!r} has a lone brace. Write {{{{ or }}}} for one that is meant as such."
-        )
-    return [found[1] for found in PLACE.finditer(word) if found[1] is not None]
-
-
-def _filled(word: str, values: Mapping[str, str]) -> str:
-    """{column} becomes the column's value, and {{ a brace."""
-    return PLACE.sub(lambda found: found[0][:1] if found[1] is None else values[found[1]], word)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _kill(process: "Process") -> None:

@@ -7,7 +7,8 @@ from ostinato.checks import counted, flag, whole
 from ostinato.measurements.outcomes import outcome_of
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names
-from ostinato.records import Batch
+from ostinato.records import Batch, Best
+from ostinato.running.events import Events, callbacks
 from ostinato.running.executors import CallingThread
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
@@ -34,6 +35,9 @@ def optimize(
     retry_every: float = RETRY_EVERY,
     give_up_after: float = GIVE_UP_AFTER,
     progress: bool | None = None,
+    on_tell: Callable[[Task, list[float]], object] | None = None,
+    on_best: Callable[[Best], object] | None = None,
+    on_stop: Callable[[str], object] | None = None,
     **settings: Any,
 ) -> Result:
     """Find the candidate with the highest true value of a noisy function. Nothing has to be tuned.
@@ -48,6 +52,8 @@ def optimize(
     retry_every, give_up_after: seconds of the first pause, the next ones being longer, and of an outage that ends the
         run. Failures of an outage do not count.
     progress: whether to show a progress line; by default where a person is looking.
+    on_tell: called as on_tell(task, values) when values were taken in. on_best: as on_best(best) when another candidate
+        is recommended. on_stop: as on_stop(why) at the end. What they raise ends the run.
     settings: everything `Optimizer` takes: goal, direction, seed, outcome, switch_cost, setup_std, kernel, …
 
     f is called in the thread that calls `optimize`. Ctrl-C ends the run with the result so far, the measurements of the
@@ -61,11 +67,11 @@ def optimize(
     how = OnFailure.of(on_failure, retry_every, give_up_after)
     measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome, how)
     optimizer = Optimizer(candidates, budget=budget, **settings)
-    tasks = InMemory(optimizer, budget)
+    tasks, events = InMemory(optimizer, budget), Events("", callbacks(on_tell, on_best, on_stop))
     with Interrupts() as interrupts:
         with reporter(tasks.looked, budget, progress) as report:
             try:
-                ended = Run(tasks, measure, CallingThread(report), stop, report).until_the_end(interrupts)
+                ended = Run(tasks, measure, CallingThread(report), stop, report, events).until_the_end(interrupts)
             except Exception as error:
                 error.optimizer = optimizer  # type: ignore[attr-defined]
                 measured = counted(optimizer.steps, "measurement")

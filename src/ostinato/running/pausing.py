@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import takewhile
-from logging import NullHandler, getLogger
 from math import inf, isnan
 from time import monotonic, sleep
 from typing import Any, Protocol, TypeVar
@@ -22,6 +21,7 @@ from msgspec.structs import replace
 
 from ostinato.errors import InvalidFeedback, OstinatoError, Outage, Paused, notify
 from ostinato.optimizer import Optimizer
+from ostinato.running.events import LOGGER, Down, Events, Up
 from ostinato.running.executors import Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
@@ -33,8 +33,6 @@ TICK = 0.5  # seconds after which those who wait look again
 PROBES = 10  # measurements at most, of candidates that worked, to find out whether it is an outage
 HOPELESS = 20  # failures, with no success before them, at which a run ends
 OUTAGE, FAILURE = "outage", "failure"  # why a run ended
-logger = getLogger("ostinato")
-logger.addHandler(NullHandler())  # who wants to hear it adds another
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -71,8 +69,9 @@ class Failures(Protocol):
 class Pausing:
     """The failures since the last value, and what is made of them."""
 
-    def __init__(self, tasks: Failures, measure: Measure, workers: Workers) -> None:
+    def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
+        self._events = events
         self._row: list[tuple[float, Task]] = []  # failures since the last value, one repeat each, and when they came
         self._began = 0.0  # the outage
         self._evidence: Evidence | None = None  # from the fewest that can be suspicious on
@@ -255,7 +254,9 @@ class Pausing:
         probed, known = self._probe(self._tasks.looked(self._weighed), failed)
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
-        self._tell(f"measuring again, after {_lasting(self._ago)}")
+        words = f"measuring again, after {_lasting(self._ago)}"
+        self._events.tell(Up(study=self._events.study, message=words, seconds=self._ago))
+        print(words, file=sys.stderr)
         return True
 
     def _sleep(self, interrupts: Interrupts, seconds: float) -> None:
@@ -280,11 +281,11 @@ class Pausing:
             f"Nothing can be measured, whatever the candidate: the run pauses, and tries again at {at}. These failures "
             f"do not count.{until} The last failure: {self._said}"
         )
-        logger.warning(words)
+        self._events.tell(Down(study=self._events.study, message=words, failure=self._said))
         notify(words, Paused)
 
     def _tell(self, words: str) -> None:
-        logger.warning(words)
+        LOGGER.warning(words)
         print(words, file=sys.stderr)
 
     def _keep(self, pause: Pause) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,6 +57,15 @@ class Backend(Protocol):
 
     def passing(self, error: DBAPIError) -> bool:
         """Whether an error may go away by itself."""
+        ...
+
+    def busy(self, error: DBAPIError) -> bool:
+        """Whether it means no more than that others are writing."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to its studies go."""
         ...
 
     def check(self, connection: Connection, *, everything: bool) -> list[str]:

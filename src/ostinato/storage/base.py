@@ -15,6 +15,7 @@ Storages keep facts, and never see a posterior.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -281,7 +282,20 @@ class Storage(ABC):
 
     @abstractmethod
     def patiently(self, action: Callable[[], T]) -> T:
-        """Do it, and do it again while the storage does not answer, for a while."""
+        """Do it, and do it again while the storage does not answer, for a while: one for all who wait."""
+
+    @abstractmethod
+    def hurry(self) -> None:
+        """Wait for nothing any more, whoever waits included. The handler of a signal may call it."""
+
+    @property
+    @abstractmethod
+    def folder(self) -> Path:
+        """Where files that belong to its studies go: beside it, or for a server where this process is."""
+
+    @abstractmethod
+    def copy(self, name: str, target: "Storage", progress: Callable[[int], object] = int) -> None:
+        """One moment of a study, as a study of another storage. progress: called with the rows copied so far."""
 
     @abstractmethod
     def check(self, *, everything: bool = True) -> Sequence[str]:

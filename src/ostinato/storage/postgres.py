@@ -2,6 +2,7 @@
 
 import os
 from importlib.util import find_spec
+from pathlib import Path
 from weakref import finalize
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -11,7 +12,13 @@ from sqlalchemy.exc import DBAPIError
 from ostinato.errors import MissingSetting
 
 PERMANENT = ("28", "3D", "42", "22", "23")  # classes of errors that do not go away: passwords, databases, our own slips
+LOCKED = "55P03"  # others hold a row for too long
+LOCK = 2  # seconds that the server waits for others to let go of a row; then it is tried again
 CONNECT = 10  # seconds until a server that does not answer counts as away
+SILENCE = {  # the same for one that falls silent later
+    "keepalives": 1, "keepalives_idle": CONNECT, "keepalives_interval": 2, "keepalives_count": 3,
+    "tcp_user_timeout": 1000 * CONNECT,
+}  # fmt: skip
 
 
 class Postgres:
@@ -37,7 +44,7 @@ class Postgres:
                 self._url,
                 pool_pre_ping=True,
                 max_overflow=-1,  # one a thread, as many as there are
-                connect_args={"connect_timeout": CONNECT, "application_name": "ostinato"},
+                connect_args={"connect_timeout": CONNECT, "application_name": "ostinato", **SILENCE},
             )
             event.listen(engine, "connect", _configure)
             self._made = os.getpid(), engine
@@ -65,6 +72,13 @@ class Postgres:
             return "password" not in str(error.orig) and "does not exist" not in str(error.orig)
         return not state.startswith(PERMANENT)
 
+    def busy(self, error: DBAPIError) -> bool:
+        return getattr(error.orig, "sqlstate", None) == LOCKED
+
+    @property
+    def folder(self) -> Path:
+        return Path.cwd()
+
     def check(self, connection: Connection, *, everything: bool) -> list[str]:
         return []
 
@@ -76,4 +90,5 @@ def _let_go(process: int, engine: Engine) -> None:
 
 def _configure(connection: object, _: object) -> None:
     connection.execute("SET synchronous_commit = on")  # type: ignore[attr-defined]
+    connection.execute(f"SET lock_timeout = '{LOCK}s'")  # type: ignore[attr-defined]
     connection.commit()  # type: ignore[attr-defined]

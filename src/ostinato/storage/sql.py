@@ -4,36 +4,34 @@ What differs between the two (how a transaction begins, whose clock it is, what 
 `postgres.py`.
 """
 
-import random
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from time import monotonic, sleep
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from ostinato.errors import Damaged, InvalidSetting, StorageAway, Unavailable, UnknownStudy, notify
+from ostinato.errors import Damaged, InvalidSetting, Unavailable, UnknownStudy
 from ostinato.storage import schema
 from ostinato.storage.access import Backend, SQLReader, SQLWriter, damage_in
 from ostinato.storage.base import Lease, Storage, StudyRecord
+from ostinato.storage.copying import copied
+from ostinato.storage.patience import PATIENCE, Patience
 from ostinato.storage.renewing import renewed
 from ostinato.storage.rows import block_rows, seal_of, study_row
 from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, studies, tables
 from ostinato.storage.values import checksum
 
 T = TypeVar("T")
-FIRST_WAIT, LONGEST_WAIT = 0.02, 1.0  # seconds between two tries
-SOON = 2.0  # seconds of trying after which it is said
-PATIENCE = 60.0  # seconds of trying, by default
 
 
 class SQLStorage(Storage):
     """Studies in a database."""
 
     def __init__(self, backend: Backend, *, patience: float = PATIENCE, create: bool = True) -> None:
-        self.backend, self._patience = backend, patience
+        self.backend, self._patience = backend, Patience(patience)
         self.patiently(lambda: self._prepare(create=create))
 
     def __repr__(self) -> str:
@@ -87,18 +85,20 @@ class SQLStorage(Storage):
             return renewed(connection, self.backend, name, workers, seconds)
 
     def patiently(self, action: Callable[[], T]) -> T:
-        start, wait, said = monotonic(), FIRST_WAIT, False
-        while True:
-            try:
-                return action()
-            except Unavailable as error:
-                if not getattr(error, "passing", False) or monotonic() - start > self._patience:
-                    raise
-                if not said and monotonic() - start > SOON:
-                    said = True
-                    notify(f"{error} It is tried again, for {self._patience:g} s in all.", StorageAway)
-            sleep(wait * random.uniform(0.5, 1.5))
-            wait = min(2 * wait, LONGEST_WAIT)
+        return self._patience(action)
+
+    def hurry(self) -> None:
+        self._patience.hurry()
+
+    @property
+    def folder(self) -> Path:
+        return self.backend.folder
+
+    def copy(self, name: str, target: Storage, progress: Callable[[int], object] = int) -> None:
+        if not isinstance(target, SQLStorage):
+            raise InvalidSetting(f"A study cannot be copied into {target!r}: give a file, or an address.")
+        with self._transaction(write=False) as source, target._transaction(write=True) as place:
+            copied(source, place, SQLReader(source, self.backend, name).record.id, progress)
 
     def check(self, *, everything: bool = True) -> Sequence[str]:
         with self._transaction(write=False) as connection:
@@ -131,15 +131,14 @@ class SQLStorage(Storage):
         cause = str(error.orig).strip().partition("\n")[0]
         if self.backend.damaged(error):
             return Damaged(damage_in(self.backend.name, cause))
-        passing = self.backend.passing(error)
-        unavailable = Unavailable(
+        passing, busy = self.backend.passing(error), self.backend.busy(error)
+        words = (
             f"{self.backend.name} does not work at the moment ({cause}): nothing that was acknowledged is lost, and "
             "what was not can be told again."
             if passing
             else f"{self.backend.name} cannot be used ({cause}): see that it is there, and that you may write to it."
         )
-        unavailable.passing = passing  # type: ignore[attr-defined]
-        return unavailable
+        return Unavailable(words, passing=passing, busy=busy)
 
     def _prepare(self, *, create: bool) -> None:
         """Bring the tables to the schema that this code knows."""

@@ -20,7 +20,7 @@ from ostinato.errors import InvalidSetting, UnknownStudy
 from ostinato.storage.schema import log, metadata
 
 WAL_IS_SAFE = (3, 51, 3)  # before it, a write-ahead log that is reset while another process reads can be corrupted
-BUSY = 60_000  # milliseconds that SQLite itself waits for a lock
+BUSY = 2_000  # milliseconds that SQLite itself waits for a lock, which nothing can interrupt
 SOON_CHECKED = 32 * 2**20  # bytes of a file that is checked as a whole when it is opened; of larger ones not the log
 NETWORKS = (
     "nfs",
@@ -71,6 +71,13 @@ class SQLite:
     def passing(self, error: DBAPIError) -> bool:
         return not any(words in str(error.orig) for words in ("readonly", "no such", "unable to open", "too big"))
 
+    def busy(self, error: DBAPIError) -> bool:
+        return "locked" in str(error.orig)
+
+    @property
+    def folder(self) -> Path:
+        return self._path.parent
+
     def check(self, connection: Connection, *, everything: bool) -> list[str]:
         small = everything or self._path.stat().st_size <= SOON_CHECKED
         tables = [table.name for table in metadata.sorted_tables if table is not log]
@@ -117,11 +124,14 @@ def unfinished(path: Path) -> Generator[Path, None, None]:
             beside.with_name(beside.name + end).unlink(missing_ok=True)
 
 
-def put_in_place(beside: Path, path: Path) -> None:
-    """A new file under its name, at once and for good; where another process was first, its file stays."""
+def put_in_place(beside: Path, path: Path, *, replace: bool = False) -> None:
+    """A new file under its name, at once and for good; where another process was first, its file stays.
+
+    replace: whether it takes the place of one that is there.
+    """
     try:
         with suppress(FileExistsError):
-            os.link(beside, path)
+            beside.replace(path) if replace else os.link(beside, path)
     except OSError:  # a file system without links: a name that is taken is all that can be seen
         if not path.exists():
             beside.rename(path)

@@ -13,6 +13,8 @@ from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.memory import read_limit
+from ostinato.records import Best
+from ostinato.running.events import Events, Listener, callbacks
 from ostinato.running.executors import Pool
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
@@ -27,6 +29,7 @@ from ostinato.storage import Reader, StudyRecord, Writer, open_storage
 from ostinato.study import changing, log, pauses, telling
 from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
+from ostinato.study.backup import backup
 from ostinato.study.create import create, read_budget
 from ostinato.study.leases import free
 from ostinato.study.measuring import RunTasks
@@ -376,6 +379,14 @@ class Study(StudyView):
         if most != self._stored.read(lambda reader: reader.record.budget):
             self._stored.write(change)
 
+    def backup(self, to: Any, *, replace: bool = False) -> None:
+        """A copy of the study at this moment, while others go on with it; `to` is a file, or another storage's address.
+
+        The copy is a study like any other: every row of it was checked. replace: whether to replace a file that is
+        there; the old one stays until the new one is whole.
+        """
+        backup(self.storage, self.name, to, replace=flag("replace", replace))
+
     def note_program(self, program: str) -> str | None:
         """Keep in what way measurements are made now; returns in what way they were made before, if in another."""
 
@@ -403,6 +414,10 @@ class Study(StudyView):
         give_up_after: float = GIVE_UP_AFTER,
         progress: bool | None = None,
         lease: float = RUN_LEASE,
+        on_tell: Callable[[Task, list[float]], object] | None = None,
+        on_best: Callable[[Best], object] | None = None,
+        on_stop: Callable[[str], object] | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> Result:
         """Measure with f until the budget is spent, here and wherever else the study runs at the same time.
 
@@ -413,6 +428,8 @@ class Study(StudyView):
         values were stored. While the run pauses, `status` says so.
         lease: seconds after the end of this process (a crash, a power cut) at which others are given what it was
         measuring. While it lives that is renewed, however long a measurement takes.
+        on_tell, on_best, on_stop: as for `optimize`. listeners: called with every event of the run
+        (`ostinato.running.events`).
 
         Every value is stored as it comes; quick ones together, up to five times a second. Ctrl-C waits for what is
         being measured, stores it, and ends the run with the result so far; a second one does not wait. The same call
@@ -426,11 +443,12 @@ class Study(StudyView):
         watched(stop)  # a rule that is none is refused before anything else is done
         how = OnFailure.of(on_failure, retry_every, give_up_after)
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
+        events = Events(self.name, [*callbacks(on_tell, on_best, on_stop), *listeners])
         pauses.recover(self._stored)
         with Interrupts() as interrupts:
             tasks = RunTasks(self, self._stored, positive("lease", lease))
             with reporter(self.looked, most or 0, progress) as report, tasks:
-                ended = Run(tasks, measure, Pool(executor, workers), stop, report).until_the_end(interrupts)
+                ended = Run(tasks, measure, Pool(executor, workers), stop, report, events).until_the_end(interrupts)
             result = self.looked(lambda optimizer: result_of(optimizer, ended))
             self.keep_answer()
             return result

@@ -130,6 +130,12 @@ class StudyView:
         """The number of the measurement that was told last; each has one, in the order told, for ever."""
         return self._stored.read(lambda reader: reader.record.numbered)
 
+    def moment(self) -> object:
+        """Equal to another one as long as nothing was asked, told, changed or handed out in between."""
+        return self._stored.read(
+            lambda reader: (reader.record, [(lease.batch, lease.start, lease.count) for lease in reader.leases()])
+        )
+
     # What is known
 
     def best(self, level: float = LEVEL) -> Best:
@@ -167,6 +173,10 @@ class StudyView:
     def measurements(self, *, everything: bool = False) -> Iterator[Measurement]:
         """All that was told, in the order it came, as it counts now; with everything, what was taken back too."""
         return measurements(self._stored, everything=everything)
+
+    def last_measurements(self, most: int = 10) -> list[Measurement]:
+        """The last that were told, what was taken back included; the newest last."""
+        return self._stored.read(lambda reader: last_measurements(reader, most))
 
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
@@ -226,6 +236,22 @@ def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measur
             yield from (each for each in found if everything or each.value is not None)
             number += entry.told.count
         after = entries[-1].number
+
+
+def last_measurements(reader: Reader, most: int) -> list[Measurement]:
+    """The last that were told, from the last rows of the log."""
+    entries = reader.log(after=max(0, reader.record.told - most), most=most)
+    number, revised = (
+        reader.record.numbered - sum(entry.told.count for entry in entries) + 1,
+        by_place(reader.revisions()),
+    )
+    found = list[Measurement]()
+    for entry in entries:
+        batch = reader.batch(entry.batch)
+        if batch is not None:
+            found += measurements_of(entry, batch.facts.index, number, revised.get(entry.number))
+        number += entry.told.count
+    return found[-most:]
 
 
 def _status(stored: Stored, answer: Answer) -> Status:

@@ -1,0 +1,58 @@
+"""Who hears of what happens in a run: a file, and programs that call people."""
+
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from ostinato.errors import MissingSetting
+from ostinato.running.events import LOGGER, Listener
+from ostinato.running.notifying import KINDS, Notifier
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: when, level, message, and all that an event says."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created).astimezone().isoformat()
+        line = {"when": when, "level": record.levelname.lower(), "message": record.getMessage()}
+        details: dict[str, object] = getattr(record, "details", {})
+        return msgspec.json.encode(line | details).decode()
+
+
+@contextmanager
+def logged(file: Path | None) -> Generator[None, None, None]:
+    """Within the block all that is logged is appended to a file."""
+    if file is None:
+        yield
+        return
+    handler, level = logging.FileHandler(file, encoding="utf-8"), LOGGER.level
+    handler.setFormatter(JsonLines())
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
+        handler.close()
+
+
+def notifier_of(program: str | None, kinds: Sequence[str] | None) -> Notifier | None:
+    """What starts the program, where one was given; checked."""
+    if kinds and not program:
+        raise MissingSetting("--notify-on says for which events: give the program too, --notify './tell-me {message}'.")
+    return Notifier(program, kinds or KINDS) if program else None
+
+
+@contextmanager
+def notified(notifier: Notifier | None) -> Generator[list[Listener], None, None]:
+    """Listeners of a run; at the end the last notifications are waited for."""
+    try:
+        yield [] if notifier is None else [notifier]
+    finally:
+        if notifier is not None:
+            notifier.finish()
