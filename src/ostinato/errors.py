@@ -20,7 +20,8 @@ OstinatoError
 └── NothingToAsk             every candidate has reached its cap on repeats
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway, FailedNotification.
+SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway, FailedNotification,
+UnsavedValues.
 """
 
 import sys
@@ -144,6 +145,10 @@ class Paused(OstinatoWarning):
 
 class StorageAway(OstinatoWarning):
     """A storage does not answer, and is tried again."""
+
+
+class UnsavedValues(OstinatoWarning):
+    """Values could not be stored, and were put aside; or were, and are taken in now."""
 
 
 class FailedNotification(OstinatoWarning):

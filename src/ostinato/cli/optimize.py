@@ -6,7 +6,7 @@ import threading
 import traceback
 from collections.abc import Callable, Generator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,7 +47,7 @@ from ostinato.cli.options import (
 )
 from ostinato.cli.reading import made, read_table, said_meanwhile
 from ostinato.cli.terminal import Json, print_status
-from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, Outage
+from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, Outage, Unavailable
 from ostinato.optimizer.memory import forecast
 from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
@@ -63,7 +63,9 @@ ENDINGS = {  # why a run ended, in words, and the exit code
     "failure": ("stopped at a measurement that failed: the same command goes on", 1),
     "failed": ("[red]Every measurement failed.[/red] Mend that, and go on with a larger --budget.", 1),
 }
-GRACE = 5.0  # seconds for ending, once that is asked for
+GRACE = 4.5  # seconds for ending, once that is asked for
+AGAIN = 2.0  # seconds for what is under way, where this process is asked to end
+PATIENCE = 60.0  # seconds for which a storage is waited for
 DAY = 86_400.0  # seconds for which repeats are assigned to a person
 
 
@@ -119,6 +121,9 @@ def optimize(
             "with --manual, how long you have for a measurement, by default a day.",
         ),
     ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.001, help="Seconds for which a storage that does not answer is waited for, in all.")
+    ] = PATIENCE,
     notify: Notify = None,
     notify_on: NotifyOn = None,
     log: Log = None,
@@ -176,7 +181,7 @@ def optimize(
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = (lease or DAY) if manual else LEASE
-    study = made(called, where, table, budget=budget, lease=until, extend=add, **settings)
+    study = made(called, where, table, budget=budget, lease=until, patience=patience, extend=add, **settings)
     if isinstance(objective, Command):
         objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)
@@ -186,7 +191,8 @@ def optimize(
     with logged(log), notified(notifier) as listeners:
         how = {"workers": workers, "lease": lease or RUN_LEASE, "listeners": listeners, **failing}
         ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
-    print_status(study, json)
+    with suppress(Unavailable) if ended == "interrupted" else nullcontext():
+        print_status(study, json)
     code = _say_ending(ended, console)
     if code:
         raise typer.Exit(code)
@@ -233,9 +239,10 @@ def _remark_program(study: Study, program: str, console: Console) -> None:
 
 def _run(study: Study, objective: Callable[..., Any], console: Console, **options: Any) -> str:
     """Measure; returns why it ended."""
+    ending = Ending(objective)
     try:
-        with _ended_gently(objective):
-            return study.run(objective, progress=True, **options).ended
+        with _ended_gently(ending):
+            return study.run(ending, progress=True, **options).ended
     except KeyboardInterrupt:
         return "interrupted"
     except Outage:
@@ -266,24 +273,63 @@ def _show_error(error: Exception, console: Console) -> None:
     console.print(escape("".join(words)).rstrip(), highlight=False, soft_wrap=True)
 
 
+class Ending:
+    """What is measured, by a process that ends soon after it was told to: whatever holds it up, values are kept."""
+
+    def __init__(self, objective: Callable[..., Any]) -> None:
+        self._objective, self._timers = objective, list[threading.Timer]()
+
+    def __call__(self, candidate: Any) -> Any:
+        return self._objective(candidate)
+
+    @property
+    def complaint(self) -> str:
+        return getattr(self._objective, "complaint", "")
+
+    def stop(self) -> None:
+        """Nobody waits any more: a second Ctrl-C."""
+        self._after(GRACE, os._exit, INTERRUPTED)
+        getattr(self._objective, "stop", int)()
+
+    def end(self, number: int, _: object) -> None:
+        """This process is asked to end: that is Ctrl-C, and a little later another one."""
+        self._after(GRACE, os._exit, 128 + number)
+        self._after(AGAIN, _interrupt, signal.SIGINT)
+        getattr(self._objective, "stop", int)()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def over(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+    def _after(self, seconds: float, what: Callable[[int], Any], number: int) -> None:
+        timer = threading.Timer(seconds, what, (number,))
+        timer.daemon = True
+        timer.start()
+        self._timers.append(timer)
+
+
+def _interrupt(number: int) -> None:
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, number)
+
+
 @contextmanager
-def _ended_gently(objective: Callable[..., Any]) -> Generator[None, None, None]:
+def _ended_gently(ending: Ending) -> Generator[None, None, None]:
     """Where this process is asked to end, it stores what it has, and leaves no program running behind it."""
     asked: list[int] = []
 
-    def end(number: int, _: object) -> None:
+    def end(number: int, frame: object) -> None:
         asked.append(number)
-        getattr(objective, "stop", int)()
-        timer = threading.Timer(GRACE, os._exit, (128 + number,))  # a function may go on for ever
-        timer.daemon = True
-        timer.start()
-        os.kill(os.getpid(), signal.SIGINT)
+        ending.end(number, frame)
 
     signals = (signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(each, end) for each in signals]
     try:
         yield
     finally:
+        ending.over()
         for each, handler in zip(signals, before, strict=True):
             signal.signal(each, handler)
         if asked:

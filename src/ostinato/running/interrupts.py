@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
@@ -15,10 +15,15 @@ class Interrupts:
 
     So a measurement is taken in whole or not at all, and a second Ctrl-C cannot spoil the result of the first. Outside
     the main thread, where signals do not arrive, and where Ctrl-C is ignored, it does nothing.
+
+    hurry: where the library itself may have to wait (for a storage that is away), what the second Ctrl-C calls before
+    it is raised at once, wherever it comes. It must only set a mark.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hurry: Callable[[], object] | None = None) -> None:
         self._noted = self._open = False
+        self._count = 0
+        self._hurry = hurry
         self._handler: Any = None
         in_main = threading.current_thread() is threading.main_thread()
         self._active = in_main and callable(signal.getsignal(signal.SIGINT))
@@ -50,8 +55,18 @@ class Interrupts:
             self._open = False
             signal.signal(signal.SIGINT, self._handle)  # the user's own code may have set another
 
+    @property
+    def hurried(self) -> bool:
+        """Whether Ctrl-C came twice."""
+        return self._count >= 2
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """One that is let through closes the door behind it, so that a second one cannot slip in on the way out."""
+        self._count += 1
+        if self._count == 2 and self._hurry is not None:
+            self._hurry()
+            self._noted = self._open = False
+            raise KeyboardInterrupt
         if not self._open:
             self._noted = True
             return

@@ -40,6 +40,10 @@ class Kept(Protocol):
         """Values of several tasks, each from a repeat on, stored together: all of them or none."""
         ...
 
+    def put_aside(self, told: Sequence[tuple[Task, Sequence[float]]]) -> None:
+        """Values that cannot be stored now, kept until they can."""
+        ...
+
 
 class Keeping:
     """What was stored of the tasks under way, and when the rest is to be."""
@@ -82,11 +86,19 @@ class Keeping:
             self._tell([(task, values, task.start + self._stored[future]) for future, task, values in new])
             self._telling += LATELY * (perf_counter() - start - self._telling)
             for future, task, values in new:
-                first = task.start + self._stored[future]
+                part = _part(task, self._stored[future], values)
                 self._stored[future] += len(values)
-                self._heard(future, replace(task, start=first, repeats=len(values)), values)
+                self._heard(future, part, values)
         self._next = monotonic() + self._between(APART * self._telling)
         return bool(new)
+
+    def put_aside(self, running: Mapping[Future[Measured], Task]) -> None:
+        """What was measured and is not stored is kept elsewhere: whoever runs the study next stores it."""
+        new = [(future, task, values) for future, task in running.items() if (values := self._new(future))]
+        if new:
+            self._tasks.put_aside([(_part(task, self._stored[future], values), values) for future, task, values in new])
+            for future, _, values in new:
+                self._stored[future] += len(values)
 
     def left(self, future: Future[Measured], task: Task) -> int:
         """How many repeats of a task are not stored."""
@@ -117,3 +129,8 @@ class Keeping:
             for repeat, value in enumerate(values, start):
                 with suppress(Conflict):
                     self._tasks.tell(task, [value], start=repeat)
+
+
+def _part(task: Task, stored: int, values: Sequence[float]) -> Task:
+    """Some repeats of a task: the values after those that are stored."""
+    return replace(task, start=task.start + stored, repeats=len(values))

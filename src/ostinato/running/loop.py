@@ -50,6 +50,16 @@ class Tasks(Failures, Protocol):
 
     def release(self, task: Task, *, keep: int = 0) -> None: ...
 
+    def put_aside(self, told: Sequence[tuple[Task, Sequence[float]]]) -> None: ...
+
+    def take_in_again(self) -> None:
+        """Store what was put aside, if that works now; else say where it is."""
+        ...
+
+    def hurry(self) -> None:
+        """Wait for nothing any more."""
+        ...
+
     def in_hand(self) -> Mapping[int, int]: ...
 
     def waiting(self) -> str | None:
@@ -277,15 +287,26 @@ class Run:
         self._measure.finish()
         for future in [future for future in self._running if future.cancel()]:
             self._give_up(self._over(future))
-        try:
-            self._wait_for_the_rest(interrupts)
-        except KeyboardInterrupt:
-            self._measure.stop()
-            self._keep(self._workers.wait(self._running, GRACE, every=True))
+        hurried = interrupts.hurried
+        if not hurried:
+            try:
+                self._wait_for_the_rest(interrupts)
+            except KeyboardInterrupt:
+                hurried = True
+        if hurried:
+            self._end_in_haste()
         self._keep(())  # what others have measured so far
         for task in [*self._running.values(), *self._suspects]:
             self._give_up(task)
+        self._tasks.take_in_again()
         self._workers.shutdown()
+
+    def _end_in_haste(self) -> None:
+        """Nobody waits any more: what was measured is put aside before a storage is tried that may not answer."""
+        self._tasks.hurry()
+        self._measure.stop()
+        self._workers.wait(self._running, GRACE, every=True)
+        self._keeping.put_aside(self._running)
 
     def _wait_for_the_rest(self, interrupts: Interrupts) -> None:
         said, start = False, monotonic()
@@ -300,8 +321,10 @@ class Run:
 
     def _keep(self, done: Collection[Future[Measured]]) -> None:
         """The values of tasks at the end of a run, if they have any; what else went wrong matters no more."""
-        with suppress(Exception):
+        try:
             self._keeping.store(self._running, done, at_once=True)
+        except Exception:
+            self._keeping.put_aside(self._running)
         for future in done:
             self._give_up(self._over(future))
 

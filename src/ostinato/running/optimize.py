@@ -151,3 +151,12 @@ class InMemory:
 
     def keep_pause(self, pause: Pause | None) -> None:
         """Nobody else looks at it."""
+
+    def put_aside(self, told: Sequence[tuple[Task, Sequence[float]]]) -> None:
+        """What an optimiser in memory does not take, nobody does."""
+
+    def take_in_again(self) -> None:
+        """Nothing is ever put aside."""
+
+    def hurry(self) -> None:
+        """Nothing is ever waited for."""

@@ -58,8 +58,11 @@ class Patience:
             wait = min(2 * wait, LONGEST_WAIT)
 
     def _refuse_while_away(self) -> None:
-        """Where somebody has just waited in vain, nobody else has to: a server that is away can take long to say so."""
-        if self._last is not None and monotonic() - self._last[0] < AGAIN:
+        """Where somebody has just waited in vain, nobody else has to: a server that is away can take long to say so.
+
+        Whoever hurries does not even try what did not work the last time.
+        """
+        if self._last is not None and (self._hurried or monotonic() - self._last[0] < AGAIN):
             raise self._last[1]
 
     def _sleep(self, seconds: float) -> None:

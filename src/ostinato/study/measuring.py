@@ -1,10 +1,13 @@
 """The tasks of one run: on short leases, which a heart renews as long as this process lives."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-from ostinato.errors import Conflict, LongMeasurements, notify
+from ostinato.checks import counted
+from ostinato.errors import Conflict, LongMeasurements, OstinatoError, notify
 from ostinato.optimizer import Optimizer
 from ostinato.running.pausing import Pause
 from ostinato.running.task import Task
@@ -13,6 +16,7 @@ from ostinato.study.assigned import Waiting
 from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.request import Request
 from ostinato.study.stored import Stored
+from ostinato.study.unsaved import Unsaved
 
 T = TypeVar("T")
 
@@ -48,10 +52,11 @@ class RunTasks:
     def __init__(self, study: Teller, stored: Stored, lease: float) -> None:
         self._study, self._stored = study, stored
         self._heart = Heartbeat(stored.storage, stored.name, lease)
-        self._waiting = Waiting(stored)
+        self._waiting, self._unsaved = Waiting(stored), Unsaved(stored.name, stored.created, stored.storage)
         self._in_vain = self._remarked = False
 
     def __enter__(self) -> "RunTasks":
+        self.take_in_again()
         self._heart.__enter__()
         return self
 
@@ -104,6 +109,26 @@ class RunTasks:
         if keep == 0:
             self._heart.let_go(task.key)
         self._study.release(task, keep=keep)
+
+    def put_aside(self, told: Sequence[tuple[Task, Sequence[float]]]) -> None:
+        """Values that cannot be stored now."""
+        lines = self._unsaved.keep(told)
+        if lines:
+            print(f"could be stored nowhere:\n{lines}", file=sys.stderr)
+
+    def take_in_again(self) -> None:
+        """Store what was put aside, by this run or an earlier one; or say where it is."""
+        with suppress(OstinatoError):
+            new = self._unsaved.take_in(self._study.tell)
+            if new:
+                print(f"took in {counted(new, 'value')} that could not be stored before", file=sys.stderr)
+        for place in self._unsaved.found():
+            words = "values that could not be stored are in it, and are taken in when the study runs again"
+            print(f"{place}: {words}", file=sys.stderr)
+
+    def hurry(self) -> None:
+        """Wait for nothing any more."""
+        self._stored.storage.hurry()
 
     def waiting(self) -> str | None:
         """What is waited for, where that is new."""

@@ -112,6 +112,11 @@ class Stored:
         """The rules by which runs end, as they were when the study was opened."""
         return stop_of(self._text, self._given, self.name)
 
+    @property
+    def created(self) -> float:
+        """When the study was made, by which it is told apart from another one of the same name."""
+        return self._created
+
     def alone(self) -> RLock:
         """One thread at a time; a process that was forked begins with a lock that nobody holds."""
         if self._lock[0] != os.getpid():

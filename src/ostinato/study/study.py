@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ostinato.candidates import read_candidates
 from ostinato.checks import flag, positive, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError
+from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError, Unavailable
 from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
@@ -445,11 +445,16 @@ class Study(StudyView):
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
         events = Events(self.name, [*callbacks(on_tell, on_best, on_stop), *listeners])
         pauses.recover(self._stored)
-        with Interrupts() as interrupts:
-            tasks = RunTasks(self, self._stored, positive("lease", lease))
-            with reporter(self.looked, most or 0, progress) as report, tasks:
-                ended = Run(tasks, measure, Pool(executor, workers), stop, report, events).until_the_end(interrupts)
-            result = self.looked(lambda optimizer: result_of(optimizer, ended))
+        tasks = RunTasks(self, self._stored, positive("lease", lease))
+        with Interrupts(tasks.hurry) as interrupts:
+            try:
+                with reporter(self.looked, most or 0, progress) as report, tasks:
+                    ended = Run(tasks, measure, Pool(executor, workers), stop, report, events).until_the_end(interrupts)
+                result = self.looked(lambda optimizer: result_of(optimizer, ended))
+            except Unavailable:
+                if interrupts.hurried:
+                    raise KeyboardInterrupt from None  # what was asked for; why nothing can be said is clear
+                raise
             self.keep_answer()
             return result
 

@@ -1,0 +1,124 @@
+"""Values that could not be stored: kept in a file beside the study, and taken in when it runs again.
+
+Each line is an answer as `ostinato tell` reads it. The file is written at once and whole, so that a process may end the
+moment after.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from math import isnan, nan
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import msgspec
+
+from ostinato.errors import Conflict, UnsavedValues, notify
+from ostinato.running.task import Task
+from ostinato.storage import Storage
+
+Tell: TypeAlias = Callable[[Task, list[float]], int]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """The values of some repeats. created: of the study, by which another one of the same name is told apart."""
+
+    study: str
+    batch: int
+    start: int
+    row: int
+    candidate: Any
+    values: list[float | None]
+    created: float = 0.0
+
+
+class Unsaved:
+    """The values of a study that could not be stored."""
+
+    def __init__(self, name: str, created: float, storage: Storage) -> None:
+        self._name, self._created = name, created
+        file = re.sub(r"[^\w. -]", "_", name) + ".unsaved.jsonl"
+        self._places = [storage.folder / file, Path(gettempdir()) / file]
+
+    def keep(self, told: Sequence[tuple[Task, Sequence[float]]]) -> str:
+        """Put values aside: beside the study, or where that disk is full, among temporary files.
+
+        Returns the lines where they could be kept nowhere; else nothing.
+        """
+        data = b"".join(msgspec.json.encode(self._line(*each), enc_hook=_plain) + b"\n" for each in told)
+        for place in self._places:
+            with suppress(OSError):
+                _append(place, data)
+                return ""
+        return data.decode()
+
+    def found(self) -> list[Path]:
+        """The files that are there."""
+        return [place for place in dict.fromkeys(self._places) if place.is_file()]
+
+    def take_in(self, tell: Tell) -> int:
+        """Tell what was put aside; returns how many values are new. What was measured again meanwhile is left out."""
+        return sum(self._take(place, tell) for place in self.found())
+
+    def _take(self, place: Path, tell: Tell) -> int:
+        taken = place.with_name(f"{place.name}.{uuid4().hex}")
+        try:
+            place.rename(taken)  # so that nobody else takes it too
+        except FileNotFoundError:
+            return 0
+        lines = list(_lines(taken))
+        ours = [line for line in lines if (line.study, line.created) == (self._name, self._created)]
+        if len(ours) < len(lines):
+            taken.rename(place)
+            notify(f"{place} holds values of another study than this {self._name!r}: it was left alone.", UnsavedValues)
+            return 0
+        new, left = 0, list(ours)
+        try:
+            for line in ours:
+                with suppress(Conflict):
+                    new += tell(_task(line), [nan if value is None else value for value in line.values])
+                left.pop(0)
+        finally:
+            if left:
+                _append(place, b"".join(msgspec.json.encode(line) + b"\n" for line in left))
+            taken.unlink()
+        return new
+
+    def _line(self, task: Task, values: Sequence[float]) -> Line:
+        known = [None if isnan(value) else float(value) for value in values]
+        return Line(self._name, task.batch, task.start, task.index, task.candidate, known, self._created)
+
+
+def _append(place: Path, data: bytes) -> None:
+    """On disk when it returns. A line that was cut off before is ended first."""
+    with place.open("ab") as file:
+        file.write(b"\n" + data if _is_cut_off(place) else data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _is_cut_off(place: Path) -> bool:
+    with place.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        if end == 0:
+            return False
+        file.seek(end - 1)
+        return file.read(1) != b"\n"
+
+
+def _lines(place: Path) -> Iterator[Line]:
+    """What can be read; a line that was cut off by a full disk was never acknowledged."""
+    for line in place.read_bytes().splitlines():
+        with suppress(msgspec.DecodeError):
+            yield msgspec.json.decode(line, type=Line)
+
+
+def _task(line: Line) -> Task:
+    return Task(line.study, line.batch, line.row, line.candidate, line.start, len(line.values))
+
+
+def _plain(array: Any) -> Any:
+    return array.tolist()
