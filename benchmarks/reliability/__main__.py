@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.reliability import growth, outage, short, torture, waiting
+from benchmarks.reliability import full, growth, outage, short, torture, waiting
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
 SHORT_KILLS, LESS_LOST = 20, 0.2
@@ -168,6 +168,7 @@ def _server() -> "torture.Any":
 TORTURES: dict[str, Callable[[], Iterator[Row]]] = {
     "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "dask": dask, "feedbacks": feedbacks,
     "gone": gone, "beats": beats, "clocks": clocks, "short": shorts, "growth": grown, "outage": outage.rows,
+    "full": full.rows,
 }  # fmt: skip
 
 
