@@ -56,6 +56,25 @@ def test_in_spaces_and_with_two_candidates(where):
     assert (result.steps, result.failures) == (40, 0)
 
 
+def test_what_is_recommended_is_as_good_as_without_an_outage():
+    """20 seeds; `python -m benchmarks.reliability outage` has the figures."""
+
+    def regret(seed, down, **how):
+        bench = Bench(down)
+        bench._rng = np.random.default_rng(seed)
+        result = ostinato.optimize(bench, X, budget=80, **QUICK | {"seed": seed} | how)
+        assert result.steps == 80 or how
+        return (result.best.candidate[0] - 0.3) ** 2 + (result.best.candidate[1] - 0.6) ** 2
+
+    def mean(down, **how):
+        return np.mean([regret(seed, down, **how) for seed in range(20)])
+
+    calm, ruined = mean(range(0)), mean(range(20, 10**6), on_failure="count")
+    with pytest.warns(Paused):
+        paused = mean(range(20, 34))
+    assert paused < 1.5 * calm < ruined  # single runs differ much: 20 of them say no more
+
+
 def test_a_run_that_gives_up_keeps_everything():
     bench = Bench(range(50, 10**6))
     with pytest.warns(Paused):

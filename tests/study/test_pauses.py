@@ -145,7 +145,7 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path, moment):
     process.wait(PATIENCE)
     (paused,) = study.status().paused
     assert paused.lost
-    assert "was not heard of since" in str(paused)
+    assert "is not heard of any more" in str(paused)
     assert (study.status().failures > 0) == (moment == "judging")  # nobody came to judge them
     result = study.run(lambda x: float(x[0]), 90, workers=2)
     assert (result.steps, result.failures) == (90, 0)

@@ -72,7 +72,7 @@ class PausedRun(msgspec.Struct, frozen=True):
         if self.next_try is None:
             then = "the run has given up"
         elif self.lost:
-            then = f"the run was to try again at {_moment(self.next_try)}, and was not heard of since"
+            then = f"the run is not heard of any more (it was to try again at {_moment(self.next_try)})"
         else:
             then = f"next try at {_moment(self.next_try)}"
         return f"since {_moment(self.since)}: nothing can be measured; {then}. The last failure: {self.failure}"
