@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -53,8 +54,13 @@ class Ended(msgspec.Struct, frozen=True):
     code: int
 
 
-def run(folder: Path, workers: int, patience: float, signals: tuple[int, ...] = ()) -> Ended:
-    """A run on a disk that becomes full; with signals, a moment after that."""
+def run(
+    folder: Path, workers: int, patience: float, signals: tuple[int, ...] = (), *, background: bool = False
+) -> Ended:
+    """A run on a disk that becomes full; with signals, a moment after that.
+
+    background: as a shell starts it with &, so that Ctrl-C is ignored.
+    """
     path = folder / "lab.db"
     (folder / "measuring.py").write_text(FUNCTION)
     (folder / "lab.csv").write_text("x\n" + "\n".join(map(str, range(20))) + "\n")
@@ -63,7 +69,9 @@ def run(folder: Path, workers: int, patience: float, signals: tuple[int, ...] = 
     options = ["--budget", "100000", "--workers", str(workers), "--patience", str(patience), "--seed", "0"]
     command = [sys.executable, "-m", "ostinato", "optimize", "lab.csv", "--function", "measuring:measure", *options]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env=environment, cwd=folder, **quiet) as process:  # type: ignore[call-overload]
+    ctrl_c = signal.SIG_IGN if background else signal.SIG_DFL
+    prepared = partial(signal.signal, signal.SIGINT, ctrl_c)
+    with subprocess.Popen(command, env=environment, cwd=folder, preexec_fn=prepared, **quiet) as process:  # type: ignore[call-overload]
         assert process.stdout is not None
         process.stdout.readline()
         start = monotonic()

@@ -14,15 +14,16 @@ X = np.arange(20.0)[:, None]
 
 
 @pytest.mark.parametrize(
-    ("workers", "patience", "signals", "code"),
+    ("workers", "patience", "signals", "background", "code"),
     [
-        (4, 1.0, (), 2),  # the storage is waited for, for a while
-        (4, 3_600.0, (signal.SIGINT, signal.SIGINT), 130),
-        (1, 3_600.0, (signal.SIGTERM,), 143),
+        (4, 1.0, (), False, 2),  # the storage is waited for, for a while
+        (4, 3_600.0, (signal.SIGINT, signal.SIGINT), False, 130),
+        (1, 3_600.0, (signal.SIGTERM,), False, 143),
+        (4, 3_600.0, (signal.SIGTERM,), True, 143),
     ],
 )
-def test_a_full_disk_loses_nothing(tmp_path, workers, patience, signals, code, capsys):
-    found = full.run(tmp_path, workers, patience, signals)
+def test_a_full_disk_loses_nothing(tmp_path, workers, patience, signals, background, code, capsys):
+    found = full.run(tmp_path, workers, patience, signals, background=background)
     assert (found.lost, found.doubled, found.problems) == (0, 0, [])
     assert found.code == code
     assert "that could not be stored before" in capsys.readouterr().err

@@ -292,7 +292,12 @@ class Ending:
         getattr(self._objective, "stop", int)()
 
     def end(self, number: int, _: object) -> None:
-        """This process is asked to end: that is Ctrl-C, and a little later another one."""
+        """This process is asked to end: that is Ctrl-C, and a little later another one.
+
+        Of a process in the background (nohup … &) Ctrl-C is ignored until then.
+        """
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         self._after(GRACE, os._exit, 128 + number)
         self._after(AGAIN, _interrupt, signal.SIGINT)
         getattr(self._objective, "stop", int)()
