@@ -191,6 +191,8 @@ def optimize(
     with logged(log), notified(notifier) as listeners:
         how = {"workers": workers, "lease": lease or RUN_LEASE, "listeners": listeners, **failing}
         ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
+    if ended == "interrupted":
+        study.storage.hurry()
     with suppress(Unavailable) if ended == "interrupted" else nullcontext():
         print_status(study, json)
     code = _say_ending(ended, console)

@@ -288,6 +288,10 @@ class Storage(ABC):
     def hurry(self) -> None:
         """Wait for nothing any more, whoever waits included. The handler of a signal may call it."""
 
+    @abstractmethod
+    def calm(self) -> None:
+        """Be patient again."""
+
     @property
     @abstractmethod
     def folder(self) -> Path:

@@ -33,6 +33,10 @@ class Patience:
         """Wait for nothing any more. It only sets a mark, so that it can be called by the handler of a signal."""
         self._hurried = True
 
+    def calm(self) -> None:
+        """Be patient again."""
+        self._hurried = False
+
     def __call__(self, action: Callable[[], T]) -> T:
         start: float | None = None
         wait, said = FIRST_WAIT, False

@@ -90,6 +90,9 @@ class SQLStorage(Storage):
     def hurry(self) -> None:
         self._patience.hurry()
 
+    def calm(self) -> None:
+        self._patience.calm()
+
     @property
     def folder(self) -> Path:
         return self.backend.folder

@@ -455,6 +455,8 @@ class Study(StudyView):
                 if interrupts.hurried:
                     raise KeyboardInterrupt from None  # what was asked for; why nothing can be said is clear
                 raise
+            finally:
+                self.storage.calm()
             self.keep_answer()
             return result
 
