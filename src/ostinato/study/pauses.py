@@ -1,43 +1,18 @@
-"""Runs that measure nothing at the moment, as others see them: noted in the study while that lasts.
-
-A run that is killed cannot take its note back. So a note says until when it will be heard of again, and which failures
-were being judged: the next run takes these back.
-"""
+"""A run that measures nothing at the moment notes that in its study; what a killed one left behind is put right."""
 
 from contextlib import suppress
 
-import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import OstinatoError
 from ostinato.running.pausing import Pause
-from ostinato.storage import Reader, Writer
-from ostinato.study.records import PausedRun
+from ostinato.storage import Writer
+from ostinato.study.paused import Note, notes_of
 from ostinato.study.revise import failures_of, revise
-from ostinato.study.settings import pauses_in, with_pauses
+from ostinato.study.settings import with_pauses
 from ostinato.study.stored import Stored
-from ostinato.study.workers import is_gone
 
 UNJUDGED = "a run was killed before it was known whether it was an outage"
-
-
-class Note(msgspec.Struct, frozen=True):
-    """Of a run; moments are seconds since 1970.
-
-    next_try: None where it has given up. until: when it is heard of again, at the latest. judged: batches and repeats
-    of failures that are to be taken back if it is not.
-    """
-
-    worker: str
-    since: float
-    failure: str
-    next_try: float | None
-    until: float
-    judged: tuple[tuple[int, int], ...] = ()
-
-    def is_lost(self, now: float) -> bool:
-        """Whether its run has ended without a word."""
-        return self.next_try is not None and (self.until <= now or is_gone(self.worker))
 
 
 def keep(stored: Stored, worker: str, pause: Pause | None, longest: float) -> None:
@@ -67,20 +42,6 @@ def recover(stored: Stored) -> None:
 
     if stored.read(notes_of):
         stored.write(change)
-
-
-def paused_runs(reader: Reader) -> tuple[PausedRun, ...]:
-    """The runs that measure nothing, as they are told of."""
-    now = reader.now()
-    return tuple(PausedRun(note.since, note.failure, note.next_try, note.is_lost(now)) for note in notes_of(reader))
-
-
-def notes_of(reader: Reader) -> list[Note]:
-    """What runs have noted; nothing where that cannot be read."""
-    try:
-        return msgspec.convert(pauses_in(reader.record.settings), list[Note])
-    except msgspec.ValidationError:
-        return []
 
 
 def _note(now: float, worker: str, pause: Pause, longest: float) -> Note:

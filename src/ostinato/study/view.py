@@ -16,7 +16,7 @@ from ostinato.study.answer import Answer, answer_of, keep, last_answer
 from ostinato.study.assigned import assigned
 from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
-from ostinato.study.pauses import paused_runs
+from ostinato.study.paused import paused_runs
 from ostinato.study.records import Assigned, Measurement, Status, by_place, measurements_of
 from ostinato.study.stored import Stored
 

@@ -1,0 +1,45 @@
+"""Runs that measure nothing at the moment, as others see them: noted in the study while that lasts.
+
+A run that is killed cannot take its note back. So a note says until when it will be heard of again, and which failures
+were being judged: the next run takes these back.
+"""
+
+import msgspec
+
+from ostinato.storage import Reader
+from ostinato.study.records import PausedRun
+from ostinato.study.settings import pauses_in
+from ostinato.study.workers import is_gone
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Of a run; moments are seconds since 1970.
+
+    next_try: None where it has given up. until: when it is heard of again, at the latest. judged: batches and repeats
+    of failures that are to be taken back if it is not.
+    """
+
+    worker: str
+    since: float
+    failure: str
+    next_try: float | None
+    until: float
+    judged: tuple[tuple[int, int], ...] = ()
+
+    def is_lost(self, now: float) -> bool:
+        """Whether its run has ended without a word."""
+        return self.next_try is not None and (self.until <= now or is_gone(self.worker))
+
+
+def paused_runs(reader: Reader) -> tuple[PausedRun, ...]:
+    """The runs that measure nothing, as they are told of."""
+    now = reader.now()
+    return tuple(PausedRun(note.since, note.failure, note.next_try, note.is_lost(now)) for note in notes_of(reader))
+
+
+def notes_of(reader: Reader) -> list[Note]:
+    """What runs have noted; nothing where that cannot be read."""
+    try:
+        return msgspec.convert(pauses_in(reader.record.settings), list[Note])
+    except msgspec.ValidationError:
+        return []
