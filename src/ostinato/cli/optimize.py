@@ -278,6 +278,7 @@ class Ending:
 
     def __init__(self, objective: Callable[..., Any]) -> None:
         self._objective, self._timers = objective, list[threading.Timer]()
+        self.__wrapped__ = objective  # what values are traced to
 
     def __call__(self, candidate: Any) -> Any:
         return self._objective(candidate)

@@ -21,6 +21,7 @@ from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
 from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
 from ostinato.running.pausing import Pause
+from ostinato.running.program import program_of as measured_with
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
@@ -445,7 +446,7 @@ class Study(StudyView):
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
         events = Events(self.name, [*callbacks(on_tell, on_best, on_stop), *listeners])
         pauses.recover(self._stored)
-        tasks = RunTasks(self, self._stored, positive("lease", lease))
+        tasks = RunTasks(self, self._stored, positive("lease", lease), measured_with(f))
         with Interrupts(tasks.hurry) as interrupts:
             try:
                 with reporter(self.looked, most or 0, progress) as report, tasks:
