@@ -51,7 +51,7 @@ def _digests(words: Sequence[str]) -> Iterator[str]:
 
 def _of_function(f: Any) -> Program:
     """Of an object that can be called, its class."""
-    named: Any = f if hasattr(f, "__qualname__") else type(f)
+    named = f if hasattr(f, "__qualname__") else cast("Any", type(f))
     module, source = str(named.__module__ or ""), ""
     with suppress(Exception):  # it was typed at a prompt, or is not written in Python
         source = inspect.getsource(named)

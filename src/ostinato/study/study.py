@@ -388,15 +388,18 @@ class Study(StudyView):
         """
         backup(self.storage, self.name, to, replace=flag("replace", replace))
 
-    def note_program(self, program: str) -> str | None:
-        """Keep in what way measurements are made now; returns in what way they were made before, if in another."""
+    def note_program(self, program: str, version: str = "") -> str | None:
+        """Keep in what way measurements are made now; returns in what way they were made before, if in another.
+
+        The same program in another version is another way, where both versions are known.
+        """
 
         def change(writer: Writer) -> str | None:
-            kept = program_of(writer.record.settings)
-            if kept == program:
+            kept, before = program_of(writer.record.settings)
+            if (kept, before) == (program, version):
                 return None
-            writer.change(replace(writer.record, settings=with_program(writer.record.settings, program)))
-            return kept
+            writer.change(replace(writer.record, settings=with_program(writer.record.settings, program, version)))
+            return kept if kept != program else f"{kept} (version {before})" if before and version else None
 
         return self._stored.write(change)
 
