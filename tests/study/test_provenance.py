@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from inside import execute
-from ostinato.errors import Damaged
+from ostinato.errors import Conflict, Damaged
 from ostinato.study import Rescued, Study, verify
 from ostinato.study.unsaved import Unsaved
 from terminal import ostinato
@@ -125,6 +125,17 @@ def test_many_rows_share_a_source(study):
         study.tell(task := study.ask(limit=1, worker="robot-3"), [1.0] * task.repeats)
     with study.storage.read("lab") as reader:
         assert len({entry.source for entry in reader.log()}) == 1
+
+
+def test_a_tell_that_is_refused_leaves_no_source_behind(study):
+    first, second = study.ask(limit=1, worker="Ana"), study.ask(limit=1, worker="robot-3")
+    study.tell(first, [1.0])
+    with pytest.raises(Conflict):
+        study.tell_all([(second, [2.0], second.start), (first, [3.0], first.start)])
+    study.tell(replace(second, worker="robot-4"), [2.0])
+    study.tell(study.ask(limit=1, worker="robot-3"), [4.0])
+    assert [worker for worker, *_ in origins(study)] == ["Ana", "robot-4", "robot-3"]
+    assert verify(study.storage, "lab") == []
 
 
 def test_a_copy_keeps_it_and_a_deleted_study_leaves_nothing(study, tmp_path):
