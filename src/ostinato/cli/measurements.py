@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rich.console import Console
+from rich.markup import escape
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.candidates.columns import Absent, Levels
@@ -21,11 +22,18 @@ from ostinato.study.view import StudyView
 TRIALS = ("successes", "trials")
 UNREVISED = {"withdrawn": 0, "corrected": 0}
 OWN = ("batch", "repeat", "row", "value", "stderr", "count", "std")
+SHOWN = ("began", "worker", "program", "version")  # of where a measurement comes from, in the terminal
+ORIGIN = ("began", "told", "worker", "host", "program", "version")
 
 
-def write_csv(out: Path | None, table: Candidates, measurements: Iterable[Measurement]) -> None:
-    """One line a measurement, with the candidate's columns between those of our own."""
-    own = _own(table)
+def write_csv(
+    out: Path | None, table: Candidates, measurements: Iterable[Measurement], *, origin: bool = False
+) -> None:
+    """One line a measurement, with the candidate's columns between those of our own.
+
+    origin: with where each comes from, at the end.
+    """
+    own = _own(table, (*OWN, *ORIGIN) if origin else OWN)
     file = out.open("w", newline="", encoding="utf-8") if out else sys.stdout
     try:
         writer = csv.writer(file)
@@ -33,9 +41,14 @@ def write_csv(out: Path | None, table: Candidates, measurements: Iterable[Measur
         for each in measurements:
             row = table[each.index]
             values = list(cast("Any", row).values()) if isinstance(row, dict) else list(row)
-            writer.writerow(
-                [each.batch, each.repeat, each.index, *values, each.value, each.stderr, each.count, each.std]
-            )
+            told: list[Any] = [
+                each.value,
+                each.stderr,
+                each.count,
+                each.std,
+                *(_origin(each).values() if origin else []),
+            ]
+            writer.writerow([each.batch, each.repeat, each.index, *values, *told])
         file.flush()
     finally:
         if out:
@@ -80,21 +93,28 @@ def revisions(measurements: Iterable[Measurement]) -> dict[int, dict[str, int]]:
     return found
 
 
-def show_measurements(study: StudyView, json: bool, *, everything: bool) -> None:
+def show_measurements(study: StudyView, json: bool, *, everything: bool, origin: bool = False) -> None:
     """One line a measurement."""
     rows = [_line(study, each) for each in study.measurements(everything=everything)]
     if json:
         print_answer([plain(row) for row in rows], json)
         return
-    table = table_of(
-        "number", "when", "batch", "candidate", "value", *(["was", "revised", "why"] if everything else [])
-    )
+    more = ["was", "revised", "why"] if everything else []
+    table = table_of("number", "when", "batch", "candidate", "value", *more, *(SHOWN if origin else ()))
     for row in rows:
         told = [row["number"], _short(row["when"]), row["batch"], in_words(row["candidate"])]
+        source = [_short(row["began"]), *(row[name] or "" for name in SHOWN[1:])] if origin else []
         steps = list(_steps(row)) if everything and row["revisions"] else [(_value(row), "", None, "")]
         for value, was, revised, why in steps:
-            table.add_row(*map(str, [*told, value, *([was, _short(revised), why] if everything else [])]))
+            cells = [*told, value, *([was, _short(revised), why] if everything else []), *source]
+            table.add_row(*map(escape, map(str, cells)))
     show(Console(), table)
+
+
+def _origin(each: Measurement) -> dict[str, str | None]:
+    """Where a measurement comes from; None for what is not known."""
+    words = {name: getattr(each, name) or None for name in ("worker", "host", "program", "version")}
+    return {"began": _moment(each.began) if each.began else None, "told": _moment(each.at), **words}
 
 
 def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str | None, str]]:
@@ -136,6 +156,7 @@ def _line(study: StudyView, each: Measurement) -> dict[str, Any]:
         "withdrawn": each.value is None,
         "was": each.told,
         "revisions": [{"value": r.value, "at": _moment(r.at), "why": r.why} for r in each.revisions],
+        **{name: said for name, said in _origin(each).items() if name != "told"},
     }
 
 
@@ -162,9 +183,9 @@ def columns_of(table: Candidates) -> tuple[str, ...]:
     return tuple(str(column.name) for column in table.columns)
 
 
-def _own(table: Candidates) -> list[str]:
+def _own(table: Candidates, names: tuple[str, ...] = OWN) -> list[str]:
     """The names of our own columns; marked where the candidates have a column of that name."""
-    return [f"study's {name}" if name in columns_of(table) else name for name in OWN]
+    return [f"study's {name}" if name in columns_of(table) else name for name in names]
 
 
 def _read(row: dict[str, Any], study: StudyView) -> tuple[Any, dict[str, Any]]:

@@ -51,6 +51,7 @@ from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, Ost
 from ostinato.optimizer.memory import forecast
 from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
+from ostinato.running.program import program_of
 from ostinato.study import LEASE, RUN_LEASE, Study
 
 OUTAGE = 75  # a failure that may be over later (sysexits.h)
@@ -186,7 +187,7 @@ def optimize(
         objective = replace(objective, truths=study.outcome.binary)
     console = Console(stderr=True)
     if not manual:
-        _remark_program(study, command or f"the function {python}", console)
+        _remark_program(study, command or f"the function {python}", objective, console)
     _say_memory(study, console)
     with logged(log), notified(notifier) as listeners:
         how = {"workers": workers, "lease": lease or RUN_LEASE, "listeners": listeners, **failing}
@@ -227,13 +228,15 @@ def _say_memory(study: Study, console: Console) -> None:
         console.print(needs, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _remark_program(study: Study, program: str, console: Console) -> None:
-    """Values of two programs need not be the same quantity: that is for the user to know."""
-    before = study.note_program(program)
+def _remark_program(study: Study, program: str, objective: Any, console: Console) -> None:
+    """Values of two programs, or versions of one, need not be the same quantity: that is for the user to know."""
+    version = program_of(objective).version
+    before = study.note_program(program, version)
     if before is not None:
+        now = f"{program} (version {version})" if before.startswith(f"{program} (version ") else program
         console.print(
             f"[yellow]note:[/yellow] this study was measured with {escape(before)} before, and now with "
-            f"{escape(program)}: values of both count alike. If they should not, begin another study (--name).",
+            f"{escape(now)}: values of both count alike. If they should not, begin another study (--name).",
             highlight=False,
             soft_wrap=not console.is_terminal,
         )
@@ -280,6 +283,7 @@ class Ending:
 
     def __init__(self, objective: Callable[..., Any]) -> None:
         self._objective, self._timers = objective, list[threading.Timer]()
+        self.__wrapped__ = objective  # what values are traced to
 
     def __call__(self, candidate: Any) -> Any:
         return self._objective(candidate)

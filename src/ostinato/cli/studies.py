@@ -59,6 +59,9 @@ def history(
     everything: Annotated[
         bool, typer.Option("--all", help="The same, with what was taken back or corrected, when and why.")
     ] = False,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="The same as --values, with who measured each with what, and since when.")
+    ] = False,
     name: Name = None,
     json: Json = False,
 ) -> None:
@@ -66,11 +69,12 @@ def history(
 
     Every measurement has a number, in the order told; a batch shows those of its own. By these numbers
     [bold]ostinato retract[/bold] and [bold]ostinato correct[/bold] take a measurement back or put it right. Batches of
-    which measurements were taken back or corrected are marked; --all shows each of them.
+    which measurements were taken back or corrected are marked; --all shows each of them. With --json, --values and
+    --all also say where each measurement comes from, as --origin does.
     """
     study = viewed(where, name)
-    if values or everything:
-        show_measurements(study, json, everything=everything)
+    if values or everything or origin:
+        show_measurements(study, json, everything=everything, origin=origin)
         return
     numbers, revised = ranges(study.measurements()), revisions(study.measurements(everything=True))
     rows: list[dict[str, Any]] = [
@@ -124,12 +128,16 @@ def export(
     where: Where,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The CSV file. By default standard output.")] = None,
     damaged: Annotated[bool, typer.Option("--damaged", help="Rescue what can be read of a damaged study.")] = False,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="With who measured each, where and with what, begun and told when.")
+    ] = False,
     name: Name = None,
 ) -> None:
     """All measurements as CSV: one line each, with the candidate's columns and its row number.
 
     With --damaged it leaves out what does not fit its checksum, says how much that is, and ends with 1 if it is
-    anything. What it wrote can be taken into a new study with [bold]ostinato import[/bold].
+    anything. What it wrote can be taken into a new study with [bold]ostinato import[/bold], which leaves out where
+    values come from (--origin).
     """
     console = Console(stderr=True)
     if out is not None and out.suffix.lower() not in (".csv", ".txt", ""):
@@ -138,7 +146,7 @@ def export(
         try:
             storage = open_storage(where, create=False, patience=PATIENCE)
             rescued = Rescued(storage, named(storage, where, name))
-            write_csv(out, rescued.table, rescued)
+            write_csv(out, rescued.table, rescued, origin=origin)
         except (Damaged, Unavailable) as error:
             cause = str(error).partition(": nothing was changed")[0].partition(". Nothing was changed")[0]
             console.print(f"[red]Nothing can be rescued:[/red] {escape(cause)}. Restore a copy.", highlight=False)
@@ -146,7 +154,7 @@ def export(
         console.print(f"{counted(rescued.lost, 'row')} of the log could not be read", highlight=False)
         raise typer.Exit(1 if rescued.lost else 0)
     study = viewed(where, name)
-    write_csv(out, study.table, study.measurements())
+    write_csv(out, study.table, study.measurements(), origin=origin)
     if out:
         console.print(f"wrote {out}", highlight=False)
 

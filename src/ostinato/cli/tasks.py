@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 
 from ostinato.checks import counted
@@ -26,7 +27,8 @@ ROUNDED = 1e-6  # of a number that another program wrote again
 class Answer(msgspec.Struct, forbid_unknown_fields=False):
     """What is told in a line: the values of a task, in the order of its repeats; null for one that failed.
 
-    Where study, row or candidate are given, they must be those of the batch.
+    Where study, row or candidate are given, they must be those of the batch. Who measured it, and with what, is kept
+    where a line says so in words.
     """
 
     batch: int
@@ -39,6 +41,9 @@ class Answer(msgspec.Struct, forbid_unknown_fields=False):
     stderr: list[float] | float | None = None
     successes: int | None = None
     trials: int | None = None
+    worker: Any = None
+    program: Any = None
+    version: Any = None
 
 
 def ask(
@@ -106,7 +111,8 @@ def tell(
 
     A line needs "batch", "start" and "values" (null for a measurement that failed); or "successes" and "trials" in
     place of values. Without "start" they are the next values of the batch. The same line told again counts once. A line
-    with another "row" or "candidate" than its batch has is refused, and nothing of the file is taken in.
+    with another "row" or "candidate" than its batch has is refused, and nothing of the file is taken in. "worker",
+    "program" and "version", where a line has them, are kept with its values ([bold]ostinato history --origin[/bold]).
 
     Examples:
 
@@ -176,7 +182,8 @@ def _task(study: Study, answer: Answer) -> Task:
         raise InvalidFeedback(f"Batch {answer.batch} came without values: give values, or successes and trials.")
     task = study.task(answer.batch, answer.start, count)
     _check_candidate(task, answer)
-    return task
+    origin = {"worker": answer.worker, "program": answer.program, "version": answer.version}
+    return replace(task, **{name: said for name, said in origin.items() if isinstance(said, str)})
 
 
 def _check_candidate(task: Task, answer: Answer) -> None:

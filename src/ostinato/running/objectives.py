@@ -19,6 +19,7 @@ import msgspec
 from ostinato.checks import from_truth, number
 from ostinato.errors import Failed, InvalidSetting, Outage
 from ostinato.measurements.tally import LARGEST
+from ostinato.running.program import Program, program_of_command
 from ostinato.running.template import Template
 
 Process: TypeAlias = "subprocess.Popen[bytes]"
@@ -119,6 +120,11 @@ class Command:
     def complaint(self) -> str:
         """What the last failure said."""
         return self.failures.last
+
+    @property
+    def program(self) -> Program:
+        """The command and its version, as they are now."""
+        return program_of_command(self.template, self._template.words)
 
     def arguments(self, candidate: Mapping[str, Any]) -> list[str]:
         """The program and its arguments for a candidate."""

@@ -4,7 +4,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-LEFT = ("candidate", "when", "batch", "why", "worker", "state")
+LEFT = ("candidate", "when", "batch", "why", "worker", "state", "began", "program", "version")
 WIDEST = 1_000
 
 

@@ -10,7 +10,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     """Measure `candidate` (row `index` of the table) `repeats` times, and tell the values.
 
     They are the repeats from number `start` on of a batch, assigned to `worker` until then (seconds since 1970), or
-    longer if that is renewed. `key` is what its lease is known by.
+    longer if that is renewed. `key` is what its lease is known by. `program` and `version` say with what a run measures
+    it; they are stored with its values.
     """
 
     study: str
@@ -22,6 +23,8 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     until: float = inf
     worker: str = ""
     key: str = ""
+    program: str = ""
+    version: str = ""
 
     @property
     def stop(self) -> int:

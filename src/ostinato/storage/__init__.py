@@ -7,7 +7,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from ostinato.errors import InvalidSetting
-from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, Storage, StudyRecord, Writer
+from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, Source, Storage, StudyRecord, Writer
 from ostinato.storage.sql import PATIENCE, SQLStorage
 
 
@@ -51,4 +51,15 @@ def _sqlite(path: Path, create: bool, patience: float) -> Storage:
     return SQLStorage(backend, patience=patience, create=create)
 
 
-__all__ = ["BatchRecord", "Entry", "Lease", "Reader", "Revision", "Storage", "StudyRecord", "Writer", "open_storage"]
+__all__ = [
+    "BatchRecord",
+    "Entry",
+    "Lease",
+    "Reader",
+    "Revision",
+    "Source",
+    "Storage",
+    "StudyRecord",
+    "Writer",
+    "open_storage",
+]

@@ -13,11 +13,12 @@ from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, UnknownStudy
 from ostinato.storage import schema, statements
-from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, StudyRecord, Writer
+from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, Source, StudyRecord, Writer
 from ostinato.storage.rows import (
     batch_of,
     batch_row,
     block_rows,
+    digest_of,
     lease_of,
     lease_row,
     log_row,
@@ -25,12 +26,14 @@ from ostinato.storage.rows import (
     seal_of,
     seal_of_bytes,
     seal_of_stored,
+    source_of,
+    source_row,
     study_row,
 )
 from ostinato.storage.schema import answers, leases, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
-AT_ONCE = 500  # candidates in one query: databases limit how many values one has
+AT_ONCE = 500  # candidates, or sources, in one query: databases limit how many values one has
 _BLOCKS = select(schema.blocks).order_by(schema.blocks.c.number)
 
 
@@ -144,9 +147,8 @@ class SQLReader(Reader):
         return [self._batch(row) for row in self._rows(statements.UNFINISHED)]
 
     def with_room(self, candidates: Collection[int]) -> list[BatchRecord]:
-        wanted = sorted(set(candidates))
-        parts = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
-        return [self._batch(row) for part in parts for row in self._rows(statements.WITH_ROOM, candidates=part)]
+        found = (self._rows(statements.WITH_ROOM, candidates=part) for part in _parts(candidates))
+        return [self._batch(row) for rows in found for row in rows]
 
     def log(self, after: int = 0, most: int = 1_000) -> list[Entry]:
         return [self._entry(row) for row in self._rows(statements.LOG, after=after, most=most)]
@@ -201,6 +203,14 @@ class SQLReader(Reader):
         value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
         return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
 
+    def sources(self, numbers: Collection[int]) -> dict[int, Source]:
+        found = (self._rows(statements.SOURCES, numbers=part) for part in _parts(numbers))
+        return {row.number: self._source(row) for rows in found for row in rows}
+
+    def _source(self, row: Row[Any]) -> Source:
+        with self._whole(f"source {row.number} of its values"):
+            return source_of(row)
+
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
         before = self._rows(statements.LAST_UP_TO, in_batch=batch, low=start)
         within = self._rows(statements.BETWEEN, in_batch=batch, low=start, high=start + count)
@@ -238,9 +248,10 @@ class SQLReader(Reader):
         if row.kind not in list(Kind):
             raise self._damage(f"row {row.number} of the log (batch {row.batch})")
         told = Told(row.repeats, Kind(row.kind), row.data)
-        if row.check != checksum_of_log(row.study, row.number, row.batch, row.start, told):
+        place = (row.study, row.number, row.batch, row.start)
+        if row.check != checksum_of_log(place, told, row.source, row.began):
             raise self._damage(f"row {row.number} of the log (batch {row.batch})")
-        return Entry(row.number, row.batch, row.start, told, row.at)
+        return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
 
     def _study(self, row: Row[Any]) -> StudyRecord:
         values: dict[str, Any] = dict(row._mapping)
@@ -271,6 +282,10 @@ class SQLWriter(SQLReader, Writer):
 
     locked = True
 
+    def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
+        super().__init__(connection, backend, name)
+        self._known: dict[Source, int] = {}  # sources by number: nobody else adds any within this transaction
+
     def add_batches(self, batches: Sequence[BatchRecord]) -> None:
         self._connection.execute(statements.ADD_BATCH, [self._row(each) for each in batches])
 
@@ -292,12 +307,28 @@ class SQLWriter(SQLReader, Writer):
         row = {"study": study, "moment": moment, "data": data, "check": seal_of_bytes(data, study, moment)}
         self._connection.execute(insert(answers), row)
 
-    def append_all(self, rows: Sequence[tuple[int, int, Told]]) -> list[Entry]:
-        first, at = self._record.told + 1, self.now()
-        entries = [Entry(number, *each, at) for number, each in enumerate(rows, first)]
+    def append_all(
+        self, rows: Sequence[tuple[int, int, Told]], source: Source | None = None, began: float = 0.0
+    ) -> list[Entry]:
+        first, at, origin = self._record.told + 1, self.now(), self._number_of(source)
+        entries = [Entry(number, *each, at, origin, began) for number, each in enumerate(rows, first)]
         self._connection.execute(statements.APPEND, [log_row(self._record.id, entry) for entry in entries])
         self._record = replace(self._record, told=self._record.told + len(entries))
         return entries
+
+    def _number_of(self, source: Source | None) -> int:
+        """The number of a source, which is stored where it is new; 0 for one that says nothing."""
+        if source is None or source == Source():
+            return 0
+        if source not in self._known:
+            number = self._rows(statements.SOURCE, digest=digest_of(source)).scalar()
+            self._known[source] = number or self._added(source)
+        return self._known[source]
+
+    def _added(self, source: Source) -> int:
+        number = int(self._rows(statements.LAST_SOURCE).scalar() or 0) + 1
+        self._connection.execute(statements.ADD_SOURCE, source_row(self._record.id, number, source))
+        return number
 
     def revise(self, revision: Revision) -> Revision:
         kept = replace(revision, at=self.now())
@@ -328,6 +359,12 @@ class SQLWriter(SQLReader, Writer):
     def _row(self, batch: BatchRecord) -> dict[str, Any]:
         row = batch_row(self._record.id, batch)
         return {**row, "check": seal_of(row)}
+
+
+def _parts(numbers: Collection[int]) -> list[list[int]]:
+    """As many at a time as one query takes."""
+    wanted = sorted(set(numbers))
+    return [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
 
 
 def damage_in(name: str, cause: str) -> str:

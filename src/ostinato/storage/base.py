@@ -90,14 +90,28 @@ class Lease(msgspec.Struct, frozen=True):
         return not now < self.until <= now + longest
 
 
+class Source(msgspec.Struct, frozen=True):
+    """Where values come from: the program and its version, and on which host which worker had it. Nothing for unknown.
+
+    Many rows of the log share one.
+    """
+
+    program: str = ""
+    version: str = ""
+    host: str = ""
+    worker: str = ""
+
+
 class Entry(msgspec.Struct, frozen=True):
-    """A row of the log."""
+    """A row of the log: told at this moment, begun at that one; 0 where the source or the beginning is not known."""
 
     number: int
     batch: int
     start: int
     told: Told
     at: float
+    source: int = 0
+    began: float = 0.0
 
     @property
     def repeats(self) -> range:
@@ -181,6 +195,10 @@ class Reader(ABC):
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
         """Rows of the log that hold any of these repeats, by repeat."""
 
+    @abstractmethod
+    def sources(self, numbers: Collection[int]) -> dict[int, Source]:
+        """Where values come from, by the numbers that rows of the log name; those that are not there left out."""
+
     def row(self, number: int) -> Entry | None:
         """One row of the log."""
         found = self.log(after=number - 1, most=1)
@@ -224,12 +242,17 @@ class Writer(Reader):
         """What is answered as the study stands now. It changes nothing else."""
 
     @abstractmethod
-    def append_all(self, rows: Sequence[tuple[int, int, Told]]) -> list[Entry]:
-        """Rows of the log: of each the batch, the first repeat, and what was told. Aggregates are others' matter."""
+    def append_all(
+        self, rows: Sequence[tuple[int, int, Told]], source: Source | None = None, began: float = 0.0
+    ) -> list[Entry]:
+        """Rows of the log: of each the batch, the first repeat, and what was told. Aggregates are others' matter.
 
-    def append(self, batch: int, start: int, told: Told) -> Entry:
+        source, began: where all of them come from, and when they were begun.
+        """
+
+    def append(self, batch: int, start: int, told: Told, source: Source | None = None, began: float = 0.0) -> Entry:
         """A row of the log."""
-        return self.append_all([(batch, start, told)])[0]
+        return self.append_all([(batch, start, told)], source, began)[0]
 
     @abstractmethod
     def revise(self, revision: Revision) -> Revision:

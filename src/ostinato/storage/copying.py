@@ -29,7 +29,7 @@ def copied(source: Connection, target: Connection, study: int, progress: Callabl
     seal = SEALS["studies"](values | {"id": number})
     target.execute(update(schema.studies).where(schema.studies.c.id == number).values(check=seal))
     rows = 1
-    for table in (schema.tables, schema.blocks, schema.batches, schema.log, schema.revisions):
+    for table in (schema.tables, schema.blocks, schema.batches, schema.sources, schema.log, schema.revisions):
         for part in _parts(source, table, study):
             target.execute(insert(table), [_for_another(table, each, number) for each in part])
             rows += len(part)
@@ -73,8 +73,12 @@ SEALS: dict[str, Callable[[Values], int]] = {
     "tables": lambda row: checksum(row["study"], row["data"]),
     "blocks": lambda row: seal_of_bytes(row["data"], row["study"], row["number"]),
     "batches": lambda row: seal_of(_without_check(row)),
+    "sources": lambda row: checksum(*_without_check(row).values()),
     "log": lambda row: checksum_of_log(
-        row["study"], row["number"], row["batch"], row["start"], Told(row["repeats"], Kind(row["kind"]), row["data"])
+        (row["study"], row["number"], row["batch"], row["start"]),
+        Told(row["repeats"], Kind(row["kind"]), row["data"]),
+        row["source"],
+        row["began"],
     ),
     "revisions": lambda row: checksum(*_without_check(row).values()),
 }

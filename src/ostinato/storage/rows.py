@@ -12,7 +12,7 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.records import Batch
-from ostinato.storage.base import BatchRecord, Entry, Lease, StudyRecord
+from ostinato.storage.base import BatchRecord, Entry, Lease, Source, StudyRecord
 from ostinato.storage.schema import batches
 from ostinato.storage.values import checksum, checksum_of_log
 
@@ -48,9 +48,30 @@ def log_row(study: int, entry: Entry) -> dict[str, Any]:
     told = entry.told
     return {
         "study": study, "number": entry.number, "batch": entry.batch, "start": entry.start, "repeats": told.count,
-        "kind": int(told.kind), "data": told.data, "at": entry.at,
-        "check": checksum_of_log(study, entry.number, entry.batch, entry.start, told),
+        "kind": int(told.kind), "data": told.data, "at": entry.at, "source": entry.source, "began": entry.began,
+        "check": checksum_of_log((study, entry.number, entry.batch, entry.start), told, entry.source, entry.began),
     }  # fmt: skip
+
+
+def source_row(study: int, number: int, source: Source) -> dict[str, Any]:
+    row = {"study": study, "number": number, "digest": digest_of(source), "data": _json(source)}
+    return {**row, "check": checksum(*row.values())}
+
+
+def digest_of(source: Source) -> str:
+    """By which a source is found among others, however long its program is."""
+    return sha256(_json(source).encode()).hexdigest()
+
+
+def source_of(row: Row[Any]) -> Source:
+    """The source that a row says; errors of any kind where it is damaged."""
+    if row.check != checksum(row.study, row.number, row.digest, row.data):
+        raise ValueError(row.number)
+    return msgspec.json.decode(row.data, type=Source)
+
+
+def _json(source: Source) -> str:
+    return msgspec.json.encode(source).decode()
 
 
 def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:

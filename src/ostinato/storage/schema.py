@@ -10,6 +10,7 @@ answers     what the best candidate is, and the moment of the study that this is
 batches     what was asked (or observed: numbers below 0) and why, with the aggregates of what was told
 leases      which repeats of a batch are assigned to whom, and until when; none that has a value
 log         the values themselves: one row a tell, in the order they came; never changed
+sources     where they come from: one row for every different program, version, host and worker
 revisions   which of them were taken back or corrected since, when and why
 """
 
@@ -30,7 +31,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-HEAD = "0007"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0008"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 SHARED = "shared"  # with this word begins the reason of observations that others may join
 FULL = 500  # repeats of such, from which others begin anew
 metadata = MetaData()
@@ -150,8 +151,21 @@ log = Table(
     Column("kind", Integer, nullable=False),
     Column("data", LargeBinary, nullable=False),
     Column("at", Double, nullable=False),
+    Column("source", BigInteger, nullable=False),  # 0 where that is not known,
+    Column("began", Double, nullable=False),  # and where it is not known when they were begun
     Column("check", BigInteger, nullable=False),
     Index("log_by_batch", "study", "batch", "start"),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("study", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("digest", Text, nullable=False),  # of the data, by which it is found
+    Column("data", Text, nullable=False),  # as JSON
+    Column("check", BigInteger, nullable=False),
+    Index("sources_by_digest", "study", "digest"),
 )
 
 revisions = Table(

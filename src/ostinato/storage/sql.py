@@ -21,7 +21,7 @@ from ostinato.storage.copying import copied
 from ostinato.storage.patience import PATIENCE, Patience
 from ostinato.storage.renewing import renewed
 from ostinato.storage.rows import block_rows, seal_of, study_row
-from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, studies, tables
+from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, sources, studies, tables
 from ostinato.storage.values import checksum
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class SQLStorage(Storage):
     def delete(self, name: str) -> None:
         with self._transaction(write=True) as connection:
             number = SQLWriter(connection, self.backend, name).record.id
-            for table in (leases, revisions, log, batches, answers, schema.blocks, tables):
+            for table in (leases, revisions, log, sources, batches, answers, schema.blocks, tables):
                 connection.execute(delete(table).where(table.c.study == number))
             connection.execute(delete(studies).where(studies.c.id == number))
 

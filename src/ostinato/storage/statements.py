@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, bindparam, delete, func, insert, select, update
 
 from ostinato.storage import schema
-from ostinato.storage.schema import batches, leases, log, revisions, studies
+from ostinato.storage.schema import batches, leases, log, revisions, sources, studies
 
 _study, _batch = bindparam("in_study", type_=BigInteger()), bindparam("in_batch", type_=BigInteger())
 _in_study = select(batches).where(batches.c.study == _study)
@@ -35,6 +35,13 @@ _counted = select(log.c.number, log.c.repeats, _upto).where(log.c.study == _stud
 ROW_OF = select(_counted).where(_counted.c.upto >= bindparam("rest")).order_by(_counted.c.number).limit(1)
 LAST_UP_TO = _log_of_batch.where(log.c.start <= bindparam("low")).order_by(log.c.start.desc()).limit(1)
 BETWEEN = _log_of_batch.where(log.c.start > bindparam("low"), log.c.start < bindparam("high")).order_by(log.c.start)
+
+_own_sources = select(sources).where(sources.c.study == _study)
+SOURCES = _own_sources.where(sources.c.number.in_(bindparam("numbers", expanding=True)))
+_of_digest = (sources.c.study == _study, sources.c.digest == bindparam("digest"))
+SOURCE = select(sources.c.number).where(*_of_digest).order_by(sources.c.number).limit(1)
+LAST_SOURCE = select(func.max(sources.c.number)).where(sources.c.study == _study)
+ADD_SOURCE = insert(sources)
 
 LEASES = _own_leases
 LEASES_OF_BATCH = _own_leases.where(leases.c.batch == _batch)

@@ -105,6 +105,10 @@ def checksum(*facts: object) -> int:
     return crc32(msgspec.json.encode([each.hex() if isinstance(each, bytes) else each for each in facts]))
 
 
-def checksum_of_log(study: int, number: int, batch: int, start: int, told: Told) -> int:
-    """The same for a row of the log, whose bytes may be many."""
-    return crc32(told.data, checksum(study, number, batch, start, told.count, int(told.kind)))
+def checksum_of_log(place: tuple[int, int, int, int], told: Told, source: int = 0, began: float = 0.0) -> int:
+    """The same for a row of the log, whose bytes may be many. place: study, number, batch and first repeat.
+
+    Rows of before sources were stored keep theirs.
+    """
+    origin = (source, began) if source or began else ()
+    return crc32(told.data, checksum(*place, told.count, int(told.kind), *origin))

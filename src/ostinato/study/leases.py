@@ -115,14 +115,17 @@ def next_of(reader: Reader, batch: BatchRecord) -> int:
     return left[0].start if left else batch.facts.places
 
 
-def answered(writer: Writer, number: int, told: range) -> None:
-    """Leases hold what has no value yet, and nothing else."""
+def answered(writer: Writer, number: int, told: range) -> list[Lease]:
+    """Leases hold what has no value yet, and nothing else. Returns those that held any of this, as they were."""
+    ended = list[Lease]()
     for lease in writer.leases(number):
         left = without(lease.repeats, [told])
         if sum(map(len, left)) < lease.count:
+            ended.append(lease)
             writer.release(lease)
             for each in left:
                 writer.lease(replace(lease, start=each.start, count=len(each)))
+    return ended
 
 
 def _leased(writer: Writer, given: Lease, seconds: float, worker: str, most: int | None) -> Lease:

@@ -13,14 +13,15 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
-from ostinato.storage import BatchRecord, Entry, Reader, Writer
+from ostinato.storage import BatchRecord, Entry, Reader, Source, Writer
 from ostinato.storage.schema import FULL, SHARED
 from ostinato.storage.values import Kind, Told
 from ostinato.study.leases import answered, without
+from ostinato.study.origins import begun, here
 
 
-def take(writer: Writer, number: int, start: int, told: Told) -> int:
-    """Keep what is new of an answer; returns how many repeats that is."""
+def take(writer: Writer, number: int, start: int, told: Told, source: Source) -> int:
+    """Keep what is new of an answer, and where it comes from; returns how many repeats that is."""
     batch = writer.batch(number)
     if batch is None or start < 0 or start + told.count > batch.facts.places:
         what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.places - 1}"
@@ -36,9 +37,10 @@ def take(writer: Writer, number: int, start: int, told: Told) -> int:
             _check_counts(writer, entry, repeats)
         _check_same(writer, entry, start, told)
     new = without(repeats, (entry.repeats for entry in there))
+    ended = answered(writer, number, repeats)
     for each in new:
-        batch = _appended(writer, batch, each.start, told.part(each.start - start, each.stop - start))
-    answered(writer, number, repeats)
+        part = told.part(each.start - start, each.stop - start)
+        batch = _appended(writer, batch, each.start, part, begun(source, each.start, ended))
     return sum(map(len, new))
 
 
@@ -68,7 +70,7 @@ def observe(writer: Writer, told: Sequence[tuple[int, Told]], *, apart: bool = F
     for batches, keep in ((new, writer.add_batches), (old, writer.change_batches)):
         if batches:
             keep(batches)
-    entries = writer.append_all(rows)
+    entries = writer.append_all(rows, here())
     writer.change(
         replace(
             writer.record,
@@ -117,10 +119,10 @@ def close(writer: Writer, number: int) -> None:
         writer.change(replace(writer.record, closed=writer.record.closed + 1))
 
 
-def _appended(writer: Writer, batch: BatchRecord, start: int, told: Told) -> BatchRecord:
+def _appended(writer: Writer, batch: BatchRecord, start: int, told: Told, origin: tuple[Source, float]) -> BatchRecord:
     """The log, the batch's aggregates and the study's counters, all in step."""
     feedback = told.feedback()
-    numbered, entry = writer.record.numbered, writer.append(batch.facts.id, start, told)
+    numbered, entry = writer.record.numbered, writer.append(batch.facts.id, start, told, *origin)
     batch = _joined(batch, feedback, numbered, entry.number)
     writer.change_batch(batch)
     record = writer.record

@@ -6,10 +6,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from ostinato.checks import counted
 from ostinato.errors import Conflict, LongMeasurements, OstinatoError, notify
 from ostinato.optimizer import Optimizer
 from ostinato.running.pausing import Pause
+from ostinato.running.program import Program
 from ostinato.running.task import Task
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
@@ -49,8 +52,8 @@ class Teller(Protocol):
 class RunTasks:
     """What a run asks and tells goes to its study; what it holds in between is kept alive."""
 
-    def __init__(self, study: Teller, stored: Stored, lease: float) -> None:
-        self._study, self._stored = study, stored
+    def __init__(self, study: Teller, stored: Stored, lease: float, program: Program) -> None:
+        self._study, self._stored, self._program = study, stored, program
         self._heart = Heartbeat(stored.storage, stored.name, lease)
         self._waiting, self._unsaved = Waiting(stored), Unsaved(stored.name, stored.created, stored.storage)
         self._in_vain = self._remarked = False
@@ -72,11 +75,15 @@ class RunTasks:
         self._remark()
         with self._stored.alone():
             request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
-            found = tasks_for(self._stored, request)
+            found = [self._marked(task) for task in tasks_for(self._stored, request)]
         for task in found:
             self._heart.hold(task.key)
             self._waiting.over()
         return found[0] if found else None
+
+    def _marked(self, task: Task) -> Task:
+        """With what it is measured."""
+        return replace(task, program=self._program.name, version=self._program.version)
 
     def tell(self, task: Task, values: Any, *, start: int | None = None) -> int:
         """The values of a task, in the order of its repeats."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ostinato.checks import counted
 from ostinato.records import Best, Outlier
-from ostinato.storage import Entry, Revision
+from ostinato.storage import Entry, Revision, Source
 from ostinato.storage.values import Kind
 
 
@@ -19,6 +19,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     `number` is its own in the order told, for ever; `at` when it was told. Where it was corrected or taken back,
     `revisions` say when and why, the last of them last, and `told` what it was; a measurement that was taken back has
     no value.
+
+    `began` is when it was handed out to its `worker`; it was told on `host`, and measured by a run with `program` (a
+    command, or module:function) of this `version`. What is not known is 0 or empty.
     """
 
     batch: int
@@ -32,6 +35,11 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     at: float = 0.0
     told: float | None = None
     revisions: tuple[Revision, ...] = ()
+    began: float = 0.0
+    worker: str = ""
+    host: str = ""
+    program: str = ""
+    version: str = ""
 
     @property
     def revision(self) -> Revision | None:
@@ -146,11 +154,16 @@ def _moment(at: float) -> str:
 
 
 def measurements_of(
-    entry: Entry, index: int, number: int = 0, revised: Mapping[int, tuple[Revision, ...]] | None = None
+    entry: Entry,
+    index: int,
+    source: Source,
+    number: int = 0,
+    revised: Mapping[int, tuple[Revision, ...]] | None = None,
 ) -> Iterator[Measurement]:
     """The measurements of a row of the log: the first has this number, and some places were revised."""
     numbers, revised = entry.told.numbers(), revised or {}
-    own: dict[str, Any] = {"batch": entry.batch, "index": index, "at": entry.at}
+    own: dict[str, Any] = {"batch": entry.batch, "index": index, "at": entry.at, "began": entry.began}
+    own |= msgspec.structs.asdict(source)
     if entry.told.kind == Kind.SUMMARY:
         n, mean = entry.told.count, float(numbers[0])
         std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None
@@ -161,8 +174,8 @@ def measurements_of(
     for i in range(entry.told.count):
         stderr, first, changes = None if errors is None else float(errors[i]), float(numbers[i]), revised.get(i, ())
         value, told = (changes[-1].value, first) if changes else (first, None)
-        place = {"repeat": entry.start + i, "number": number + i}
-        yield Measurement(**own, **place, value=value, stderr=stderr, told=told, revisions=changes)
+        own |= {"repeat": entry.start + i, "number": number + i}
+        yield Measurement(**own, value=value, stderr=stderr, told=told, revisions=changes)
 
 
 def by_place(revisions: Iterable[Revision]) -> dict[int, dict[int, tuple[Revision, ...]]]:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from ostinato.errors import Damaged
-from ostinato.storage import Entry, Reader, Storage
+from ostinato.storage import Entry, Reader, Source, Storage
 from ostinato.study.candidates import table_of
+from ostinato.study.origins import UNKNOWN
 from ostinato.study.records import Measurement, by_place, measurements_of
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class Rescued:
     def __iter__(self) -> Iterator[Measurement]:
         self.lost = 0
         rows: dict[int, int | None] = {}
+        sources = {0: UNKNOWN}
         for number, entry in self._entries():
             if entry is not None and entry.batch not in rows:
                 rows[entry.batch] = self._row(entry.batch)
@@ -34,7 +36,10 @@ class Rescued:
             if entry is None or index is None or entry.number != number:
                 self.lost += 1
             else:
-                found = measurements_of(entry, index, revised=self._revised.get(entry.number))
+                if entry.source not in sources:
+                    sources[entry.source] = self._source(entry.source)
+                revised = self._revised.get(entry.number)
+                found = measurements_of(entry, index, sources[entry.source], revised=revised)
                 yield from (each for each in found if each.value is not None)
 
     def _entries(self) -> Iterator[tuple[int, Entry | None]]:
@@ -53,6 +58,11 @@ class Rescued:
         """The candidate of a batch."""
         record = self._whole(lambda reader: reader.batch(batch))
         return None if record is None else record.facts.index
+
+    def _source(self, number: int) -> Source:
+        """Where values come from, as far as that can be read: they are worth having without."""
+        found = self._whole(lambda reader: reader.sources([number])) or {}
+        return found.get(number, UNKNOWN)
 
     def _whole(self, action: Callable[[Reader], T]) -> T | None:
         """What is read, or None where it is damaged."""

@@ -23,6 +23,7 @@ CODE = "python"  # the mark of what cannot be kept
 SAYS = "says"  # how code shows itself, without the addresses that differ from process to process
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 PROGRAM = "program"  # kept beside the settings: with what a study is measured; it may change
+VERSION = "program_version"  # and in which version, where that is known
 PAUSES = "pauses"  # kept there too: which runs measure nothing at the moment
 
 
@@ -99,8 +100,8 @@ def has_setting(text: str, name: str) -> bool:
 
 def _kept(text: str) -> dict[str, Any]:
     kept: dict[str, Any] = msgspec.json.decode(text)
-    kept.pop(PROGRAM, None)
-    kept.pop(PAUSES, None)
+    for name in (PROGRAM, VERSION, PAUSES):
+        kept.pop(name, None)
     return kept
 
 
@@ -157,9 +158,10 @@ def _is_default(key: str, value: Any) -> bool:
     )
 
 
-def program_of(text: str) -> str | None:
-    """The program with which a study is measured, where the command line has noted it."""
-    return msgspec.json.decode(text).get(PROGRAM)
+def program_of(text: str) -> tuple[str | None, str]:
+    """The program with which a study is measured, where the command line has noted it, and its version."""
+    kept = msgspec.json.decode(text)
+    return kept.get(PROGRAM), kept.get(VERSION, "")
 
 
 def with_setting(text: str, name: str, value: Any) -> str:
@@ -167,9 +169,9 @@ def with_setting(text: str, name: str, value: Any) -> str:
     return msgspec.json.encode({**msgspec.json.decode(text), name: _encoded(value)}).decode()
 
 
-def with_program(text: str, program: str) -> str:
+def with_program(text: str, program: str, version: str) -> str:
     """The same settings with another program."""
-    return msgspec.json.encode({**msgspec.json.decode(text), PROGRAM: program}).decode()
+    return msgspec.json.encode({**msgspec.json.decode(text), PROGRAM: program, VERSION: version}).decode()
 
 
 def pauses_in(text: str) -> list[Any]:

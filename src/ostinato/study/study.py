@@ -21,6 +21,7 @@ from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
 from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
 from ostinato.running.pausing import Pause
+from ostinato.running.program import program_of as measured_with
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
 from ostinato.running.task import Task
@@ -387,15 +388,18 @@ class Study(StudyView):
         """
         backup(self.storage, self.name, to, replace=flag("replace", replace))
 
-    def note_program(self, program: str) -> str | None:
-        """Keep in what way measurements are made now; returns in what way they were made before, if in another."""
+    def note_program(self, program: str, version: str = "") -> str | None:
+        """Keep in what way measurements are made now; returns in what way they were made before, if in another.
+
+        The same program in another version is another way, where both versions are known.
+        """
 
         def change(writer: Writer) -> str | None:
-            kept = program_of(writer.record.settings)
-            if kept == program:
+            kept, before = program_of(writer.record.settings)
+            if (kept, before) == (program, version):
                 return None
-            writer.change(replace(writer.record, settings=with_program(writer.record.settings, program)))
-            return kept
+            writer.change(replace(writer.record, settings=with_program(writer.record.settings, program, version)))
+            return kept if kept != program else f"{kept} (version {before})" if before and version else None
 
         return self._stored.write(change)
 
@@ -445,7 +449,7 @@ class Study(StudyView):
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
         events = Events(self.name, [*callbacks(on_tell, on_best, on_stop), *listeners])
         pauses.recover(self._stored)
-        tasks = RunTasks(self, self._stored, positive("lease", lease))
+        tasks = RunTasks(self, self._stored, positive("lease", lease), measured_with(f))
         with Interrupts(tasks.hurry) as interrupts:
             try:
                 with reporter(self.looked, most or 0, progress) as report, tasks:

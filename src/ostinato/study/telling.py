@@ -13,6 +13,7 @@ from ostinato.storage import Entry, Reader, Writer
 from ostinato.storage.values import Told, told_summary
 from ostinato.study import log
 from ostinato.study.leases import give_back, next_of
+from ostinato.study.origins import source_of
 from ostinato.study.reading import read_values
 from ostinato.study.revise import skip as skip_repeat
 from ostinato.study.stored import Stored
@@ -30,7 +31,7 @@ def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
     new = [0]  # of every try: one that was kept and not heard of leaves nothing new for the next
 
     def take(writer: Writer) -> int:
-        new.append(sum(log.take(writer, task.batch, first, each) for task, each, first in told))
+        new.append(sum(log.take(writer, task.batch, first, each, source_of(task)) for task, each, first in told))
         return max(new)
 
     return stored.write(take)

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.errors import Conflict, UnsavedValues, notify
 from ostinato.running.task import Task
@@ -24,7 +25,10 @@ Tell: TypeAlias = Callable[[Task, list[float]], int]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """The values of some repeats. created: of the study, by which another one of the same name is told apart."""
+    """The values of some repeats, and where they come from.
+
+    created: of the study, by which another one of the same name is told apart.
+    """
 
     study: str
     batch: int
@@ -33,6 +37,9 @@ class Line(msgspec.Struct, frozen=True):
     candidate: Any
     values: list[float | None]
     created: float = 0.0
+    worker: str = ""
+    program: str = ""
+    version: str = ""
 
 
 class Unsaved:
@@ -89,7 +96,8 @@ class Unsaved:
 
     def _line(self, task: Task, values: Sequence[float]) -> Line:
         known = [None if isnan(value) else float(value) for value in values]
-        return Line(self._name, task.batch, task.start, task.index, task.candidate, known, self._created)
+        origin = (task.worker, task.program, task.version)
+        return Line(self._name, task.batch, task.start, task.index, task.candidate, known, self._created, *origin)
 
 
 def _append(place: Path, data: bytes) -> None:
@@ -117,7 +125,8 @@ def _lines(place: Path) -> Iterator[Line]:
 
 
 def _task(line: Line) -> Task:
-    return Task(line.study, line.batch, line.row, line.candidate, line.start, len(line.values))
+    task = Task(line.study, line.batch, line.row, line.candidate, line.start, len(line.values))
+    return replace(task, worker=line.worker, program=line.program, version=line.version)
 
 
 def _plain(array: Any) -> Any:

@@ -30,7 +30,7 @@ def _checked(reader: Reader) -> Iterator[str]:
     batches = {batch.facts.id: batch for batch in reader.batches()}
     sums, changes = dict.fromkeys(batches, Sum()), changes_of(reader.revisions())
     held: dict[int, list[tuple[int, int]]] = {number: [] for number in batches}
-    numbered, rows = 0, 0
+    numbered, rows, sources = 0, 0, set[int]()
     while entries := reader.log(after=rows):
         for entry in entries:
             if entry.number != rows + 1:
@@ -42,6 +42,8 @@ def _checked(reader: Reader) -> Iterator[str]:
             sums[entry.batch] = sums[entry.batch].plus(entry, numbered + 1, changes.get(entry.number, {}))
             held[entry.batch].append((entry.start, entry.start + entry.told.count))
             numbered += entry.told.count
+            sources.add(entry.source)
+    yield from _checked_sources(reader, sources - {0})
     for number, batch in batches.items():
         found, facts = sums[number], batch.facts
         measured = found.measured
@@ -57,6 +59,13 @@ def _checked(reader: Reader) -> Iterator[str]:
     counted = (record.asked, record.observed, record.told, record.numbered)
     if seen != counted:
         yield f"the study counts {counted}, and {seen} are there"
+
+
+def _checked_sources(reader: Reader, named: set[int]) -> Iterator[str]:
+    """Whether all are there that the log names; checksums are looked at as they are read."""
+    missing = sorted(named - reader.sources(named).keys())
+    if missing:
+        yield f"the log names sources of values that are missing: {', '.join(map(str, missing))}"
 
 
 def _checked_candidates(reader: Reader) -> Iterator[str]:

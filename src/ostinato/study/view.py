@@ -11,11 +11,12 @@ from ostinato.candidates import Candidates
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Best, Outlier, Reason
-from ostinato.storage import BatchRecord, Reader, Storage, StudyRecord
+from ostinato.storage import BatchRecord, Entry, Reader, Storage, StudyRecord
 from ostinato.study.answer import Answer, answer_of, keep, last_answer
 from ostinato.study.assigned import assigned
 from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
+from ostinato.study.origins import Sources
 from ostinato.study.paused import paused_runs
 from ostinato.study.records import Assigned, Measurement, Status, by_place, measurements_of
 from ostinato.study.stored import Stored
@@ -218,8 +219,10 @@ def measurements_in(reader: Reader, batches: Sequence[BatchRecord]) -> list[Meas
     entries = [entry for batch in batches for entry in reader.overlapping(batch.facts.id, 0, batch.facts.places)]
     firsts, revised = reader.first_numbers([entry.number for entry in entries]), by_place(reader.revisions())
     rows, found = {batch.facts.id: batch.facts.index for batch in batches}, list[Measurement]()
+    sources = Sources().read(reader, entries)
     for entry in sorted(entries, key=lambda entry: entry.number):
-        found += measurements_of(entry, rows[entry.batch], firsts[entry.number], revised.get(entry.number))
+        own = rows[entry.batch], sources[entry.source], firsts[entry.number], revised.get(entry.number)
+        found += measurements_of(entry, *own)
     return [each for each in found if each.value is not None]
 
 
@@ -227,12 +230,19 @@ def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measur
     """All that was told, in the order it came."""
     batches, revisions, told = stored.read(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
     rows, revised = {batch.facts.id: batch.facts.index for batch in batches}, by_place(revisions)
-    after, number = 0, 1
-    while entries := stored.read(lambda reader, start=after: reader.log(after=start)):
+    after, number, sources = 0, 1, Sources()
+
+    def some(reader: Reader) -> list[Entry]:
+        entries = reader.log(after=after)
+        sources.read(reader, entries)
+        return entries
+
+    while entries := stored.read(some):
         for entry in entries:
             if entry.number > told:
                 return  # it came since
-            found = measurements_of(entry, rows[entry.batch], number, revised.get(entry.number))
+            own = rows[entry.batch], sources[entry.source], number, revised.get(entry.number)
+            found = measurements_of(entry, *own)
             yield from (each for each in found if everything or each.value is not None)
             number += entry.told.count
         after = entries[-1].number
@@ -245,11 +255,12 @@ def last_measurements(reader: Reader, most: int) -> list[Measurement]:
         reader.record.numbered - sum(entry.told.count for entry in entries) + 1,
         by_place(reader.revisions()),
     )
-    found = list[Measurement]()
+    found, sources = list[Measurement](), Sources().read(reader, entries)
     for entry in entries:
         batch = reader.batch(entry.batch)
         if batch is not None:
-            found += measurements_of(entry, batch.facts.index, number, revised.get(entry.number))
+            own = batch.facts.index, sources[entry.source], number, revised.get(entry.number)
+            found += measurements_of(entry, *own)
         number += entry.told.count
     return found[-most:]
 
