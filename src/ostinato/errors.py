@@ -29,7 +29,9 @@ from warnings import warn
 
 
 class OstinatoError(Exception):
-    """Base of all errors raised on purpose by this library."""
+    """Base of all errors raised on purpose by this library. exit_code: with which a command ends."""
+
+    exit_code = 2
 
 
 class InvalidInput(OstinatoError, ValueError):

@@ -57,3 +57,12 @@ def test_a_copy_is_a_study(lab):
     assert again.returncode == 2
     assert "--replace" in again.stderr
     assert ostinato("backup", "catalogue.db", "copy.db", "--replace", cwd=lab).returncode == 0
+
+
+def test_a_log_that_cannot_be_written_is_said_once_and_the_run_goes_on(lab):
+    done = ostinato(*RUN, "--log", "/dev/full", cwd=lab)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("cannot be written") == 1
+    assert "Traceback" not in done.stderr
+    refused = ostinato(*RUN, "--log", "catalogue.csv", cwd=lab)
+    assert "is no log" in refused.stderr

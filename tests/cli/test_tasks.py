@@ -131,3 +131,14 @@ def test_another_rule_to_stop_by_is_kept(lab):
     manual = ("optimize", "catalogue.csv", "--manual", "--storage", "lab.db", "--stop", "spent=1")
     ostinato(*manual, cwd=lab, typed="7\nq\n")
     assert "stopped by Spent" in ostinato("ask", "lab.db", cwd=lab).stderr
+
+
+def test_a_value_that_others_told_first_does_not_cost_the_rest(study):
+    tasks = asked(study, "--slots", "3", "--distinct")
+    first = json.dumps(tasks[0] | {"values": [5.5]})
+    ostinato("tell", "catalogue.db", cwd=study, typed=first + "\n")
+    lines = "\n".join(json.dumps(task | {"values": [7.0]}) for task in tasks)
+    done = ostinato("tell", "catalogue.db", cwd=study, typed=lines + "\n")
+    assert done.returncode == 2
+    assert "took in 2 measurements" in done.stderr
+    assert "has the value 5.5" in done.stderr

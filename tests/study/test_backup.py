@@ -55,13 +55,29 @@ def test_a_copy_can_be_copied_back_beside_other_studies(study, address, tmp_path
         copy.backup(f"sqlite:///{tmp_path / 'home.db'}")
 
 
-def test_a_file_that_is_there_is_replaced_only_where_that_is_said(study, tmp_path):
-    (tmp_path / "copy.db").write_text("precious")
-    with pytest.raises(InvalidSetting, match="is there already"):
-        study.backup(tmp_path / "copy.db")
-    assert (tmp_path / "copy.db").read_text() == "precious"
+def test_only_an_older_copy_of_the_study_is_replaced(study, tmp_path):
+    (tmp_path / "notes.txt").write_text("precious")
+    for replace in (False, True):
+        with pytest.raises(InvalidSetting, match="is there already" if not replace else "would be lost"):
+            study.backup(tmp_path / "notes.txt", replace=replace)
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+    study.backup(tmp_path / "copy.db")
+    study.observe(5, [1.0])
     study.backup(tmp_path / "copy.db", replace=True)
     assert told(Study("lab", tmp_path / "copy.db")) == told(study)
+
+
+def test_what_others_work_with_is_not_replaced(study, tmp_path):
+    study.backup(tmp_path / "copy.db")
+    copy = Study("lab", tmp_path / "copy.db")
+    copy.observe(5, [1.0])
+    with pytest.raises(InvalidSetting, match="somebody works with it"):
+        study.backup(tmp_path / "copy.db", replace=True)
+    with pytest.raises(InvalidSetting, match="somebody works with it"):
+        copy.backup(tmp_path / "copy.db", replace=True)  # onto itself
+    Study("other", tmp_path / "copy.db", X)
+    with pytest.raises(InvalidSetting, match="would be lost"):
+        study.backup(tmp_path / "copy.db", replace=True)
 
 
 def test_a_damaged_study_leaves_the_old_copy_as_it_was(tmp_path):
@@ -79,7 +95,7 @@ def test_a_damaged_study_leaves_the_old_copy_as_it_was(tmp_path):
 @pytest.mark.parametrize("place", ["", "nowhere/copy.db"])
 def test_a_place_that_cannot_be_written_is_refused(study, tmp_path, place):
     with pytest.raises(InvalidSetting, match="folder"):
-        study.backup(tmp_path / place, replace=True)
+        study.backup(tmp_path / place)
 
 
 def test_what_is_not_there_cannot_be_copied(study, tmp_path):

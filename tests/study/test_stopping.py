@@ -16,7 +16,7 @@ X = np.arange(20.0)[:, None]
 @pytest.mark.parametrize(
     ("workers", "patience", "signals", "background", "code"),
     [
-        (4, 1.0, (), False, 2),  # the storage is waited for, for a while
+        (4, 1.0, (), False, 75),  # the storage is waited for, for a while
         (4, 3_600.0, (signal.SIGINT, signal.SIGINT), False, 130),
         (1, 3_600.0, (signal.SIGTERM,), False, 143),
         (4, 3_600.0, (signal.SIGTERM,), True, 143),
@@ -59,6 +59,15 @@ def test_what_was_measured_again_meanwhile_stays_as_it_is(study, unsaved):
     assert unsaved.take_in(study.tell) == 0
     assert [each.value for each in study.measurements()] == [2.0]
     assert not unsaved.found()
+
+
+def test_values_are_kept_where_the_study_was_restored_from_an_older_copy(study, unsaved, tmp_path):
+    study.observe(0, [0.5])
+    study.backup(tmp_path / "copy.db")
+    unsaved.keep([(study.ask(limit=1), [1.25])])
+    copy = Study(study.name, tmp_path / "copy.db")
+    copy.run(lambda x: 0.5, 4, progress=False)
+    assert [each.value for each in copy.measurements()].count(1.25) == 1
 
 
 def test_what_cannot_be_taken_in_stays_aside(study, unsaved):

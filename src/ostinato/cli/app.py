@@ -72,7 +72,7 @@ def run() -> None:
         app()
     except OstinatoError as error:
         _say("red", "error", in_options(str(error), _command()))
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except BrokenPipeError:  # whoever read what was printed has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -76,7 +76,8 @@ def _line(study: StudyView) -> str:
     made = f"{status.measurements + status.failures:,}" + (f"/{status.budget:,}" if status.budget else "")
     best = f" · best {status.best}" if status.best else ""
     failed = f" · {status.failures:,} failed" if status.failures else ""
-    return escape(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {made}{failed}{best}")
+    paused = "".join(f" · paused {each}" for each in status.paused)
+    return escape(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {made}{failed}{paused}{best}")
 
 
 def _clock(at: float) -> str:
@@ -93,14 +94,14 @@ def backup(
     where: Where,
     to: Annotated[str, typer.Argument(metavar="COPY", help="A new file, or postgresql://….")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a file that is there, once the copy is whole.")
+        bool, typer.Option("--replace", help="Replace an older copy of the study, once the new one is whole.")
     ] = False,
     name: Name = None,
 ) -> None:
     """A copy of a study at one moment, while others go on with it. Every row is checked on the way.
 
-    The copy is a study like any other: look at it, go on with it, or copy it back. A copy that fails leaves nothing
-    behind, and with --replace the old copy. What is being measured at the moment is not in it.
+    A copy holds one study, and is one like any other: look at it, go on with it, or copy it back. A copy that fails
+    leaves nothing behind, and with --replace the old copy. What is being measured at the moment is not in it.
 
     Example, every night: [bold]ostinato backup lab.db /backup/lab.db --replace[/bold]
     """

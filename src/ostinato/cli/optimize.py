@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
-from ostinato.cli.listening import logged, notified, notifier_of
+from ostinato.cli.listening import check_log, logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
@@ -47,7 +47,15 @@ from ostinato.cli.options import (
 )
 from ostinato.cli.reading import made, read_table, said_meanwhile
 from ostinato.cli.terminal import Json, print_status
-from ostinato.errors import InvalidSetting, MissingSetting, NothingMeasured, OstinatoError, Outage, Unavailable
+from ostinato.errors import (
+    InvalidFeedback,
+    InvalidSetting,
+    MissingSetting,
+    NothingMeasured,
+    OstinatoError,
+    Outage,
+    Unavailable,
+)
 from ostinato.optimizer.memory import forecast
 from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
@@ -170,6 +178,7 @@ def optimize(
     if manual and failing:
         raise InvalidSetting("--on-failure, --retry-every and --give-up-after are for programs and functions.")
     notifier = notifier_of(notify, notify_on)
+    check_log(log)
     table = read_table(candidates)
     objective = function(python) if python else None
     if command:
@@ -254,7 +263,9 @@ def _run(study: Study, objective: Callable[..., Any], console: Console, **option
         return "outage"
     except NothingMeasured:
         return "failed"
-    except OstinatoError:
+    except OstinatoError as error:
+        codes = {Unavailable: OUTAGE, InvalidFeedback: 1}
+        error.exit_code = codes.get(type(error), error.exit_code)
         raise
     except Exception as error:
         _show_error(error, console)

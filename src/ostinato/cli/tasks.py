@@ -16,7 +16,7 @@ from rich.console import Console
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
 from ostinato.cli.terminal import in_words, plain
-from ostinato.errors import InvalidFeedback
+from ostinato.errors import Conflict, InvalidFeedback
 from ostinato.study import Study, Task
 
 DAY = 86_400.0  # seconds for which repeats are handed out
@@ -126,8 +126,15 @@ def tell(
     answers = [_answer(line, place) for place, line in enumerate(_lines(what or []), 1)]
     for answer in answers:
         _task(study, answer)  # all of them can be told, before any is
-    new = sum(_told(study, answer) for answer in answers)
+    new, refused = 0, list[Conflict]()
+    for answer in answers:
+        try:
+            new += _told(study, answer)
+        except Conflict as error:  # others were first: that is no reason to lose the rest
+            refused.append(error)
     Console(stderr=True).print(f"took in {counted(new, 'measurement')}", highlight=False)
+    if refused:
+        raise refused[0]
 
 
 def _as_json(task: Task) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from ostinato.running.task import Task
 T = TypeVar("T")
 TICK = 0.5  # seconds after which those who wait look again
 PROBES = 10  # measurements at most, of candidates that worked, to find out whether it is an outage
+ONE_BAD = 2  # tries: one that failed and one that worked may be chance
 HOPELESS = 20  # failures, with no success before them, at which a run ends
 OUTAGE, FAILURE = "outage", "failure"  # why a run ended
 
@@ -157,10 +158,12 @@ class Pausing:
         row, down = [task for _, task in self._row], self._down
         failed = row if down is None else [*row, down]
         self._keep(Pause(self._ago, self._said, 0.0, tuple(row)))
-        if down is None and not self._is_outage(interrupts, failed):
+        works = down is None and self._works_now(interrupts, failed)
+        if not works or self._tried > ONE_BAD:
+            self._take_back("outage")
+        if works:
             self._over()
             return None
-        self._take_back("outage")
         return self._wait(interrupts, failed, unstarted=down is not None)
 
     def close(self) -> None:
@@ -171,15 +174,18 @@ class Pausing:
             if self._noted and self.ended != OUTAGE:
                 self._over()
 
-    def _is_outage(self, interrupts: Interrupts, failed: Sequence[Task]) -> bool:
-        """Whether candidates that gave values before fail as well; where that stays in doubt, a pause does no harm."""
+    def _works_now(self, interrupts: Interrupts, failed: Sequence[Task]) -> bool:
+        """Whether candidates that gave values before still do; where that stays in doubt, a pause does no harm.
+
+        Where several of them failed first, it was an outage that is over by now.
+        """
         evidence = self._evidence
         while evidence is not None and not (self._tried and evidence.certain) and self._tried < PROBES:
             probed, _ = self._probe(evidence, failed)
             if self._works(interrupts, probed):
-                return False
+                return True
             evidence.add(probed)
-        return True
+        return False
 
     def _probe(self, evidence: Evidence, failed: Sequence[Task]) -> tuple[int, bool]:
         """A candidate to try, and whether it gave values before; where none did, one that failed, another each time."""

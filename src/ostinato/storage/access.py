@@ -67,8 +67,8 @@ class Backend(Protocol):
         ...
 
     @property
-    def folder(self) -> Path:
-        """Where files that belong to its studies go."""
+    def file(self) -> Path | None:
+        """The file that it is; None for a server."""
         ...
 
     def check(self, connection: Connection, *, everything: bool) -> list[str]:

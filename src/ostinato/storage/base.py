@@ -317,6 +317,11 @@ class Storage(ABC):
 
     @property
     @abstractmethod
+    def file(self) -> Path | None:
+        """The file that it is; None for a server."""
+
+    @property
+    @abstractmethod
     def folder(self) -> Path:
         """Where files that belong to its studies go: beside it, or for a server where this process is."""
 

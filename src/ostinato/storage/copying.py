@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Row, Table, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, InvalidSetting
 from ostinato.storage import schema
@@ -14,11 +15,17 @@ MANY = 10_000  # rows that are copied at a time
 Values: TypeAlias = "dict[str, Any]"
 
 
-def copied(source: Connection, target: Connection, study: int, progress: Callable[[int], object] = int) -> int:
+def copied(
+    source: Connection,
+    target: Connection,
+    study: int,
+    unreadable: Callable[[DBAPIError], Exception],
+    progress: Callable[[int], object] = int,
+) -> int:
     """The study of that number, with all that belongs to it; returns its number in the target.
 
     Leases are left behind: what was handed out and has no value is handed out again. So are stored answers, which are
-    of the moment. progress: called with the number of rows copied so far.
+    of the moment. unreadable: an error of the source, in words. progress: called with the number of rows so far.
     """
     (row,) = source.execute(select(schema.studies).where(schema.studies.c.id == study)).all()
     values = _checked(schema.studies, row)
@@ -30,17 +37,22 @@ def copied(source: Connection, target: Connection, study: int, progress: Callabl
     target.execute(update(schema.studies).where(schema.studies.c.id == number).values(check=seal))
     rows = 1
     for table in (schema.tables, schema.blocks, schema.batches, schema.sources, schema.log, schema.revisions):
-        for part in _parts(source, table, study):
+        for part in _parts(source, table, study, unreadable):
             target.execute(insert(table), [_for_another(table, each, number) for each in part])
             rows += len(part)
             progress(rows)
     return int(number)
 
 
-def _parts(source: Connection, table: Table, study: int) -> Iterator[list[Values]]:
+def _parts(
+    source: Connection, table: Table, study: int, unreadable: Callable[[DBAPIError], Exception]
+) -> Iterator[list[Values]]:
     query = select(table).where(table.c.study == study).order_by(*table.primary_key.columns)
-    for part in source.execute(query).partitions(MANY):
-        yield [_checked(table, row) for row in part]
+    try:
+        for part in source.execute(query).partitions(MANY):
+            yield [_checked(table, row) for row in part]
+    except DBAPIError as error:
+        raise unreadable(error) from error
 
 
 def _checked(table: Table, row: Row[Any]) -> Values:

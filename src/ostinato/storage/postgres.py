@@ -76,8 +76,8 @@ class Postgres:
         return getattr(error.orig, "sqlstate", None) == LOCKED
 
     @property
-    def folder(self) -> Path:
-        return Path.cwd()
+    def file(self) -> Path | None:
+        return None
 
     def check(self, connection: Connection, *, everything: bool) -> list[str]:
         return []

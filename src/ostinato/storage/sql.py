@@ -94,14 +94,20 @@ class SQLStorage(Storage):
         self._patience.calm()
 
     @property
+    def file(self) -> Path | None:
+        return self.backend.file
+
+    @property
     def folder(self) -> Path:
-        return self.backend.folder
+        file = self.backend.file
+        return Path.cwd() if file is None else file.parent
 
     def copy(self, name: str, target: Storage, progress: Callable[[int], object] = int) -> None:
         if not isinstance(target, SQLStorage):
             raise InvalidSetting(f"A study cannot be copied into {target!r}: give a file, or an address.")
         with self._transaction(write=False) as source, target._transaction(write=True) as place:
-            copied(source, place, SQLReader(source, self.backend, name).record.id, progress)
+            study = SQLReader(source, self.backend, name).record.id
+            copied(source, place, study, self._translated, progress)
 
     def check(self, *, everything: bool = True) -> Sequence[str]:
         with self._transaction(write=False) as connection:

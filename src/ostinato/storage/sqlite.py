@@ -75,8 +75,8 @@ class SQLite:
         return "locked" in str(error.orig)
 
     @property
-    def folder(self) -> Path:
-        return self._path.parent
+    def file(self) -> Path | None:
+        return self._path
 
     def check(self, connection: Connection, *, everything: bool) -> list[str]:
         small = everything or self._path.stat().st_size <= SOON_CHECKED

@@ -126,12 +126,20 @@ class RunTasks:
     def take_in_again(self) -> None:
         """Store what was put aside, by this run or an earlier one; or say where it is."""
         with suppress(OstinatoError):
-            new = self._unsaved.take_in(self._study.tell)
+            new = self._unsaved.take_in(self._told_late)
             if new:
                 print(f"took in {counted(new, 'value')} that could not be stored before", file=sys.stderr)
         for place in self._unsaved.found():
             words = "values that could not be stored are in it, and are taken in when the study runs again"
             print(f"{place}: {words}", file=sys.stderr)
+
+    def _told_late(self, task: Task, values: list[float]) -> int:
+        """Values of a task; of its candidate, where the study was restored from a copy that has no such batch."""
+        batch = self._stored.read(lambda reader: reader.batch(task.batch))
+        if batch is not None and batch.facts.index == task.index and task.stop <= batch.facts.places:
+            return self._study.tell(task, values)
+        self._study.observe(task.index, values)
+        return len(values)
 
     def hurry(self) -> None:
         """Wait for nothing any more."""

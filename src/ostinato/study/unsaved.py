@@ -67,7 +67,10 @@ class Unsaved:
         return [place for place in dict.fromkeys(self._places) if place.is_file()]
 
     def take_in(self, tell: Tell) -> int:
-        """Tell what was put aside; returns how many values are new. What was measured again meanwhile is left out."""
+        """Tell what was put aside; returns how many values are new. What was measured again meanwhile is left out.
+
+        tell: takes the values of a task that the study may not know any more, and returns how many are new.
+        """
         return sum(self._take(place, tell) for place in self.found())
 
     def _take(self, place: Path, tell: Tell) -> int:
