@@ -264,7 +264,7 @@ def _run(study: Study, objective: Callable[..., Any], console: Console, **option
     except NothingMeasured:
         return "failed"
     except OstinatoError as error:
-        codes = {Unavailable: OUTAGE, InvalidFeedback: 1}
+        codes: dict[type[OstinatoError], int] = {Unavailable: OUTAGE, InvalidFeedback: 1}
         error.exit_code = codes.get(type(error), error.exit_code)
         raise
     except Exception as error:
