@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from benchmarks.reliability import full
 
+from ostinato import MiniUCB
 from ostinato.errors import UnsavedValues
+from ostinato.kernels import RBF
 from ostinato.study import Study
 from ostinato.study.unsaved import Unsaved
 
@@ -61,6 +63,25 @@ def test_what_was_measured_again_meanwhile_stays_as_it_is(study, unsaved):
     assert not unsaved.found()
 
 
+def test_of_several_values_only_those_that_were_measured_again_are_left_out(tmp_path):
+    given = {"kernel": RBF(3.0), "noise_std": 2.0, "policy": MiniUCB(C=2.0)}
+    study = Study("lab", tmp_path / "lab.db", X, budget=200, seed=0, **given)
+    unsaved, task = Unsaved("lab", study._stored.created, study.storage), study.ask(limit=3)
+    assert task.repeats == 3
+    unsaved.keep([(task, [1.0, 2.0, 3.0])])
+    study.tell(task, [9.0])
+    assert unsaved.take_in(study.tell) == 2
+    assert [each.value for each in study.measurements()] == [9.0, 2.0, 3.0]
+
+
+def test_what_somebody_was_taking_in_when_it_was_killed_is_found(study, unsaved):
+    unsaved.keep([(study.ask(limit=1), [1.0])])
+    (file,) = unsaved.found()
+    file.rename(f"{file}.0123")
+    assert unsaved.take_in(study.tell) == 1
+    assert not unsaved.found()
+
+
 def test_values_are_kept_where_the_study_was_restored_from_an_older_copy(study, unsaved, tmp_path):
     study.observe(0, [0.5])
     study.backup(tmp_path / "copy.db")
@@ -88,9 +109,12 @@ def test_what_cannot_be_taken_in_stays_aside(study, unsaved):
 def test_values_of_another_study_of_the_same_name_are_left_alone(study, unsaved, tmp_path):
     other = Unsaved(study.name, 1.0, study.storage)
     other.keep([(study.ask(limit=1), [1.0])])
+    task = study.ask(limit=1)
+    unsaved.keep([(task, [2.0])])
     with pytest.warns(UnsavedValues, match="another study"):
-        assert unsaved.take_in(study.tell) == 0
-    assert other.found()
+        assert unsaved.take_in(study.tell) == 1
+    (file,) = other.found()
+    assert len(file.read_text().splitlines()) == 1
 
 
 def test_a_line_that_was_cut_off_spoils_no_other(study, unsaved):

@@ -109,9 +109,11 @@ class Run:
                 raise
             ended = "exhausted"
         finally:
-            self._let_go(interrupts)
-            self._pausing.close()
-            self._events.ended(ended, self._tasks.looked)
+            try:
+                self._let_go(interrupts)
+            finally:
+                self._pausing.close()
+                self._events.ended(ended, self._tasks.looked)
         if ended == "interrupted" and not self._steps():
             raise KeyboardInterrupt
         if ended == OUTAGE and not self._steps():
@@ -213,6 +215,7 @@ class Run:
         with interrupts.released():
             done = self._workers.wait(self._running, self._keeping.pause(self._running.values(), TICK))
         stored = self._keeping.store(self._running, done)
+        self._pausing.weigh()
         alone = len(self._running) == 1
         for future in done:
             self._take(future, self._running[future], alone=alone)
@@ -296,16 +299,18 @@ class Run:
         if hurried:
             self._end_in_haste()
         self._keep(())  # what others have measured so far
+        self._tasks.take_in_again()
         for task in [*self._running.values(), *self._suspects]:
             self._give_up(task)
-        self._tasks.take_in_again()
         self._workers.shutdown()
 
     def _end_in_haste(self) -> None:
         """Nobody waits any more: what was measured is put aside before a storage is tried that may not answer."""
         self._tasks.hurry()
         self._measure.stop()
-        self._workers.wait(self._running, GRACE, every=True)
+        self._keeping.put_aside(self._running)
+        with suppress(KeyboardInterrupt):
+            self._workers.wait(self._running, GRACE, every=True)
         self._keeping.put_aside(self._running)
 
     def _wait_for_the_rest(self, interrupts: Interrupts) -> None:

@@ -91,10 +91,13 @@ class Pausing:
             self._hear_value(now - (seconds if failed else 0.0))
         for place in range(len(values) - len(failed), len(values)):
             self._fail(now, replace(task, start=task.start + place, repeats=1))
-        if self._how.pauses and self._evidence is None and len(self._row) >= FEWEST:
-            self._evidence = self._tasks.looked(self._weighed)
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
+
+    def weigh(self) -> None:
+        """What the row means, when all that was stored together was heard."""
+        if self._how.pauses and self._evidence is None and len(self._row) >= FEWEST:
+            self._evidence = self._tasks.looked(self._weighed)
 
     def _hear_value(self, at: float) -> None:
         """It worked at a moment. Side by side, values come in that are older than failures that came in before."""

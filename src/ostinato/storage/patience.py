@@ -34,8 +34,8 @@ class Patience:
         self._hurried = True
 
     def calm(self) -> None:
-        """Be patient again."""
-        self._hurried = False
+        """Be patient again, from the beginning."""
+        self._hurried, self._since, self._last = False, None, None
 
     def __call__(self, action: Callable[[], T]) -> T:
         start: float | None = None

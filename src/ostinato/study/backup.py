@@ -37,6 +37,8 @@ def backup(storage: Storage, name: str, to: Any, *, replace: bool = False, progr
 def _copied(storage: Storage, name: str, target: Storage, progress: Progress) -> None:
     storage.patiently(lambda: storage.copy(name, target, progress))
     problems = verify(target, name)
+    if problems:
+        target.delete(name)
     target.close()
     if problems:
         raise Damaged(f"The copy of {name!r} is not whole ({problems[0]}): it was not kept.")

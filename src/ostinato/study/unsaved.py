@@ -4,6 +4,7 @@ Each line is an answer as `ostinato tell` reads it. The file is written at once 
 moment after.
 """
 
+import glob
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -63,8 +64,10 @@ class Unsaved:
         return data.decode()
 
     def found(self) -> list[Path]:
-        """The files that are there."""
-        return [place for place in dict.fromkeys(self._places) if place.is_file()]
+        """The files that are there, such as somebody was taking in when it was killed included."""
+        places = dict.fromkeys(self._places)
+        left = [each for place in places for each in place.parent.glob(f"{glob.escape(place.name)}.*")]
+        return [place for place in (*places, *left) if place.is_file()]
 
     def take_in(self, tell: Tell) -> int:
         """Tell what was put aside; returns how many values are new. What was measured again meanwhile is left out.
@@ -74,27 +77,26 @@ class Unsaved:
         return sum(self._take(place, tell) for place in self.found())
 
     def _take(self, place: Path, tell: Tell) -> int:
-        taken = place.with_name(f"{place.name}.{uuid4().hex}")
+        taken = self._places[self._places[0].parent != place.parent].with_suffix(f".jsonl.{uuid4().hex}")
         try:
             place.rename(taken)  # so that nobody else takes it too
         except FileNotFoundError:
             return 0
-        lines = list(_lines(taken))
-        ours = [line for line in lines if (line.study, line.created) == (self._name, self._created)]
-        if len(ours) < len(lines):
-            taken.rename(place)
-            notify(f"{place} holds values of another study than this {self._name!r}: it was left alone.", UnsavedValues)
-            return 0
-        new, left = 0, list(ours)
+        new, left = 0, list(_lines(taken))
+        others = [line for line in left if (line.study, line.created) != (self._name, self._created)]
+        left = [line for line in left if line not in others]
         try:
-            for line in ours:
-                with suppress(Conflict):
-                    new += tell(_task(line), [nan if value is None else value for value in line.values])
+            while left:
+                new += _told(tell, left[0])
                 left.pop(0)
         finally:
-            if left:
-                _append(place, b"".join(msgspec.json.encode(line) + b"\n" for line in left))
-            taken.unlink()
+            if left or others:
+                data = b"".join(msgspec.json.encode(line) + b"\n" for line in (*others, *left))
+                _append(taken.with_suffix(""), data)
+            taken.unlink(missing_ok=True)
+        if others:
+            words = f"holds values of another study than this {self._name!r}: they were left alone"
+            notify(f"{taken.with_suffix('')} {words}.", UnsavedValues)
         return new
 
     def _line(self, task: Task, values: Sequence[float]) -> Line:
@@ -125,6 +127,18 @@ def _lines(place: Path) -> Iterator[Line]:
     for line in place.read_bytes().splitlines():
         with suppress(msgspec.DecodeError):
             yield msgspec.json.decode(line, type=Line)
+
+
+def _told(tell: Tell, line: Line) -> int:
+    """The values of a line; those that others have told before are left out, and no others."""
+    task, values = _task(line), [nan if value is None else value for value in line.values]
+    with suppress(Conflict):
+        return tell(task, values)
+    new = 0
+    for place, value in enumerate(values):
+        with suppress(Conflict):
+            new += tell(replace(task, start=task.start + place, repeats=1), [value])
+    return new
 
 
 def _task(line: Line) -> Task:
