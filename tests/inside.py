@@ -43,9 +43,7 @@ def unheard(storage, monkeypatch, meanwhile=int):
 
 def cut():
     """The error of a line that is cut for a while."""
-    error = Unavailable("the line is cut")
-    error.passing = True
-    return error
+    return Unavailable("the line is cut", passing=True)
 
 
 def execute(study, statement):

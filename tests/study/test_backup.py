@@ -51,6 +51,8 @@ def test_a_copy_can_be_copied_back_beside_other_studies(study, address, tmp_path
     again = Study("lab", tmp_path / "home.db")
     assert told(again) == told(study)
     assert verify(again.storage, "lab") == []
+    with pytest.raises(InvalidSetting, match="is for files"):
+        copy.backup(f"sqlite:///{tmp_path / 'home.db'}", replace=True)
     with pytest.raises(InvalidSetting, match="There is a study 'lab' already"):
         copy.backup(f"sqlite:///{tmp_path / 'home.db'}")
 

@@ -1,12 +1,9 @@
 """`ostinato optimize`: any program, function or person, over a table of candidates."""
 
-import os
-import signal
-import threading
 import traceback
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent import futures
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
+from ostinato.cli.ending import Ending, ended_gently
 from ostinato.cli.listening import check_log, logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.measurements import columns_of
@@ -72,8 +70,6 @@ ENDINGS = {  # why a run ended, in words, and the exit code
     "failure": ("stopped at a measurement that failed: the same command goes on", 1),
     "failed": ("[red]Every measurement failed.[/red] Mend that, and go on with a larger --budget.", 1),
 }
-GRACE = 4.5  # seconds for ending, once that is asked for
-AGAIN = 2.0  # seconds for what is under way, where this process is asked to end
 PATIENCE = 60.0  # seconds for which a storage is waited for
 DAY = 86_400.0  # seconds for which repeats are assigned to a person
 
@@ -255,7 +251,7 @@ def _run(study: Study, objective: Callable[..., Any], console: Console, **option
     """Measure; returns why it ended."""
     ending = Ending(objective)
     try:
-        with _ended_gently(ending):
+        with ended_gently(ending):
             return study.run(ending, progress=True, **options).ended
     except KeyboardInterrupt:
         return "interrupted"
@@ -287,72 +283,3 @@ def _show_error(error: Exception, console: Console) -> None:
     words = [*traceback.format_list(lines), *traceback.format_exception_only(error)]
     console.print("[red]error:[/red] the function failed", highlight=False)
     console.print(escape("".join(words)).rstrip(), highlight=False, soft_wrap=True)
-
-
-class Ending:
-    """What is measured, by a process that ends soon after it was told to: whatever holds it up, values are kept."""
-
-    def __init__(self, objective: Callable[..., Any]) -> None:
-        self._objective, self._timers = objective, list[threading.Timer]()
-        self.__wrapped__ = objective  # what values are traced to
-
-    def __call__(self, candidate: Any) -> Any:
-        return self._objective(candidate)
-
-    @property
-    def complaint(self) -> str:
-        return getattr(self._objective, "complaint", "")
-
-    def stop(self) -> None:
-        """Nobody waits any more: a second Ctrl-C."""
-        self._after(GRACE, os._exit, INTERRUPTED)
-        getattr(self._objective, "stop", int)()
-
-    def end(self, number: int, _: object) -> None:
-        """This process is asked to end: that is Ctrl-C, and a little later another one.
-
-        Of a process in the background (nohup … &) Ctrl-C is ignored until then.
-        """
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        self._after(GRACE, os._exit, 128 + number)
-        self._after(AGAIN, _interrupt, signal.SIGINT)
-        getattr(self._objective, "stop", int)()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def over(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-
-    def _after(self, seconds: float, what: Callable[[int], Any], number: int) -> None:
-        timer = threading.Timer(seconds, what, (number,))
-        timer.daemon = True
-        timer.start()
-        self._timers.append(timer)
-
-
-def _interrupt(number: int) -> None:
-    main = threading.main_thread().ident
-    if main is not None:
-        signal.pthread_kill(main, number)
-
-
-@contextmanager
-def _ended_gently(ending: Ending) -> Generator[None, None, None]:
-    """Where this process is asked to end, it stores what it has, and leaves no program running behind it."""
-    asked: list[int] = []
-
-    def end(number: int, frame: object) -> None:
-        asked.append(number)
-        ending.end(number, frame)
-
-    signals = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(each, end) for each in signals]
-    try:
-        yield
-    finally:
-        ending.over()
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
-        if asked:
-            os._exit(128 + asked[0])

@@ -33,6 +33,7 @@ TICK = 0.5  # seconds after which those who wait look again
 PROBES = 10  # measurements at most, of candidates that worked, to find out whether it is an outage
 ONE_BAD = 2  # tries: one that failed and one that worked may be chance
 HOPELESS = 20  # failures, with no success before them, at which a run ends
+OBSERVED = -1  # in place of a batch's number: nobody asked for it
 OUTAGE, FAILURE = "outage", "failure"  # why a run ended
 
 
@@ -197,13 +198,15 @@ class Pausing:
 
     def _works(self, interrupts: Interrupts, index: int, *, any_will_do: bool = False) -> bool:
         """Whether a measurement of a candidate gives a value, which counts. any_will_do: or fails as it may."""
-        value, said = self._measured(interrupts, self._tasks.looked(lambda o: o.core.problem.table[index]))
+        candidate = self._tasks.looked(lambda optimizer: optimizer.core.problem.table[index])
+        value, said = self._measured(interrupts, candidate)
         self._tried += 1
         if value is None or isnan(value):
             self._said = said or self._said
             return any_will_do and value is not None
         if not self._tasks.finished:
             self._tasks.observe(index, [value])
+            self._events.told(Task(self._events.study, OBSERVED, index, candidate, 0, 1), [value])
         return True
 
     def _measured(self, interrupts: Interrupts, candidate: Any) -> tuple[float | None, str]:

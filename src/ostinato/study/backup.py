@@ -19,6 +19,8 @@ def backup(storage: Storage, name: str, to: Any, *, replace: bool = False, progr
     replace: whether an older copy that is there is replaced, once the new one is whole. Nothing else is ever replaced.
     """
     if isinstance(to, Storage) or "://" in str(to):
+        if replace:
+            raise InvalidSetting(f"replace=True is for files, and {to} is an address: give a file, or leave it out.")
         _copied(storage, name, open_storage(to), progress)
         return
     path = Path(str(to))

@@ -26,15 +26,17 @@ class Note(msgspec.Struct, frozen=True):
     until: float
     judged: tuple[tuple[int, int], ...] = ()
 
-    def is_lost(self, now: float) -> bool:
-        """Whether its run has ended without a word."""
-        return self.next_try is not None and (self.until <= now or is_gone(self.worker))
+    def is_lost(self, now: float, *, local: bool) -> bool:
+        """Whether its run has ended without a word. local: whether the study is on this machine's own disk."""
+        return self.next_try is not None and (self.until <= now or is_gone(self.worker, local=local))
 
 
 def paused_runs(reader: Reader) -> tuple[PausedRun, ...]:
     """The runs that measure nothing, as they are told of."""
-    now = reader.now()
-    return tuple(PausedRun(note.since, note.failure, note.next_try, note.is_lost(now)) for note in notes_of(reader))
+    now, local = reader.now(), reader.local
+    return tuple(
+        PausedRun(note.since, note.failure, note.next_try, note.is_lost(now, local=local)) for note in notes_of(reader)
+    )
 
 
 def notes_of(reader: Reader) -> list[Note]:

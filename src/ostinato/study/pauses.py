@@ -34,7 +34,7 @@ def recover(stored: Stored) -> None:
 
     def change(writer: Writer) -> None:
         notes, now = notes_of(writer), writer.now()
-        lost = [note for note in notes if note.is_lost(now)]
+        lost = [note for note in notes if note.is_lost(now, local=writer.local)]
         judged = {place for note in lost for place in note.judged}
         numbers = [n for batch, at in sorted(judged) for n in failures_of(writer, batch, range(at, at + 1))]
         revise(writer, dict.fromkeys(numbers), UNJUDGED, stored.outcome)

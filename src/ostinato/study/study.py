@@ -383,8 +383,8 @@ class Study(StudyView):
     def backup(self, to: Any, *, replace: bool = False) -> None:
         """A copy of the study at this moment, while others go on with it; `to` is a file, or another storage's address.
 
-        The copy is a study like any other: every row of it was checked. replace: whether to replace a file that is
-        there; the old one stays until the new one is whole.
+        The copy is a study like any other: every row of it was checked. replace: whether to replace an older copy that
+        is there; it stays until the new one is whole.
         """
         backup(self.storage, self.name, to, replace=flag("replace", replace))
 

@@ -77,7 +77,8 @@ class Unsaved:
         return sum(self._take(place, tell) for place in self.found())
 
     def _take(self, place: Path, tell: Tell) -> int:
-        taken = self._places[self._places[0].parent != place.parent].with_suffix(f".jsonl.{uuid4().hex}")
+        file = next(each for each in self._places if each.parent == place.parent)
+        taken = file.with_name(f"{file.name}.{uuid4().hex}")
         try:
             place.rename(taken)  # so that nobody else takes it too
         except FileNotFoundError:
@@ -92,11 +93,11 @@ class Unsaved:
         finally:
             if left or others:
                 data = b"".join(msgspec.json.encode(line) + b"\n" for line in (*others, *left))
-                _append(taken.with_suffix(""), data)
+                _append(file, data)
             taken.unlink(missing_ok=True)
         if others:
             words = f"holds values of another study than this {self._name!r}: they were left alone"
-            notify(f"{taken.with_suffix('')} {words}.", UnsavedValues)
+            notify(f"{file} {words}.", UnsavedValues)
         return new
 
     def _line(self, task: Task, values: Sequence[float]) -> Line:
