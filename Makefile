@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Modules are compiled when they are first imported: most of what is installed never is.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo test check bench torture format clean
 .DELETE_ON_ERROR:
@@ -21,7 +23,8 @@ check: $(VENV)/.checks  ## format, lint, types, import layers
 bench: $(VENV)/.tests  ## the benchmarks: ratios against a naive version and against scikit-learn
 	$(BIN)/python -m benchmarks
 
-torture: $(VENV)/.tests $(VENV)/.servers  ## what studies survive: the long tests of docs/reliability.md (half an hour)
+torture: $(VENV)/.tests $(VENV)/.servers  ## all seeds, draws and histories of the tests, and the long tests of docs/reliability.md (some hours)
+	OSTINATO_THOROUGH=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.reliability
 
 format: $(VENV)/.checks
@@ -34,25 +37,27 @@ clean:
 $(VENV)/.pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ostinato needs Python 3.11 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12 …"; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); echo "Could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(PIP) 'pip>=25.1'
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.pip pyproject.toml
 	@echo "Setting up $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.tests: $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test
+	@$(PIP) --group test
 	@touch $@
 
-# PostgreSQL and strace for the tests of studies: installed where that is allowed; else those tests are skipped, and say so.
+# PostgreSQL and strace for the tests of studies, Node.js, curl and R for those of documents: installed where that is allowed; else those tests are skipped, and say so.
 $(VENV)/.servers: $(VENV)/.pip
-	@{ { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } && command -v strace; } >/dev/null 2>&1 \
-	|| { echo "Installing PostgreSQL and strace …"; apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql strace >/dev/null; } \
-	|| echo "PostgreSQL or strace could not be installed: their tests are skipped. On Debian and Ubuntu: apt-get install postgresql strace"
+	@{ { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } && command -v strace && command -v node && command -v curl && command -v Rscript && command -v chromium; } >/dev/null 2>&1 \
+	|| { echo "Installing PostgreSQL, strace, Node.js, curl, R and Chromium …"; apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql strace nodejs curl r-base-core r-cran-jsonlite r-cran-curl chromium >/dev/null; } \
+	|| echo "PostgreSQL, strace, Node.js, curl, R or Chromium could not be installed: their tests are skipped. On Debian and Ubuntu: apt-get install postgresql strace nodejs curl r-base-core r-cran-jsonlite r-cran-curl chromium"
 	@touch $@
 
-$(VENV)/.checks: $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group check
-	@touch $@
+# All at once, so that versions are looked up once.
+$(VENV)/.checks: $(VENV)/.pip pyproject.toml
+	@echo "Setting up $(VENV) …"
+	@$(PIP) --editable . --group test --group check
+	@touch $(VENV)/.installed $(VENV)/.tests $@

@@ -28,6 +28,7 @@ BENCHMARKS = (
     "certified",
     "size",
     "commands",
+    "dashboard",
 )
 
 

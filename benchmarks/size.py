@@ -40,8 +40,8 @@ def _learned(console: Console, old: dict[str, Any]) -> Iterator[Row]:
     """Whole learned runs: against earlier states, what rebuilding takes of them, and epochs against the product."""
     for size in (10_000, 100_000, MILLION):
         with console.status(f"a learned run, {size:,} candidates …"):
-            ours = _measured("learned", size, 300)
-            before = _measured("learned", size, 300, source=old[BEFORE])
+            ours = measured("learned", size, 300)
+            before = measured("learned", size, 300, source=old[BEFORE])
         _say(console, f"{size:,} candidates, ours", ours)
         _say(console, f"{size:,} candidates, before spaces", before)
         wanted = 0.25 if size == MILLION else None
@@ -55,7 +55,7 @@ def _learned(console: Console, old: dict[str, Any]) -> Iterator[Row]:
 
 def _answers(console: Console) -> Iterator[Row]:
     with console.status("answers …"):
-        found, few = _measured("answers", MILLION, 100), _measured("answers", 20_000, 100)
+        found, few = measured("answers", MILLION, 100), measured("answers", 20_000, 100)
     for name in ("line", "best", "top"):
         yield _ratio(f"{name} after an ask, {MILLION:,} candidates", found[name], 0.3, unit="s")
     yield _ratio(f"the line at {MILLION:,} candidates, over that at 20,000", found["line"] / few["line"], 2.0)
@@ -63,8 +63,8 @@ def _answers(console: Console) -> Iterator[Row]:
 
 def _plans_and_draws(console: Console, old: dict[str, Any]) -> Iterator[Row]:
     with console.status("plans and draws …"):
-        ours, first = (_measured("slots", 100_000, 60, source=source) for source in (None, old[FIRST]))
-        drawn, bounds = (_measured(name, 100_000, 40) for name in ("MiniTS", "MiniUCB"))
+        ours, first = (measured("slots", 100_000, 60, source=source) for source in (None, old[FIRST]))
+        drawn, bounds = (measured(name, 100_000, 40) for name in ("MiniTS", "MiniUCB"))
     _say(console, "ask(slots=96), ours", ours)
     _say(console, "ask(slots=96), the first release", first)
     times = first["cpu"] / ours["cpu"]
@@ -74,19 +74,20 @@ def _plans_and_draws(console: Console, old: dict[str, Any]) -> Iterator[Row]:
 
 def _limits(console: Console) -> Iterator[Row]:
     with console.status("ten million candidates …"):
-        found = _measured("learned", 10 * MILLION, 60)
+        found = measured("learned", 10 * MILLION, 60)
     _say(console, "10,000,000 candidates", found)
     yield _ratio("peak memory, 60 measurements of 10,000,000 × 6", found["peak"], 8.0, unit="GB")
     with console.status("an address space of 16 GB …"):
-        found = _measured("address", 3 * MILLION, 20)
+        found = measured("address", 3 * MILLION, 20)
     _say(console, "3,000,000 candidates in an address space of 16 GB", found)
     yield Row("3,000,000 × 6 in an address space of 16 GB", "runs", "runs", ok=True)
 
 
-def _measured(what: str, size: int, steps: int, *, source: Path | None = None) -> dict[str, float]:
+def measured(what: str, size: int, steps: int, *, source: Path | None = None, columns: int = 6) -> dict[str, float]:
+    """What a process of its own found out, on one thread."""
     path = f"{source or ROOT / 'src'}"
     environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-W", "ignore", str(SCRIPT), what, str(size), str(steps)]
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), what, str(size), str(steps), str(columns)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     return json.loads(done.stdout)
 

@@ -13,6 +13,7 @@ from ostinato.kernels import Matern52
 from ostinato.learning.learner import Learner
 
 NOISE, FROM = 0.02, 100  # of the function's spread; unique candidates from which an epoch is compared
+COLUMNS = int(sys.argv[4]) if len(sys.argv) > 4 else 6
 GIGABYTE = 1024**2  # in the kernel's units
 
 
@@ -36,11 +37,11 @@ class Fits:
 
 
 class Run:
-    """A function of six columns, measured; with what every ask and tell took."""
+    """A function of all columns, measured; with what every ask and tell took."""
 
     def __init__(self, size: int, steps: int, **settings: Any) -> None:
         rng = np.random.default_rng(6)
-        X = rng.random((size, 6))
+        X = rng.random((size, COLUMNS))
         self._truth = np.sum(np.sin(7 * X + 3 * np.roll(X, 1, axis=1)), axis=1)
         self._noise = NOISE * float(np.std(self._truth))
         self._rng, self._steps = np.random.default_rng(0), steps

@@ -1,15 +1,34 @@
-"""Fixtures that several rooms share."""
+"""Fixtures that several rooms share, and how tests are spread over the cores."""
 
+import os
 import signal
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("patient", deadline=None)  # a busy machine is no defect
+from sizes import size
+
+settings.register_profile("patient", deadline=None, max_examples=size(40, 100))  # a busy machine is no defect
 settings.load_profile("patient")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests that run in the background of a shell: it would stay so
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """`-n auto` is one more than there are cores: some tests wait, for disks, leases and other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Who has nothing left takes over what others have not begun, so that all end at about the same time."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    if config.getvalue("dist") == "load":  # the default
+        return WorkStealingScheduling(config, log)
+    return None
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +39,14 @@ def postgres():
     server = Server(fsync=False)
     yield server
     server.remove()
+
+
+@pytest.fixture
+def long_waits(monkeypatch):
+    """From now on whoever waits for a lock waits for minutes: more than anything else takes on the busiest machine."""
+    monkeypatch.setattr("ostinato.storage.sqlite.BUSY", 600_000)
+    monkeypatch.setattr("ostinato.storage.postgres.LOCK", 600)
+    return 300.0  # seconds: whoever took less has not waited
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

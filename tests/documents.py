@@ -3,9 +3,9 @@
 A page is self-contained: its blocks run in one namespace and one folder.
 
     ```python             is run; a ```text block right after it shows what it prints
-    ```python lab.py      is a file of that name (so are csv, toml and js blocks that have a name)
+    ```python lab.py      is a file of that name (so are csv, toml, js and r blocks that have a name)
     ```console            holds commands ("$ …", continued by "> …"), each with what it prints to either stream
-    ```console node       the same, where Node.js is installed
+    ```console node       the same, where Node.js is installed (so is Rscript, where R is)
     ```console sample     the same; what they print is not compared
     ```console typed      holds one command and a dialogue: what follows a prompt was typed by a person
 
@@ -38,7 +38,8 @@ PROMPT = re.compile(r"^( +(?:[\d,]+ of [\d,]+|.* \(or skip\)): )(.*)$", flags=re
 SURE = re.compile(r"the best of all with #% probability|within # of the best with #% probability")
 HEAD = re.compile(r"(.*) \| head -(\d+)$", flags=re.DOTALL)
 ANY = "…"
-KINDS = ("node", "sample", "typed")  # of console blocks
+PROGRAMS = ("node", "Rscript")  # blocks that are run where these are installed
+KINDS = ("node", "Rscript", "sample", "typed")  # of console blocks
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def run_blocks(page: str, folder: Path, namespace: dict[str, object]) -> Iterato
     """One block after the other."""
     listed = blocks(page)
     for block, after in zip(listed, [*listed[1:], None], strict=True):
-        if block.words == "node" and shutil.which("node") is None:
+        if block.words in PROGRAMS and shutil.which(block.words) is None:
+            assert not os.environ.get("OSTINATO_REQUIRE_SERVERS"), f"{block.words} is not installed"
             continue
         if block.words and block.words not in KINDS:
             (folder / block.words).write_text(block.text, encoding="utf-8")

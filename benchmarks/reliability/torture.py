@@ -7,13 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from benchmarks.reliability.worker import ENOUGH, SETTINGS, X
+from benchmarks.reliability import warm
+from benchmarks.reliability.slow import slowly
+from benchmarks.reliability.worker import ENOUGH, SETTINGS, X, work
 from ostinato.study import Study, verify
 
 ROOT = Path(__file__).parents[2]
@@ -42,71 +45,74 @@ def start(address: str, name: str, file: Path, seconds: float, most: int = 10**9
 def killed(address: str, folder: Path, kills: int, processes: int = 4, report: Callable[[int], object] = int) -> Found:
     """kill -9 at random moments, while several processes ask and tell; each is started again, and killed at work."""
     Study("torture", address, X, seed=0, **SETTINGS)
-    rng = random.Random(0)
+    rng = random.Random(str(folder))
     files = [folder / f"acknowledged{i}" for i in range(processes)]
-    workers = [start(address, "torture", file, 3600) for file in files]
+    workers = [warm.start(work, address, "torture", file, 3600.0, 10**9) for file in files]
     began = [0] * processes
     for count in range(kills):
         place = rng.choice(_at_work(files, began))
         time.sleep(rng.uniform(0.0, 0.05))
-        workers[place].send_signal(signal.SIGKILL)
-        workers[place].communicate()
+        end(workers[place])
         began[place] = files[place].stat().st_size
-        workers[place] = start(address, "torture", files[place], 3600)
+        workers[place] = warm.start(work, address, "torture", files[place], 3600.0, 10**9)
         report(count + 1)
     for worker in workers:
-        worker.send_signal(signal.SIGKILL)
-        worker.communicate()
+        end(worker)
     return found(address, files, kills)
+
+
+def end(worker: ForkServerProcess) -> None:
+    """kill -9, at once."""
+    assert worker.is_alive(), "a worker has ended by itself"
+    worker.kill()
+    worker.join()
+    worker.close()
 
 
 def asked_at_once(address: str, folder: Path, processes: int, asks: int) -> tuple[Found, list[int]]:
     """Many processes on one study, each with so many asks; with their exit codes."""
     Study("torture", address, X, seed=0, **SETTINGS)
     files = [folder / f"acknowledged{i}" for i in range(processes)]
-    workers = [start(address, "torture", file, 3600, asks) for file in files]
-    codes = []
+    workers = [warm.start(work, address, "torture", file, 3600.0, asks) for file in files]
     for worker in workers:
-        worker.communicate()
-        codes.append(worker.returncode)
-    return found(address, files, 0), codes
+        worker.join()
+    return found(address, files, 0), [worker.exitcode or 0 for worker in workers]
 
 
-def restarted(server: Any, address: str, folder: Path, restarts: int, processes: int = 4) -> tuple[Found, list[str]]:
+def restarted(
+    server: Any, address: str, folder: Path, restarts: int, processes: int = 4, report: Callable[[int], object] = int
+) -> tuple[Found, list[int]]:
     """PostgreSQL stopped at once and started again, while processes ask and tell; none of them is started again.
 
-    With what those that ended with an error said.
+    Every stop comes while they work: one of them has told something since the last. With the exit codes of those that
+    ended with an error, which they print.
     """
     Study("torture", address, X, seed=0, **SETTINGS)
     rng = random.Random(0)
     files = [folder / f"acknowledged{i}" for i in range(processes)]
-    workers = [start(address, "torture", file, 3600) for file in files]
-    _wait_for(files)
-    done = 0
-    while done < restarts and any(worker.poll() is None for worker in workers):
-        time.sleep(rng.uniform(0.05, 0.4))
+    workers = [warm.start(work, address, "torture", file, 3600.0, 10**9) for file in files]
+    done, began = 0, [0] * processes
+    while done < restarts and any(worker.is_alive() for worker in workers):
+        _at_work(files, began)
+        time.sleep(rng.uniform(0.0, 0.3))
         server.stop("immediate")
+        began = [file.stat().st_size if file.exists() else 0 for file in files]
         time.sleep(rng.uniform(0.0, 0.2))
         server.start()
         done += 1
+        report(done)
     (folder / ENOUGH).touch()
-    said = [worker.communicate()[1].decode() for worker in workers]
-    errors = [text[-2000:] for text, worker in zip(said, workers, strict=True) if worker.returncode]
-    return found(address, files, done), errors
+    for worker in workers:
+        worker.join()
+    return found(address, files, done), [worker.exitcode for worker in workers if worker.exitcode]
 
 
 def found(address: str, files: list[Path], done: int) -> Found:
     """What was acknowledged against what is stored."""
-    acknowledged: dict[tuple[int, int], str] = {}
-    lines = 0
-    for file in files:
-        text = file.read_text() if file.exists() else ""
-        for line in text.split("\n")[:-1]:  # the last line may have been cut
-            batch, repeat, value = line.split()
-            acknowledged[int(batch), int(repeat)] = value
-            lines += 1
+    acknowledged = acknowledged_in(files)
+    lines = sum(file.read_text().count("\n") for file in files if file.exists())
     study = Study("torture", address, patience=120.0)
-    stored = {(each.batch, each.repeat): float(each.value).hex() for each in study.measurements()}
+    stored = stored_in(study)
     asks = [Study("torture", address).optimizer.core.decision(50).asked[0].batch for _ in range(2)]
     return Found(
         acknowledged=len(acknowledged),
@@ -120,22 +126,31 @@ def found(address: str, files: list[Path], done: int) -> Found:
     )
 
 
+def acknowledged_in(files: list[Path]) -> dict[tuple[int, int], str]:
+    """Values by batch and repeat that workers have written down; the last line of a file may have been cut."""
+    text = [line.split() for file in files if file.exists() for line in file.read_text().split("\n")[:-1]]
+    return {(int(batch), int(repeat)): value for batch, repeat, value in text}
+
+
+def stored_in(study: Study) -> dict[tuple[int, int], str]:
+    """The values of a study by batch and repeat."""
+    return {(each.batch, each.repeat): float(each.value).hex() for each in study.measurements()}
+
+
+def doubled_in(study: Study) -> int:
+    """How many repeats have more than one value."""
+    return sum(1 for _ in study.measurements()) - len(stored_in(study))
+
+
 def _at_work(files: list[Path], began: list[int]) -> list[int]:
-    """The workers that have told something since they were started; waits for one."""
-    end = time.monotonic() + 60
+    """The workers that have told something since then (sizes of their files); waits for one."""
+    end = time.monotonic() + 600
     while time.monotonic() < end:
         places = [i for i, file in enumerate(files) if file.exists() and file.stat().st_size > began[i]]
         if places:
             return places
         time.sleep(0.01)
-    raise TimeoutError("no worker has told anything for a minute")
-
-
-def _wait_for(files: list[Path]) -> None:
-    """Until every worker has told something."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end and not all(file.exists() and file.stat().st_size for file in files):
-        time.sleep(0.05)
+    raise TimeoutError("no worker has told anything for ten minutes")
 
 
 def stored_and_opened(path: Path, feedbacks: int, at_once: int = 100_000) -> dict[str, float]:
@@ -167,7 +182,6 @@ FAULTS = {
     "synchronising fails": "fsync,fdatasync:error=EIO:when=4+5",
     "writing fails": "pwrite64:error=EIO:when=30+41",
     "the disk is full": "pwrite64:error=ENOSPC:when=30+41",
-    "the journal is not removed": "unlink:error=EIO:when=3+7",
 }
 
 
@@ -189,12 +203,13 @@ def faulty(folder: Path, fault: str, seconds: float, patience: float = 120.0) ->
     for worker in workers:
         worker.communicate()
     failed = sum("(INJECTED)" in line for line in trace.read_text(errors="replace").splitlines())
-    more = start(address, "torture", files[0], 2.0)  # the fault is gone, and the study goes on
-    more.communicate()
+    more = warm.start(work, address, "torture", files[0], 2.0, 50)  # the fault is gone, and the study goes on
+    more.join()
+    assert more.exitcode == 0
     return found(address, files, failed), failed, workers[0].returncode
 
 
-def on_dask(path: Path, budget: int, kill: int) -> tuple[int, list[int], int]:
+def on_dask(path: Path, budget: int, kill: int, workers: int = 4) -> tuple[int, list[int], int]:
     """A run on a real Dask cluster of processes, some of which are killed: the best row, open batches, and deaths."""
     import threading
 
@@ -202,7 +217,7 @@ def on_dask(path: Path, budget: int, kill: int) -> tuple[int, list[int], int]:
 
     study = Study("torture", path, X, seed=0, **SETTINGS)
     with (
-        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         deaths: list[int] = []
@@ -216,13 +231,7 @@ def on_dask(path: Path, budget: int, kill: int) -> tuple[int, list[int], int]:
 
         murderer = threading.Thread(target=murder)
         murderer.start()
-        study.run(slowly, budget, executor=client, workers=4)
+        study.run(slowly, budget, executor=client, workers=workers)
         murderer.join()
     left = [batch.facts.id for batch in study.history() if batch.facts.answered < batch.facts.repeats]
     return study.best().index, left, len(deaths)
-
-
-def slowly(candidate: Any) -> float:
-    """A measurement of ten milliseconds, with next to no noise, so that every run has the same answer."""
-    time.sleep(0.01)
-    return float(np.sin(4 * candidate[0]) + candidate[1] + 1e-3 * np.random.default_rng().standard_normal())

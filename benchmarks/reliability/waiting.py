@@ -23,6 +23,7 @@ from ostinato.study import workers as processes
 
 CONTAINER = ("unshare", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc")
 ENDS = CONTAINER_KILLED, HOST_RESTARTED = "a container is killed", "a host starts again"
+LEASE = 600.0  # seconds, of those that hearts renew
 YEAR = 365 * 86_400.0
 JUMPS = {"a year ahead": YEAR, "a year back": -YEAR}
 
@@ -77,7 +78,7 @@ def beaten(address: str, folder: Path, count: int, workers: int = 4, threads: in
     with storage.write("torture") as writer:
         now = writer.now()
         for i in range(count):
-            writer.lease(Lease(0, i, 1, key_of(i), now + 600, 600.0, now))
+            writer.lease(Lease(0, i, 1, key_of(i), now + LEASE, LEASE, now))
     go, share = folder / "go", count // workers
     command = [sys.executable, "-m", "benchmarks.reliability.waiting", address, str(go)]
     quiet: dict[str, Any] = {"cwd": ROOT, "env": _environment(), "stdout": subprocess.PIPE, "text": True}
@@ -91,9 +92,9 @@ def beaten(address: str, folder: Path, count: int, workers: int = 4, threads: in
     told = [msgspec.json.decode(heart.communicate(timeout=600)[0]) for heart in hearts]
     seconds = time.time() - began
     with storage.read("torture") as reader:
-        lost = sum(lease.until < began + 600 for lease in reader.leases())
+        lost = sum(lease.until < began + LEASE for lease in reader.leases())
     clock = time.perf_counter()
-    storage.renew("torture", [key_of(i) for i in range(count)], 600.0)
+    storage.renew("torture", [key_of(i) for i in range(count)], LEASE)
     together = time.perf_counter() - clock
     renewed, errors, waits = (list(each) for each in zip(*told, strict=True))
     return Beaten(workers * threads, sum(renewed), lost, sum(errors), seconds, max(waits), together)
@@ -206,14 +207,15 @@ def _before_the_reboot(proc: Path, boot: str) -> None:
 
 def _beat(address: str, go: Path, first: int, count: int, threads: int) -> None:
     """Hearts of one process; prints how many leases were renewed, the errors, and the longest that one waited."""
-    storage, errors, waits = open_storage(address), list[str](), list[float]()
+    storage = open_storage(address, patience=LEASE)  # hearts try again as long as there is a lease to renew
+    errors, waits = list[str](), list[float]()
     ready = threading.Event()
 
     def one(number: int) -> int:
         ready.wait()
         began = time.perf_counter()
         try:
-            return len(storage.renew("torture", [key_of(number)], 600.0))
+            return len(storage.patiently(lambda: storage.renew("torture", [key_of(number)], LEASE)))
         except OstinatoError as error:
             errors.append(str(error))
             return 0

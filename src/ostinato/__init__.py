@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from ostinato.lazy import lazily
 
 if TYPE_CHECKING:
-    from ostinato import confidence, errors, kernels, policies, stopping
+    from ostinato import confidence, errors, kernels, plots, policies, stopping
     from ostinato.candidates import Category, Float, Integer, Ordered, Space
     from ostinato.optimizer import Optimizer
     from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
     from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
     from ostinato.running.optimize import optimize
     from ostinato.running.result import Result
+    from ostinato.service.client import Client
     from ostinato.study import Study
 
 __version__ = "0.1.0"
@@ -22,6 +23,7 @@ __all__ = [
     "Best",
     "Category",
     "Certificate",
+    "Client",
     "Costs",
     "Float",
     "Integer",
@@ -40,6 +42,7 @@ __all__ = [
     "errors",
     "kernels",
     "optimize",
+    "plots",
     "policies",
     "stopping",
 ]
@@ -53,7 +56,8 @@ __getattr__, __dir__ = lazily(
         "records": ["Batch", "Best", "Certificate", "Costs", "Learned", "Plan", "Prediction"],
         "running.optimize": ["optimize"],
         "running.result": ["Result"],
+        "service.client": ["Client"],
         "study": ["Study"],
     },
-    modules=["confidence", "errors", "kernels", "policies", "stopping"],
+    modules=["confidence", "errors", "kernels", "plots", "policies", "stopping"],
 )

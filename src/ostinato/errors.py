@@ -14,6 +14,7 @@ OstinatoError
 │   └── Conflict             another value for a repeat that has one
 ├── Damaged                  stored facts that cannot be true: a file that was damaged
 ├── Unavailable              a storage that does not answer, or cannot write
+├── Denied                   a server that refuses the token, or what it is used for
 ├── Failed                   raised by the user's function: this measurement failed
 ├── Outage                   raised by the user's function, or at the end of a run: nothing can be measured
 ├── NothingMeasured          a question that needs at least one measurement
@@ -91,6 +92,10 @@ class Unavailable(OstinatoError):
     def __init__(self, message: str = "", *, passing: bool = False, busy: bool = False) -> None:
         super().__init__(message)
         self.passing, self.busy = passing, busy
+
+
+class Denied(OstinatoError):
+    """The server refuses the token, or what it is used for."""
 
 
 class Failed(OstinatoError):

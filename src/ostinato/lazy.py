@@ -33,6 +33,11 @@ def lazily(
     return found, listed
 
 
+def from_above(module: str, name: str) -> Any:
+    """A function of a room that lies above: for methods that are only another name for it, such as `study.plot`."""
+    return getattr(_imported(module), name)
+
+
 def _imported(module: str) -> ModuleType:
     """A module. Some libraries draw from `random` while they are imported: a user may have seeded it before."""
     random = sys.modules.get("random")

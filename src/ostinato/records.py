@@ -9,6 +9,7 @@ import msgspec
 
 from ostinato.arrays import Vector
 from ostinato.checks import at_most, counted, rounded, short
+from ostinato.notebook import card, listing
 
 SHOWN = 8  # length-scales in a line
 NEARLY_CERTAIN = 0.9  # the probability of being the best from which that is said
@@ -102,12 +103,33 @@ class Best(msgspec.Struct, frozen=True, eq=False):
             f"after {counted(self.n, 'measurement')}; {self.standing}"
         )
 
+    def _repr_html_(self) -> str:
+        mean, low, high = (rounded(each, self.std) for each in (self.mean, *self.interval))
+        rows = (
+            ("candidate", self.candidate),
+            ("estimate", mean),
+            (f"{self.level:.0%} interval", f"{low} to {high}"),
+            ("measured", counted(self.n, "time")),
+            ("standing", self.standing),
+        )
+        return card("Best", rows)
+
     @property
     def standing(self) -> str:
         """How near the best candidate it is, in words."""
         if self.chance >= NEARLY_CERTAIN:
             return f"the best of all with {self.chance:.0%} probability"
         return f"within {short(self.within)} of the best with 90% probability"
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """What is known of one measured candidate's true value, by itself; `n` is how often it was measured."""
+
+    index: int
+    mean: float
+    std: float
+    interval: tuple[float, float]
+    n: int
 
 
 class Outlier(msgspec.Struct, frozen=True, eq=False):
@@ -231,6 +253,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
 
     def __getitem__(self, place: int) -> Batch:
         return self.batches[place]
+
+    def _repr_html_(self) -> str:
+        title = f"Plan: {counted(self.repeats, 'measurement')} in {counted(len(self), 'batch', 'batches')}"
+        rows = ((batch.id, f"{batch.repeats:,} ×", batch.candidate) for batch in self.batches)
+        return listing(title, ("batch", "repeats", "candidate"), rows)
 
     def __str__(self) -> str:
         promise = "" if self.C is None else f" ({'within' if self.within else 'above'} the C = {self.C:g} of one batch)"

@@ -48,7 +48,7 @@ LARGE = {
     "polars": pl.DataFrame(LONG_FRAME),
     "ordered": pl.DataFrame({"size": pl.Series(["small", "big"] * LONG, dtype=pl.Enum(["small", "big"]))}),
     "space": Space(x=Float(0.1, 1, count=200, log=True), n=Integer(1, 400), kind=Category(1, "b")),
-    "conditional": Space(kind=Category("a", "b"), n=Integer(1, 40_000), m=Integer(1, 2).when(kind="a")),
+    "conditional": Space(kind=Category("a", "b"), n=Integer(1, 23_000), m=Integer(1, 2).when(kind="a")),
     "numbers of two types": pd.DataFrame({"share": [1, 0.5] * LONG, "n": range(2 * LONG)}, dtype=object),
 }
 

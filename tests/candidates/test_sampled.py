@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ostinato import Category, Float, Integer, Ordered, Space
 from ostinato.candidates import Sampled, head_of, packed, read_candidates, unpacked
 from ostinato.errors import InvalidCandidates, InvalidSetting, UnknownCandidate
+from sizes import size
 
 SPACE = Space(
     temp=Float(20, 80),
@@ -40,7 +41,7 @@ def restored(table):
     return unpacked(head_of(packed(table).head))
 
 
-@settings(max_examples=40)
+@settings(max_examples=size(8, 20))
 @given(space=spaces, seed=st.integers(0, 100), numbers=st.lists(st.integers(0, 2000), min_size=1, max_size=5))
 def test_spaces_survive_storage_and_pickling(space, seed, numbers):
     table = read_candidates(space)
@@ -58,7 +59,7 @@ def test_spaces_survive_storage_and_pickling(space, seed, numbers):
             assert np.array_equal(again.features[again.number_of(index)], named.features[named.number_of(index)])
 
 
-@settings(max_examples=30)
+@settings(max_examples=size(8, 20))
 @given(space=spaces, seed=st.integers(0, 100))
 def test_what_depends_on_a_switch_is_there_only_where_it_is_on(space, seed):
     table = Sampled(space).seeded(seed)

@@ -1,11 +1,10 @@
 """A laboratory."""
 
 import csv
-import sys
 
 import pytest
 
-from terminal import MEASURE, PATIENCE
+from terminal import MEASURE
 
 
 @pytest.fixture
@@ -16,6 +15,6 @@ def lab(tmp_path):
         writer.writerow(["temp", "ph"])
         writer.writerows((temp, ph) for temp in range(20, 81, 10) for ph in (5, 6, 6.5, 7, 8))
     program = tmp_path / "measure"
-    program.write_text(MEASURE.format(python=sys.executable, patience=PATIENCE))
+    program.write_text(MEASURE)
     program.chmod(0o755)
     return tmp_path

@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.experiments.store import Store
 from ostinato.problems import names
-from terminal import OSTINATO, PATIENCE, ostinato, wait_until
+from terminal import PATIENCE, ostinato, start, wait_until
 
 
 def test_problems_lists_all_of_them_with_sizes_and_noise(tmp_path):
@@ -23,21 +23,21 @@ def test_problems_lists_all_of_them_with_sizes_and_noise(tmp_path):
 
 
 def test_compare_prints_tables_and_writes_the_report(tmp_path):
-    command = ("compare", "rastrigin", "-a", "mini-gp-ucb", "-a", "BBKB", "--seeds", "3", "--horizon", "60")
-    done = ostinato(*command, cwd=tmp_path)
+    command = ("compare", "rastrigin", "-a", "mini-gp-ucb", "-a", "BBKB", "--seeds", "2", "--horizon", "40")
+    done = ostinato(*command, "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for word in ("mini-GP-UCB", "BBKB", "uniform", "regret, % of", "Processor", "numpy", "report.html"):
         assert word in done.stdout
     folder = tmp_path / "results" / "compare"
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert len(Store(folder / "runs.jsonl").runs) == 9
-    again = ostinato(*command, cwd=tmp_path)
-    assert "9 runs of an earlier call kept" in again.stdout
+    assert len(Store(folder / "runs.jsonl").runs) == 6
+    again = ostinato(*command, "--workers", "1", cwd=tmp_path)
+    assert "6 runs of an earlier call kept" in again.stdout
 
 
 def test_reproduce_follows_the_protocol(tmp_path):
     command = ("reproduce", "nas201", "-p", "nas201-cifar10", "-a", "mini-GP-UCB", "--seeds", "3", "--horizon", "50")
-    done = ostinato(*command, "--folder", "here", cwd=tmp_path)
+    done = ostinato(*command, "--folder", "here", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("33 short runs to choose settings, then 6 runs: about ")
     assert "The paper chose and reported on the same seeds" in " ".join(done.stdout.split())
@@ -65,34 +65,22 @@ def test_mistakes_are_told_without_a_traceback(tmp_path, command, message):
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
-    command = [
-        *OSTINATO,
-        "compare",
-        "rosenbrock",
-        "-a",
-        "GP-UCB",
-        "--seeds",
-        "200",
-        "--horizon",
-        "200",
-        "--folder",
-        "x",
-    ]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    command = ("compare", "rosenbrock", "-a", "GP-UCB", "--seeds", "400", "--horizon", "100", "--folder", "x")
+    process = start(*command, cwd=tmp_path, stdout=subprocess.PIPE)
     runs = tmp_path / "x" / "runs.jsonl"
-    wait_until(lambda: runs.exists() and runs.stat().st_size > 5_000)
+    wait_until(lambda: runs.exists() and runs.stat().st_size > 2_000, process)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to all of them
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Finished runs are kept" in output
     kept = len(Store(runs).runs)
-    assert 1 <= kept < 400
+    assert 1 <= kept < 800
 
 
 def test_ctrl_c_while_the_workers_start_ends_it(tmp_path):
-    command = [*OSTINATO, "compare", "rosenbrock", "--seeds", "50", "--folder", "x"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    wait_until((tmp_path / "x").exists)  # made just before the workers are
+    command = ("compare", "rosenbrock", "--seeds", "50", "--folder", "x")
+    process = start(*command, cwd=tmp_path, stdout=subprocess.PIPE)
+    wait_until((tmp_path / "x").exists, process)  # made just before the workers are
     while process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.5)
@@ -102,10 +90,10 @@ def test_ctrl_c_while_the_workers_start_ends_it(tmp_path):
 
 
 def test_the_workers_end_with_a_process_that_is_terminated(tmp_path):
-    command = [*OSTINATO, "compare", "rosenbrock", "-a", "GP-UCB", "--seeds", "200", "--folder", "x"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    command = ("compare", "rosenbrock", "-a", "GP-UCB", "--seeds", "400", "--horizon", "100", "--folder", "x")
+    process = start(*command, cwd=tmp_path, stdout=subprocess.PIPE)
     runs = tmp_path / "x" / "runs.jsonl"
-    wait_until(runs.exists)
+    wait_until(runs.exists, process)
     process.terminate()
     process.communicate(timeout=PATIENCE)  # ends only when no worker holds the pipe any more
     assert process.returncode == 143

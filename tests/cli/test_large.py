@@ -2,12 +2,11 @@
 
 import os
 import pty
-import subprocess
 
 import numpy as np
 import polars as pl
 
-from terminal import OSTINATO, environment, ostinato
+from terminal import ostinato, start
 
 ROWS = 20_000
 
@@ -15,9 +14,7 @@ ROWS = 20_000
 def typed_at_a_terminal(*arguments, cwd):
     """All that a command writes to its terminal."""
     mine, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*OSTINATO, *arguments], cwd=cwd, env=environment(TERM="xterm"), stderr=theirs, stdin=theirs
-    )
+    process = start(*arguments, cwd=cwd, stderr=theirs, stdin=theirs, TERM="xterm")
     os.close(theirs)
     seen = b""
     try:

@@ -18,7 +18,7 @@ from ostinato.candidates import read_file
 from ostinato.cli.measurements import read_csv
 from ostinato.errors import InvalidFeedback
 from ostinato.study import Study
-from terminal import OPTIMIZE, OSTINATO, PATIENCE, environment, lines, ostinato, wait_until
+from terminal import OPTIMIZE, PATIENCE, lines, ostinato, start, wait_until
 
 
 def said(done):
@@ -160,13 +160,13 @@ def test_a_study_is_deleted_when_that_is_meant(lab):
 
 def test_quick_values_survive_two_ctrl_c_and_a_kill(lab):
     """A program that is quick, so that many of its values are stored together."""
-    (lab / "quick").write_text(f'#!{sys.executable}\nprint(7, file=open("log", "a"))\nprint(7)\n')
+    (lab / "quick").write_text("#!/bin/sh\necho 7 >> log\necho 7\n")
     (lab / "quick").chmod(0o755)
-    command = [*OSTINATO, "optimize", "catalogue.csv", "--command", "./quick", "--budget", "5000", "--workers", "2"]
+    command = ("optimize", "catalogue.csv", "--command", "./quick", "--budget", "5000", "--workers", "2")
     for signals in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)):
         before = lines(lab / "log")
-        process = subprocess.Popen(command, cwd=lab, env=environment(), stderr=subprocess.DEVNULL)
-        wait_until(lambda enough=before + 20: lines(lab / "log") >= enough)
+        process = start(*command, cwd=lab, stderr=subprocess.DEVNULL)
+        wait_until(lambda enough=before + 20: lines(lab / "log") >= enough, process)
         for each in signals:
             process.send_signal(each)
             time.sleep(0.02)
@@ -179,13 +179,11 @@ def test_quick_values_survive_two_ctrl_c_and_a_kill(lab):
 @contextlib.contextmanager
 def two_at_work(lab):
     """A command with two programs under way, which end when there is a file "go"; what it says is in "errors"."""
-    command = [*OSTINATO, *OPTIMIZE, "--budget", "50", "--workers", "2"]
+    command = (*OPTIMIZE, "--budget", "50", "--workers", "2")
     with (lab / "errors").open("w") as errors:
-        process = subprocess.Popen(
-            command, cwd=lab, env=environment(HELD_AFTER="0"), stdout=subprocess.PIPE, stderr=errors, text=True
-        )
+        process = start(*command, cwd=lab, stdout=subprocess.PIPE, stderr=errors, HELD_AFTER="0")
     try:
-        wait_until(lambda: lines(lab / "calls") == 2)
+        wait_until(lambda: lines(lab / "calls") == 2, process)
         yield process
     finally:
         (lab / "go").touch()
@@ -194,7 +192,7 @@ def two_at_work(lab):
 def interrupted(lab, process):
     """Ctrl-C, and it has been heard."""
     process.send_signal(signal.SIGINT)
-    wait_until(lambda: "waiting for 2 tasks under way" in (lab / "errors").read_text())
+    wait_until(lambda: "waiting for 2 tasks under way" in (lab / "errors").read_text(), process)
 
 
 def programs(lab):
@@ -240,13 +238,7 @@ def test_a_run_that_is_asked_to_end_leaves_no_program_behind(lab):
 def test_progress_on_a_terminal(lab):
     """The line that people look at: how far, how long, the best so far, candidates and switches."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [*OSTINATO, *OPTIMIZE, "--budget", "12"],
-        cwd=lab,
-        env=environment(TERM="xterm"),
-        stderr=follower,
-        stdout=subprocess.PIPE,
-    )
+    process = start(*OPTIMIZE, "--budget", "12", cwd=lab, stdout=subprocess.PIPE, stderr=follower, TERM="xterm")
     os.close(follower)
     shown = b""
     while True:

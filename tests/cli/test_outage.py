@@ -1,45 +1,41 @@
 """`ostinato optimize` while the program cannot measure: it waits, goes on, or gives up, and says so."""
 
 import json
+import signal
 import subprocess
-import sys
 
 import pytest
 
 from ostinato.study import Study
-from terminal import OPTIMIZE, OSTINATO, PATIENCE, environment, lines, ostinato, wait_until
+from terminal import OPTIMIZE, PATIENCE, lines, ostinato, start, wait_until
 
 RETRY = ("--retry-every", "0.01s")
-MEASURE = """#!{python}
-import os, sys
-with open("calls", "a") as file:
-    file.write("x\\n")
-if os.path.exists("off"):
-    sys.exit("the pump is off")
-if len(open("calls").readlines()) == 30:
-    {at_30}
-print(70 - (float(sys.argv[1]) - 55) ** 2 / 20 + hash(os.urandom(4)) % 1000 / 500)
+MEASURE = """#!/bin/sh
+echo x >> calls
+if [ -e off ]; then echo "the pump is off" >&2; exit 1; fi
+if [ "$(wc -l < calls)" -eq 30 ]; then AT_30; fi
+awk -v temp="$1" -v seed=$$ 'BEGIN { srand(seed); rand(); print 70 - (temp - 55) ^ 2 / 20 + 2 * rand() }'
 """
 
 
 def programmed(lab, at_30):
     """The laboratory, where something happens at the 30th measurement."""
-    (lab / "measure").write_text(MEASURE.format(python=sys.executable, at_30=at_30))
+    (lab / "measure").write_text(MEASURE.replace("AT_30", at_30))
     return lab
 
 
 @pytest.mark.parametrize(
     ("at_30", "word"),
-    [("os.rename('measure', 'gone')", "could not be started"), ("open('off', 'w')", "the pump is off")],
+    [("mv measure gone", "could not be started"), ("touch off", "the pump is off")],
     ids=["gone", "off"],
 )
 def test_a_program_that_comes_back(lab, at_30, word):
     programmed(lab, at_30)
-    process = subprocess.Popen(
-        [*OSTINATO, *OPTIMIZE, "--budget", "60", *RETRY, "--give-up-after", "never"], cwd=lab, env=environment(),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    process = start(
+        *OPTIMIZE, "--budget", "60", *RETRY, "--give-up-after", "never",
+        cwd=lab, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    wait_until(lambda: "next try at" in ostinato("status", "catalogue.db", cwd=lab).stdout)
+    wait_until(lambda: "next try at" in ostinato("status", "catalogue.db", cwd=lab).stdout, process)
     status = ostinato("status", "catalogue.db", cwd=lab).stdout
     assert word in status
     assert "failed" not in status.split("paused")[0]
@@ -54,7 +50,7 @@ def test_a_program_that_comes_back(lab, at_30, word):
 
 
 def test_giving_up_has_an_exit_code_of_its_own_and_keeps_everything(lab):
-    programmed(lab, "open('off', 'w')")
+    programmed(lab, "touch off")
     done = ostinato(*OPTIMIZE, "--budget", "60", *RETRY, "--give-up-after", "0.05", cwd=lab)
     assert done.returncode == 75, done.stderr
     assert "Given up" in done.stderr
@@ -69,7 +65,7 @@ def test_giving_up_has_an_exit_code_of_its_own_and_keeps_everything(lab):
 
 
 def test_every_failure_counts_or_the_first_one_ends_it(lab):
-    programmed(lab, "open('off', 'w')")
+    programmed(lab, "touch off")
     stopped = ostinato(*OPTIMIZE, "--budget", "60", "--on-failure", "stop", cwd=lab)
     assert stopped.returncode == 1
     assert "stopped at a measurement that failed" in stopped.stderr
@@ -95,3 +91,30 @@ def test_bad_options_are_named(lab, options, words):
     by_hand = ostinato("optimize", "catalogue.csv", "--manual", "--on-failure", "stop", cwd=lab)
     assert by_hand.returncode == 2
     assert "--on-failure" in by_hand.stderr
+
+
+HELD = """if [ -e held ]; then touch trying; fi
+while [ -e held ]; do sleep 0.05; done
+if [ -e off ];"""
+
+
+def test_ctrl_c_while_it_tries_again_waits_for_the_measurement_and_keeps_it(lab):
+    """One Ctrl-C is one Ctrl-C: neither is the program killed, nor its value lost."""
+    programmed(lab, "touch off")
+    program = (lab / "measure").read_text()
+    (lab / "measure").write_text(program.replace("if [ -e off ];", HELD))
+    process = start(
+        *OPTIMIZE, "--budget", "60", *RETRY, "--give-up-after", "never",
+        cwd=lab, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_until(lambda: "next try at" in ostinato("status", "catalogue.db", cwd=lab).stdout, process)
+    (lab / "held").touch()
+    wait_until((lab / "trying").exists, process)
+    (lab / "off").unlink()
+    process.send_signal(signal.SIGINT)
+    assert any("waiting for the measurement under way" in line for line in process.stderr)
+    (lab / "held").unlink()
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, errors
+    study = Study("catalogue", lab / "catalogue.db")
+    assert (study.status().measurements, study.status().failures) == (31, 0)

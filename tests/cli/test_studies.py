@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.candidates import read_file
 from ostinato.study import Study
-from terminal import OPTIMIZE, OSTINATO, PATIENCE, environment, lines, ostinato, wait_until
+from terminal import OPTIMIZE, PATIENCE, lines, ostinato, start, wait_until
 
 
 def test_a_program_is_optimised_and_the_study_answers(lab):
@@ -56,11 +56,11 @@ def test_it_goes_on_where_it_was(lab):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_and_killed_runs_lose_nothing(lab, how):
-    process = subprocess.Popen(
-        [*OSTINATO, *OPTIMIZE, "--budget", "60", "--workers", "2"], cwd=lab, env=environment(HELD_AFTER="20"),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    process = start(
+        *OPTIMIZE, "--budget", "60", "--workers", "2",
+        cwd=lab, stdout=subprocess.PIPE, stderr=subprocess.PIPE, HELD_AFTER="20",
     )  # fmt: skip
-    wait_until(lambda: lines(lab / "calls") > 20)
+    wait_until(lambda: lines(lab / "calls") > 20, process)
     process.send_signal(how)
     (lab / "go").touch()
     process.communicate(timeout=PATIENCE)

@@ -20,7 +20,7 @@ from ostinato.problems import Gaussian, Problem
 X = np.linspace(0, 6, 25)[:, None]
 
 
-def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path):
+def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path, here):
     @dataclass(frozen=True)
     class Stubborn:
         """The first candidate, again and again."""
@@ -31,7 +31,7 @@ def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path):
     problem = Problem("mine", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(1.0,))
     out = Console(file=StringIO(), width=100)
     policies = {"stubborn": Stubborn(), "mini": MiniUCB(1.1)}
-    comparison = compare(policies, [problem], seeds=3, horizon=50, folder=tmp_path, workers=2, console=out)
+    comparison = compare(policies, [problem], seeds=3, horizon=50, folder=tmp_path, workers=1, console=out)
     last = {(run.algorithm, run.seed): run.regret[-1] for run in comparison.runs}
     assert last["stubborn", 0] == pytest.approx(50 * (problem.truth.max() - problem.truth[0]))
     assert last["mini", 1] < last["uniform", 1] < 1.5 * last["stubborn", 1]
@@ -56,14 +56,14 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def test_a_costly_algorithm_is_not_cut_short(tmp_path):
+def test_a_costly_algorithm_is_not_cut_short(tmp_path, here):
     problem = Problem("mine", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(1.0,))
     out = Console(file=StringIO(), width=100)
     runs = compare(["BKB"], [problem], seeds=2, horizon=40, folder=tmp_path, workers=1, console=out).runs
     assert {run.t[-1] for run in runs if run.algorithm == "BKB"} == {40}
 
 
-def test_known_algorithms_by_name(tmp_path):
+def test_known_algorithms_by_name(tmp_path, here):
     problem = Problem("mine", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(0.5, 1.0, 2.0))
     out = Console(file=StringIO(), width=100)
     comparison = compare(
@@ -73,7 +73,7 @@ def test_known_algorithms_by_name(tmp_path):
         horizon=60,
         lengthscale=0.7,
         folder=tmp_path,
-        workers=2,
+        workers=1,
         console=out,
     )
     settings = {run.algorithm: run.settings for run in comparison.runs}
@@ -114,7 +114,7 @@ def test_unknown_names_are_told(tmp_path):
         compare(["BBKB"], ["rosen"], folder=tmp_path)
 
 
-def test_nothing_to_regret_is_no_reason_to_fail(tmp_path):
+def test_nothing_to_regret_is_no_reason_to_fail(tmp_path, here):
     problem = Problem("flat", X, np.ones(25), Gaussian(0.3), lengthscales=(1.0,))
     out = Console(file=StringIO(), width=80)
     compare(["GP-UCB"], problem, seeds=2, horizon=20, folder=tmp_path, workers=1, console=out)
@@ -130,8 +130,16 @@ def test_policies_that_cannot_be_told_apart_are_refused(tmp_path, policies, mess
         compare(policies, "rosenbrock", folder=tmp_path)
 
 
-def test_tables_keep_their_digits_in_a_narrow_terminal(tmp_path):
+def test_tables_keep_their_digits_in_a_narrow_terminal(tmp_path, here):
     problem = Problem("a problem with a long name", X, np.sin(X[:, 0]), Gaussian(0.3), lengthscales=(1.0,))
     out = Console(file=StringIO(), width=60)
-    compare({"a policy with a long name": MiniUCB()}, [problem], seeds=2, horizon=250, folder=tmp_path, console=out)
-    assert out.file.getvalue().count("2 × 250") == 2
+    compare(
+        {"a policy with a long name": MiniUCB()},
+        [problem],
+        seeds=2,
+        horizon=50,
+        folder=tmp_path,
+        workers=1,
+        console=out,
+    )
+    assert out.file.getvalue().count("2 × 50") == 2

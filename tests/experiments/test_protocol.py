@@ -55,7 +55,7 @@ def test_the_notes_say_what_is_measured():
     assert "100% is the mean regret of all candidates" in notes
 
 
-def test_runs_of_an_older_version_are_made_again(tmp_path):
+def test_runs_of_an_older_version_are_made_again(tmp_path, here):
     """They have no simple regret, and their seconds are those of a clock on the wall."""
     protocol = Protocol(PROBLEMS[:1], FEW[-1:], seeds=2, horizon=30)
     (first, _) = protocol.run(tmp_path, console(), workers=1)
@@ -68,9 +68,9 @@ def test_runs_of_an_older_version_are_made_again(tmp_path):
     assert all(run.simple is not None and run.seconds[-1] < 9 for run in runs)
 
 
-def test_the_settings_that_did_best_are_reported(tmp_path):
+def test_the_settings_that_did_best_are_reported(tmp_path, here):
     protocol = Protocol(PROBLEMS[:1], [*FEW[:1], FEW[-1]], seeds=4, horizon=60, choosing=40)
-    runs = protocol.run(tmp_path, console(), workers=2)
+    runs = protocol.run(tmp_path, console(), workers=1)
     kept = choose(runs)
     assert kept["wave", "mini-GP-UCB"]["lengthscale"] == 1.0  # 0.01 knows no neighbours
     mine = [run for run in runs if (run.stage, run.algorithm) == ("report", "mini-GP-UCB")]
@@ -80,12 +80,12 @@ def test_the_settings_that_did_best_are_reported(tmp_path):
 
 
 def test_finished_runs_are_not_made_again(tmp_path):
-    protocol = Protocol(PROBLEMS, FEW[2:], seeds=3, horizon=40, choosing=10)
+    protocol = Protocol(PROBLEMS[:1], FEW[2:], seeds=3, horizon=40, choosing=10)
     first = protocol.run(tmp_path, console(), workers=2)
     path = tmp_path / "runs.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-5]) + lines[-5][:30])  # killed while it wrote: five runs are gone
-    second = protocol.run(tmp_path, console(), workers=2)
+    second = protocol.run(tmp_path, console(), workers=1)
     kept = {run.key: run for run in first}
     assert len(second) == len(first)
     assert sum(run == kept[run.key] for run in second) >= len(first) - 5  # with the seconds of the first time
@@ -93,18 +93,13 @@ def test_finished_runs_are_not_made_again(tmp_path):
     assert len(Store(path).runs) == len(first)
 
 
-def test_more_seeds_go_on_from_fewer(tmp_path):
-    Protocol(PROBLEMS[:1], FEW[-1:], seeds=2, horizon=30).run(tmp_path, console(), workers=1)
-    out = console()
+def test_more_seeds_go_on_from_fewer(tmp_path, here):
+    first, out = console(), console()
+    Protocol(PROBLEMS[:1], FEW[-1:], seeds=2, horizon=30).run(tmp_path, first, workers=1)
+    assert first.file.getvalue().startswith("2 runs: about ")  # the time is estimated first
     runs = Protocol(PROBLEMS[:1], FEW[-1:], seeds=5, horizon=30).run(tmp_path, out, workers=1)
     assert [run.seed for run in runs] == [0, 1, 2, 3, 4]
     assert "2 runs of an earlier call kept" in out.file.getvalue()
-
-
-def test_the_time_is_estimated_first(tmp_path):
-    out = console()
-    Protocol(PROBLEMS[:1], FEW[-1:], seeds=2, horizon=30).run(tmp_path, out, workers=1)
-    assert out.file.getvalue().startswith("2 runs: about ")
 
 
 def test_costs_are_corrected_by_what_was_seen():

@@ -19,6 +19,7 @@ from ostinato.kernels import (
     Stationary,
 )
 from ostinato.kernels.boxes import Boxes, bounded_over_boxes, extremes, majorant
+from sizes import size
 
 COLUMNS = [Column("x"), Column("y"), Column("kind", "category")]
 KERNELS = {
@@ -49,7 +50,7 @@ def some(seed, width, n=20, q=7, m=30):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=size(10, 25), deadline=None)
 @given(st.integers(0, 10**6), st.floats(-6, 0.5))
 def test_covariances_and_their_sums_stay_below_their_bounds(name, seed, size):
     kernel = KERNELS[name].bind(COLUMNS)

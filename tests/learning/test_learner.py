@@ -15,6 +15,7 @@ from ostinato.kernels import Matern52
 from ostinato.learning import Learner, Wanted
 from ostinato.learning.learner import GROWTH, REPEATED
 from ostinato.measurements.tally import Statistics, Tally
+from sizes import size
 
 AXIS = np.linspace(0, 1, 15)
 GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -49,7 +50,7 @@ def test_finds_the_best_of_an_unknown_function():
     assert "guarantee" in str(result)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=size(4, 8))
 @given(stretch=st.sampled_from(POWERS), scale=st.sampled_from(POWERS), seed=st.integers(0, 100))
 def test_units_do_not_matter(stretch, scale, seed):
     """Neither those of the measurements nor those of a column: the same candidates, the same repeats.
@@ -64,7 +65,7 @@ def test_units_do_not_matter(stretch, scale, seed):
 @pytest.mark.parametrize(("shift", "stretch", "scale", "offset"), [(1e4, 1e-3, 1e6, 50), (-3e5, 700.0, 1e-5, -1e-3)])
 def test_odd_units_are_as_good_as_any(shift, stretch, scale, offset):
     regrets, noises = [], []
-    for seed in range(6):
+    for seed in range(size(3, 6)):
         opt = Optimizer(GRID * [scale, 1.0] + [offset, 0.0], seed=seed)
         run(opt, TRUTH, 100, shift=shift, stretch=stretch, seed=seed)
         regrets.append(TRUTH.max() - TRUTH[opt.best().index])
@@ -80,7 +81,7 @@ def test_minimising_is_maximising_the_negative():
 
 def test_noise_is_known_after_200_measurements():
     estimates = []
-    for seed in range(40):
+    for seed in range(size(10, 20)):
         opt = Optimizer(GRID, seed=seed)
         run(opt, TRUTH, 200, noise=0.2, seed=seed)
         estimates.append(opt.learned.noise_std[0] / 0.2)
@@ -98,7 +99,7 @@ def test_categories_and_decades_need_no_preparation():
         -((np.log10(frame["lr"]) + 3) ** 2) / 4 + (frame["solvent"] == "b") - 0.1 * (frame["t"] - 2) ** 2
     ).to_numpy()
     found = []
-    for seed in range(6):
+    for seed in range(size(3, 6)):
         opt = Optimizer(frame, seed=seed)
         run(opt, truth, 120, noise=0.3, seed=seed)
         found.append(truth.max() - truth[opt.best().index])
@@ -195,7 +196,7 @@ def test_finding_does_not_stop_at_the_first_hill():
         ]
     )
     for noise in (0.01, 5.0):
-        opts = [Optimizer(frame, seed=seed) for seed in range(5)]
+        opts = [Optimizer(frame, seed=seed) for seed in range(size(2, 3))]
         for seed, opt in enumerate(opts):
             run(opt, truth, 300, noise=noise, seed=seed)
         assert np.mean([truth.max() - truth[opt.best().index] for opt in opts]) < 5
@@ -208,7 +209,7 @@ def test_finding_does_not_stop_at_the_first_hill():
 def test_intervals_are_sound_with_few_candidates_and_few_measurements(candidates, budget, widths):
     """In units of what the known noise would give: neither far too narrow nor far too wide."""
     covered, width = [], []
-    for seed in range(40):
+    for seed in range(size(10, 20)):
         rng = np.random.default_rng(seed)
         truth = rng.normal(50, 5, candidates)
         opt = Optimizer(np.arange(candidates)[:, None], seed=seed)

@@ -18,6 +18,7 @@ from ostinato.learning.likelihood import (
     log_likelihood,
 )
 from ostinato.learning.sample import Sample
+from sizes import size
 
 
 def matern(F, lengthscales, std, constant):
@@ -69,7 +70,7 @@ def dense(F, slot, counts, y, point, constant, covariance=matern):
 
 
 @pytest.mark.parametrize(("form", "covariance"), FORMS, ids=["radial", "product"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=size(24, 60))
 @given(
     seed=st.integers(0, 10**6),
     setups=st.booleans(),
@@ -86,7 +87,7 @@ def test_equals_the_dense_likelihood_of_all_measurements(form, covariance, seed,
 
 
 @pytest.mark.parametrize("form", [LearnedKernel, LearnedProduct])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=size(24, 60))
 @given(seed=st.integers(0, 10**6), setups=st.booleans(), noise=st.floats(log(1e-3), log(3.0)))
 def test_the_gradient_is_that_of_the_value(form, seed, setups, noise):
     setup = noise - 0.5 if setups else NO_SETUP

@@ -7,6 +7,7 @@ import ostinato
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import Failed, InvalidFeedback, NothingToAsk
 from ostinato.kernels import RBF
+from sizes import size
 
 X = np.linspace(0, 1, 20)[:, None]
 TRUTH = np.sin(5 * X[:, 0])
@@ -156,7 +157,7 @@ def test_batches_end_where_the_set_ups_error_is_all_that_is_left():
 @pytest.mark.parametrize(("setup", "noise"), [(0.3, 0.2), (0.1, 0.4)])
 def test_the_set_ups_error_is_learned_from_returns(setup, noise):
     learned = []
-    for seed in range(10):
+    for seed in range(size(5, 10)):
         opt, rng = Optimizer(X, setup_std="learn", seed=seed), np.random.default_rng(seed)
         while opt.steps < 400:
             batch = opt.ask(limit=400 - opt.steps)

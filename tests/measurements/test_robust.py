@@ -5,6 +5,7 @@ import pytest
 
 from ostinato import Optimizer
 from ostinato.measurements.robust import limited
+from sizes import size
 
 X = np.linspace(0, 1, 20)[:, None]
 TRUTH = np.sin(5 * X[:, 0])
@@ -27,7 +28,7 @@ def test_outliers_do_not_win_where_one_asks_for_that():
             opt.tell(batch, y + 20 * rng.choice([-1, 0, 1], batch.repeats, p=[0.05, 0.9, 0.05]))
         return TRUTH.max() - TRUTH[opt.best().index], opt.learned.noise_std[0]
 
-    robust, plain = (np.array([run(kind, seed) for seed in range(10)]) for kind in (True, False))
+    robust, plain = (np.array([run(kind, seed) for seed in range(size(4, 10))]) for kind in (True, False))
     assert robust[:, 0].mean() < plain[:, 0].mean()
     assert np.median(robust[:, 1]) < 0.5 * np.median(plain[:, 1])
 
@@ -36,7 +37,7 @@ def test_outliers_do_not_win_where_one_asks_for_that():
 def test_an_early_outlier_is_seen_for_what_it_is_later(place):
     """Among the first measurements nothing is known that it could be far from."""
     noises = []
-    for seed in range(6):
+    for seed in range(size(3, 6)):
         opt, rng, done = Optimizer(X, robust=True, seed=seed), np.random.default_rng(seed), 0
         while opt.steps < 60:
             batch = opt.ask(limit=5)

@@ -5,6 +5,7 @@ import pytest
 
 from ostinato import Optimizer
 from ostinato.kernels import RBF
+from sizes import size
 
 POINTS = np.random.default_rng(0).random((400, 2))
 SMOOTH = np.sin(4 * POINTS[:, 0]) + np.cos(3 * POINTS[:, 1])
@@ -22,7 +23,7 @@ def measured(truth, seed=0, steps=120, **settings):
 @pytest.mark.parametrize("truth", [SMOOTH, CLIFF])
 def test_90_per_cent_intervals_hold_about_as_often(truth):
     shares = []
-    for seed in range(8):
+    for seed in range(size(4, 8)):
         prediction = measured(truth, seed).predict()
         shares.append(np.mean(np.abs(truth - prediction.mean) <= 1.645 * prediction.std))
     assert 0.8 <= np.mean(shares) <= 0.99
@@ -112,7 +113,7 @@ def test_few_candidates_are_within_what_is_said_about_as_often():
     grid = np.stack([temperature.ravel(), acid.ravel()], axis=1)
     hill = 70 - (grid[:, 0] - 55) ** 2 / 20 - 4 * (grid[:, 1] - 6.5) ** 2
     held = []
-    for seed in range(12):
+    for seed in range(size(6, 12)):
         opt, rng = Optimizer(grid, budget=200, seed=seed), np.random.default_rng(seed)
         while opt.steps < 200:
             batch = opt.ask(limit=200 - opt.steps)

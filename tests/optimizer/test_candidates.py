@@ -10,6 +10,7 @@ from ostinato import Float, MiniUCB, Optimizer, Space
 from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured, NothingToAsk
 from ostinato.kernels import RBF
 from ostinato.policies import BBKB, GPBTS, GPBUCB, GPTS, EpsilonGreedy, Uniform
+from sizes import size
 
 X = np.linspace(0, 1, 30)[:, None]
 TRUTH = np.sin(5 * X[:, 0])
@@ -40,7 +41,7 @@ def test_a_condition_is_added_to_a_run(chosen):
     assert TRUTH[opt.best().index] > 0.95 * TRUTH.max()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=size(12, 30))
 @given(first=st.integers(5, 25), told=st.lists(st.integers(0, 29), min_size=1, max_size=12), learned=st.booleans())
 def test_when_candidates_came_makes_no_difference(first, told, learned):
     early, late = (Optimizer(X[:first], seed=1, **({} if learned else GIVEN)) for _ in range(2))

@@ -17,6 +17,7 @@ from ostinato.kernels.boxes import Boxes
 from ostinato.optimizer.certified import Region, ceiling_of, certified
 from ostinato.policies import BKB, GPBUCB, GPUCB, UCB, AdaptiveUCB, Combined, MiniEI, MiniMeta, MiniTS, MiniUCB
 from ostinato.posterior import Posterior
+from sizes import size
 
 pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.OstinatoWarning")
 KERNELS = [
@@ -41,7 +42,7 @@ def measured(kernel, d, q, seed, noise=0.1):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=size(6, 15), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.floats(-4, 0), st.sampled_from([0.0, 1.0, 3.0]))
 def test_upper_bounds_over_boxes_are_bounds(kernel, seed, d, size, beta):
     rng = np.random.default_rng(seed)

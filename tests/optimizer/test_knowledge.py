@@ -11,6 +11,7 @@ from ostinato.kernels import RBF
 from ostinato.learning import Learner
 from ostinato.policies import GPBTS, GPTS, MiniTS, RareTS
 from ostinato.posterior import Posterior
+from sizes import size
 
 X = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0), indexing="ij"), axis=-1).reshape(-1, 2)
 TRUTH = np.sin(X[:, 0]) + 0.2 * X[:, 1]
@@ -102,7 +103,7 @@ def test_draws_for_choosing_are_those_of_the_model_that_chooses(policy):
 def test_answers_do_not_depend_on_whether_one_looked_before():
     looked, other = Optimizer(X, seed=2), Optimizer(X, seed=2)
     rng = np.random.default_rng(0)
-    while other.steps < 100:
+    while other.steps < size(50, 100):
         for batch, _ in zip(looked.ask(slots=3), other.ask(slots=3), strict=True):
             values = HOPELESS[batch.index] + 0.1 * rng.standard_normal(batch.repeats)
             looked.tell(batch, values)

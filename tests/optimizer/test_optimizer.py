@@ -43,6 +43,7 @@ from ostinato.policies import (
     Uniform,
 )
 from reference import scikit_learn
+from sizes import size
 
 X = np.random.default_rng(7).uniform(-2, 2, (25, 2))
 TRUTH = np.sin(X[:, 0]) + np.cos(X[:, 1])
@@ -82,21 +83,22 @@ def state(opt):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_same_seed_gives_the_same_run_bit_for_bit(policy):
     first, second = make(policy=policy), make(policy=policy)
-    assert run(first, 300) == run(second, 300)
+    asked = run(first, 150)
+    assert run(second, 150) == asked
     assert state(first) == state(second)
-    assert run(make(policy=policy, seed=1), 300) != run(make(policy=policy), 300)
+    assert run(make(policy=policy, seed=1), 150) != asked
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_asking_questions_does_not_change_the_run(policy):
     curious, silent = make(policy=policy), make(policy=policy)
-    run(curious, 100)
+    run(curious, 50)
     first = curious.best()
     for _ in range(2):
         curious.predict(), curious.predict(X[:3]), curious.covariance(), curious.sample(3)
         assert curious.best().chance == first.chance
-    run(silent, 100)
-    assert run(curious, 200, seed=2) == run(silent, 200, seed=2)
+    run(silent, 50)
+    assert run(curious, 100, seed=2) == run(silent, 100, seed=2)
 
 
 def test_an_unseeded_run_can_be_repeated_from_its_seed():
@@ -120,9 +122,9 @@ def test_minimising_is_maximising_the_negative(policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_blocks_and_array_libraries_agree(policy):
     """The same choices, because scores that differ by rounding only are ties."""
-    expected = run(make(policy=policy), 120)
-    assert run(make(policy=policy, block_size=4), 120) == expected
-    assert run(make(policy=policy, block_size=9, xp=array_api_strict), 120) == expected
+    expected = run(make(policy=policy), 80)
+    assert run(make(policy=policy, block_size=4), 80) == expected
+    assert run(make(policy=policy, block_size=9, xp=array_api_strict), 80) == expected
 
 
 def test_a_batch_says_what_to_do_before_anything_is_measured():
@@ -157,7 +159,7 @@ def test_values_statistics_parts_and_logged_data_are_the_same_to_the_posterior()
 
 
 @pytest.mark.filterwarnings("ignore::ostinato.errors.SurprisingMeasurements")
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=size(10, 25))
 @given(rows=st.lists(st.integers(0, 24), min_size=1, max_size=60), seed=st.integers(0, 99))
 def test_logged_data_by_index_by_row_one_by_one_or_all_at_once(rows, seed):
     values = np.random.default_rng(seed).standard_normal(len(rows))
@@ -478,7 +480,7 @@ def test_the_chance_of_being_best_is_calibrated():
     """Over many functions drawn from the model, the best so far is the best as often as it says."""
     said, true = [], []
     points = np.linspace(0, 6, 12)[:, None]
-    for seed in range(300):
+    for seed in range(size(60, 150)):
         rng = np.random.default_rng(seed)
         f = np.linalg.cholesky(RBF(1.0)(points, points) + 1e-10 * np.eye(12)) @ rng.standard_normal(12)
         opt = Optimizer(points, kernel=RBF(1.0), noise_std=0.5, policy=MiniUCB(1.5), seed=seed)

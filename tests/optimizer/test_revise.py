@@ -9,6 +9,7 @@ from ostinato import MiniUCB, Optimizer
 from ostinato.errors import InvalidFeedback, UnknownBatch
 from ostinato.kernels import RBF
 from ostinato.policies import BBKB, GPBUCB, GPTS
+from sizes import size
 
 X = np.linspace(0, 1, 40)[:, None]
 TRUTH = 10 * np.sin(4 * X[:, 0])
@@ -56,7 +57,7 @@ def test_a_value_taken_back_was_never_told(chosen):
     assert wrong.failures == 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=size(16, 40))
 @given(data=st.data(), chosen=st.sampled_from(SETTINGS[:5]))
 def test_whatever_is_told_and_taken_back(data, chosen):
     """Batches asked for at once, told in any order, some of it wrong and put right later."""

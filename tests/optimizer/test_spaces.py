@@ -265,3 +265,15 @@ def test_a_large_grid_serves_by_default_and_changes_no_decision(space):
     assert with_grid[1].mean == pytest.approx(without[1].mean)
     assert with_grid[1].chance == pytest.approx(without[1].chance, abs=1e-6)
     assert set(with_grid[2]) == set("abcd")
+
+
+def test_points_that_contradict_the_space_are_not_predicted():
+    space = Space(solver=Category("sgd", "adam"), rate=Float(0, 1), momentum=Float(0, 1).when(solver="sgd"))
+    opt = Optimizer(space, seed=1)
+    sgd, adam = {"solver": "sgd", "rate": 0.5, "momentum": 0.9}, {"solver": "adam", "rate": 0.5}
+    opt.observe([sgd, adam], [1.0, 2.0])
+    assert len(opt.predict([sgd | {"momentum": 0.1}, adam | {"rate": 0.1}])) == 2
+    with pytest.raises(UnknownCandidate, match=r"momentum has a value .* in point 1, .*: leave it out"):
+        opt.predict([sgd, adam | {"momentum": 0.5}])
+    with pytest.raises(UnknownCandidate, match=r"momentum is missing in point 0, .*: give a value"):
+        opt.sample(points=[{"solver": "sgd", "rate": 0.1}])

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from ostinato import MiniEI, Optimizer
 from ostinato.kernels import RBF
 from ostinato.policies import Earn
+from sizes import size
 
 X = np.linspace(0, 10, 80)[:, None]
 TRUTH = np.sin(X[:, 0]) + X[:, 0] / 10
@@ -60,8 +61,8 @@ def test_the_last_measurements_go_to_the_leader():
 def test_it_earns_more_than_expected_improvement_one_at_a_time():
     from ostinato.policies import GPEI
 
-    ours = np.mean([run(200, seed, budget=200)[1] for seed in range(8)])
-    theirs = np.mean([run(200, seed, policy=GPEI())[1] for seed in range(8)])
+    ours = np.mean([run(200, seed, budget=200)[1] for seed in range(size(4, 8))])
+    theirs = np.mean([run(200, seed, policy=GPEI())[1] for seed in range(size(4, 8))])
     assert ours > theirs
 
 

@@ -12,6 +12,7 @@ from ostinato.confidence import Bayesian, Fixed, Frequentist, Improvement
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.kernels import RBF, Linear, Matern52
 from ostinato.policies import RepeatValue
+from sizes import size
 
 AXIS = np.linspace(-3, 3, 9)
 GRID = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -28,7 +29,7 @@ def answer(opt, batch, rng, noise_std=0.5):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=size(6, 15))
 @given(C=st.floats(1.01, 3.0), noise_std=st.floats(0.05, 3.0), seed=st.integers(0, 1000))
 def test_no_standard_deviation_shrinks_by_more_than_C_in_a_batch(policy, C, noise_std, seed):
     opt, rng = optimizer_of(policy(C), noise_std=noise_std, seed=seed), np.random.default_rng(seed)
@@ -41,7 +42,7 @@ def test_no_standard_deviation_shrinks_by_more_than_C_in_a_batch(policy, C, nois
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=size(6, 15))
 @given(C=st.floats(1.01, 3.0), noise_std=st.floats(0.05, 3.0), warm=st.booleans(), seed=st.integers(0, 1000))
 def test_the_certificate_bounds_the_full_batches(policy, C, noise_std, warm, seed):
     """Through warm starts, limits, caps, partial answers and several batches in flight."""

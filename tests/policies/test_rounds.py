@@ -13,6 +13,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF, Linear, Matern52
 from ostinato.policies import BBKB, GPBTS, GPBUCB
 from reference import nystrom
+from sizes import size
 
 X = np.random.default_rng(11).uniform(-2, 2, (40, 2))
 TRUTH = np.sin(X[:, 0]) + np.cos(X[:, 1])
@@ -59,7 +60,7 @@ def picked(scores, opt):
     return int(tied[np.argmin(opt._problem.priority[tied])])
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=size(4, 10))
 @given(seed=st.integers(0, 1000), C=st.floats(1.05, 1.6))
 def test_bucb_freezes_the_mean_and_shrinks_the_variance(seed, C):
     log = Log(GPBUCB(C, BETA), seed)
@@ -75,7 +76,7 @@ def test_bucb_freezes_the_mean_and_shrinks_the_variance(seed, C):
         assert log.round() == Counter(expected)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=size(4, 10))
 @given(seed=st.integers(0, 1000), C=st.floats(1.05, 1.6), rule=st.sampled_from(["global", "local"]))
 def test_bbkb_follows_its_rules_on_the_dense_sketch(seed, C, rule):
     log = Log(BBKB(C, BETA, rule=rule, oversampling=2.0), seed)

@@ -13,6 +13,7 @@ from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior import PendingVariances, Posterior
 from ostinato.posterior.exact import VARIANCES_EVERY
 from reference import fifty_digits, scikit_learn
+from sizes import size
 
 EPSILON = np.finfo(np.float64).eps
 BACKENDS = [np, array_api_strict]
@@ -57,7 +58,7 @@ def test_smooth_kernels_lose_no_digits_between_repairs(kernel, span, noise_std):
     assert variance == pytest.approx(fresh_variance, rel=100 * 140 * EPSILON * (1 + rho) + 1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=size(12, 30))
 @given(seed=st.integers(0, 10**6))
 def test_candidates_of_very_different_prior_variance(seed):
     """A linear kernel on rows of sizes 1e-3 to 1e3: some candidates vary a million times more than others."""
@@ -79,7 +80,7 @@ def test_candidates_of_very_different_prior_variance(seed):
 
 
 @pytest.mark.parametrize("xp", BACKENDS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=size(16, 40))
 @given(history=histories(largest_count=20), prior_mean=st.sampled_from([0.0, -3.0]))
 def test_equals_scikit_learn_on_every_measurement(xp, history, prior_mean):
     posterior = posterior_of(history, xp=xp, mean=prior_mean)
@@ -113,25 +114,25 @@ def check_against_fifty_digits(history, block_size):
     assert np.max(np.abs(scaled)) <= tolerance
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=size(24, 60))
 @given(history=histories(largest_count=10**9), block_size=st.sampled_from([3, 1000]))
 def test_holds_up_to_the_precision_that_float64_can_give(history, block_size):
     check_against_fifty_digits(history, block_size)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=size(10, 25))
 @given(history=histories(largest_count=10**9, grid=True))
 def test_holds_on_grids_whose_structure_is_used(history):
     check_against_fifty_digits(history, block_size=None)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=size(24, 60))
 @given(history=histories(largest_count=10**6, near_duplicates=True), block_size=st.sampled_from([3, 1000]))
 def test_near_duplicate_candidates_cost_no_precision_of_the_mean(history, block_size):
     check_against_fifty_digits(history, block_size)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=size(16, 40))
 @given(history=histories(largest_count=10**9, least_noise=1e-9, near_duplicates=True))
 def test_beyond_that_it_stays_finite_and_non_negative(history):
     posterior = posterior_of(history)
@@ -153,7 +154,7 @@ def test_warns_once_where_float64_ends():
     posterior.warn_where_float64_ends()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=size(12, 30))
 @given(history=histories(largest_count=1000, most_epochs=60))
 def test_is_a_function_of_the_tally_alone(history):
     """Epochs in any order, merged or not, and a rebuild from the facts: the same posterior."""
@@ -183,15 +184,15 @@ def test_a_rebuild_forgets_what_was_computed_before_it():
     assert kept[0] == pytest.approx(-0.5, abs=0.1)
 
 
-def test_tens_of_thousands_of_epochs_do_not_drift():
+def test_thousands_of_epochs_do_not_drift():
     """Just before everything is repaired, where rounding has added up for longest, and after it."""
-    rng = np.random.default_rng(3)
-    X = rng.uniform(-3, 3, (500, 2))
-    truth, repair = np.sin(X).sum(axis=1), VARIANCES_EVERY * 500
-    posterior = Posterior(X, Matern52(), np.full(500, 0.5))
-    for epoch, row in enumerate(rng.integers(0, 500, repair + 499), 1):
+    rng, n = np.random.default_rng(3), size(150, 500)
+    X = rng.uniform(-3, 3, (n, 2))
+    truth, repair = np.sin(X).sum(axis=1), VARIANCES_EVERY * n
+    posterior = Posterior(X, Matern52(), np.full(n, 0.5))
+    for epoch, row in enumerate(rng.integers(0, n, repair + n - 1), 1):
         posterior.condition(int(row), 1, truth[row] + rng.standard_normal() * 0.7)
-        if epoch in (repair - 1, repair + 499):
+        if epoch in (repair - 1, repair + n - 1):
             mean, variance = over_candidates(posterior)
             fresh_mean, fresh_variance = posterior.predict(X)
             assert mean == pytest.approx(fresh_mean, abs=1e-9)
@@ -199,7 +200,7 @@ def test_tens_of_thousands_of_epochs_do_not_drift():
             assert posterior.log_det == pytest.approx(posterior.factor.log_det, abs=1e-8)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=size(12, 30))
 @given(
     history=histories(largest_count=100), pending=st.lists(st.tuples(st.integers(0, 8), st.integers(1, 50)), max_size=4)
 )

@@ -10,6 +10,7 @@ from ostinato.kernels import RBF, Matern52
 from ostinato.policies import BBKB, BKB
 from ostinato.posterior import Nystrom, PendingVariances, Posterior
 from reference import nystrom
+from sizes import size
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(-2, 2, (30, 2))
@@ -33,7 +34,7 @@ def flat(blocks):
     return blocks.flat()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=size(12, 30))
 @given(seed=st.integers(0, 10**6), block_size=st.sampled_from([None, 7]), lengthscale=st.floats(0.3, 2.0))
 def test_it_is_the_dense_one_on_all_measurements(seed, block_size, lengthscale):
     kernel = Matern52(lengthscale)
@@ -95,7 +96,7 @@ def test_it_survives_neighbours_that_are_nearly_equal():
     assert (flat(model.variances) >= 0).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=size(10, 25))
 @given(
     picks=st.lists(st.tuples(st.integers(0, 29), st.integers(1, 4)), min_size=1, max_size=8), seed=st.integers(0, 99)
 )

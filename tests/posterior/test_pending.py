@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ostinato.kernels import RBF
 from ostinato.posterior import NoModel, Nystrom, PendingVariances, Posterior
+from sizes import size
 
 GRID = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0), indexing="ij"), axis=-1).reshape(-1, 2)
 MODELS = {
@@ -18,7 +19,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=size(8, 20))
 @given(
     picks=st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), min_size=1, max_size=10), seed=st.integers(0, 99)
 )

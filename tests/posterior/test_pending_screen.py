@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from ostinato import MiniEI, Optimizer
 from ostinato.kernels import RBF, Matern52
 from ostinato.optimizer import foresight
-from ostinato.policies import GPEI, ei_screen
-from ostinato.posterior import Few, Imagined, PendingScreen, Posterior, exact, screen
+from ostinato.policies import GPEI, screened
+from ostinato.posterior import Few, Imagined, PendingScreen, Posterior, exact, screen_block, screening
+from sizes import size
 
 X = np.random.default_rng(2).random((500, 3))
 TRUTH = np.sin(7 * X[:, 0]) + X[:, 1] * np.cos(9 * X[:, 2])
@@ -27,12 +28,13 @@ SETTINGS = {
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Few candidates count as many, and few of them as too many to look at."""
-    for name, value in (("BLOCK", 200), ("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
-        monkeypatch.setattr(screen, name, value)
+    monkeypatch.setattr(screening, "BLOCK", 200)
+    for name, value in (("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
+        monkeypatch.setattr(screen_block, name, value)
     for module, name, value in (
         (exact, "MANY", 100),
-        (ei_screen, "STALE", 20),
-        (ei_screen, "LIKELY", 4),
+        (screened, "STALE", 20),
+        (screened, "LIKELY", 4),
         (foresight, "MANY", 5),
         (foresight, "FEW", 2),
     ):
@@ -54,7 +56,7 @@ def dense(measured, wanted=slice(None)):
     return np.linalg.inv(K), k, 1.3**2 - np.sum(k * np.linalg.solve(K, k), axis=0)
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=size(6, 15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     picks=st.lists(st.tuples(st.integers(0, 499), st.integers(1, 5)), min_size=1, max_size=12), seed=st.integers(0, 99)
 )

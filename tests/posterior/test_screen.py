@@ -5,11 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from ostinato import MiniEI, Optimizer
+from ostinato import MiniEI, MiniUCB, Optimizer
 from ostinato.kernels import RBF, Constant, Matern32, Matern52
 from ostinato.kernels.single import ACCURACY, single_form
-from ostinato.policies import GPEI
-from ostinato.posterior import Posterior, exact, screen
+from ostinato.policies import GPEI, GPUCB
+from ostinato.posterior import Posterior, exact, screen_block, screening
 from ostinato.posterior.blocks import Block
 
 X = np.random.default_rng(0).random((700, 3))
@@ -24,8 +24,9 @@ KERNELS = {
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Few candidates count as many, in several blocks of several strips."""
-    for name, value in (("BLOCK", 300), ("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
-        monkeypatch.setattr(screen, name, value)
+    monkeypatch.setattr(screening, "BLOCK", 300)
+    for name, value in (("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
+        monkeypatch.setattr(screen_block, name, value)
     monkeypatch.setattr(exact, "MANY", 100)
 
 
@@ -94,6 +95,13 @@ def test_exact_answers_come_from_the_facts_and_the_blocks_are_made_when_they_are
 
 
 SETTINGS = {
+    "bounds": {"policy": GPUCB(), "kernel": RBF(0.3), "noise_std": 0.2},
+    "mini bounds": {
+        "policy": MiniUCB(C=1.5, cap_per_candidate=3),
+        "kernel": Matern52(0.3),
+        "noise_std": 0.2,
+        "switch_cost": 2.0,
+    },
     "one at a time": {"policy": GPEI(), "kernel": RBF(0.3), "noise_std": 0.2},
     "mini": {"policy": MiniEI(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
     "at most three of each": {"policy": MiniEI(C=1.5, cap_per_candidate=3), "kernel": RBF(0.3), "noise_std": 0.2},
@@ -155,11 +163,11 @@ def test_a_screen_that_was_stopped_half_way_is_made_anew(what, monkeypatch):
     model.condition(33, 2, 1.0)
     if what == "refresh":
         model._screening.outdate()
-    monkeypatch.setattr(screen.ScreenBlock, what, Stop(getattr(screen.ScreenBlock, what)))
+    monkeypatch.setattr(screen_block.HostBlock, what, Stop(getattr(screen_block.HostBlock, what)))
     with pytest.raises(KeyboardInterrupt):
         _ = model.screen
     found = model.screen
-    means = np.concatenate([block.mean for block in found.blocks]) * np.sqrt(model.kappa2)
+    means = (found.most(np.arange(len(X)))[0] - found.mean_error) * np.sqrt(model.kappa2)
     whole = told(Posterior(X, KERNELS["learned"], np.full(len(X), 0.1)))
     whole.condition(33, 2, 1.0)
     assert means == pytest.approx(whole.means.flat(), abs=2 * found.mean_error * np.sqrt(model.kappa2))

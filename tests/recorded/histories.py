@@ -195,8 +195,8 @@ def _rows(table):
     return table["x"] if isinstance(table, dict) else range(72) if isinstance(table, Space) else table
 
 
-def names() -> list[str]:
-    return [f"memory {number}" for number in range(HISTORIES)] + [f"study {number}" for number in range(STUDIES)]
+def names(histories: int = HISTORIES, studies: int = STUDIES) -> list[str]:
+    return [f"memory {number}" for number in range(histories)] + [f"study {number}" for number in range(studies)]
 
 
 def decided(name: str) -> list:

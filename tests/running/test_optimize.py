@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import ostinato
 from ostinato.errors import InvalidFeedback, InvalidSetting
 from ostinato.kernels import RBF
+from terminal import PATIENCE, start
 
 X = np.linspace(-2, 2, 41)[:, None]
 SETTINGS = {"kernel": RBF(0.7), "noise_std": 0.3, "seed": 0}
@@ -97,9 +97,7 @@ assert np.allclose(opt.predict().mean, fresh.mean, atol=1e-9)
 opt.tell(opt.ask(limit=1), [0.1])
 print("fine", r.steps)
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = start("-c", script, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
     time.sleep(delay)
     for _ in range(2):
@@ -176,7 +174,7 @@ def run():
     return ostinato.optimize(f, np.arange(5.0), budget=20, kernel=RBF(1.0), noise_std=0.3, seed=0)
 assert run().best.mean == run().best.mean
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=600)
+    assert start("-c", script).wait(PATIENCE) == 0
 
 
 def test_f_is_called_where_optimize_is_called():

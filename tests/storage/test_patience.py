@@ -1,5 +1,7 @@
 """A storage that is away is waited for once, however many wait. The clock of these tests is a number."""
 
+import threading
+
 import pytest
 
 from ostinato.errors import StorageAway, Unavailable
@@ -104,3 +106,15 @@ def test_what_does_not_pass_is_not_waited_for(clock):
     with pytest.raises(Unavailable, match="password"):
         Patience(60.0)(wrong)
     assert clock.now == 1000.0
+
+
+def test_whoever_hurries_does_not_hurry_others(clock):
+    """Two runs in threads of one process share a storage, and the second Ctrl-C is for one of them."""
+    server, patiently = Server(clock), Patience(60.0)
+    thread = threading.Thread(target=patiently.hurry)
+    thread.start()
+    thread.join()
+    start = clock.now
+    with pytest.warns(StorageAway), pytest.raises(Unavailable):
+        patiently(server)
+    assert clock.now - start >= 60.0

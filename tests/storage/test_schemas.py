@@ -11,8 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import inspect
 
-from ostinato.storage.schema import HEAD, metadata
+from ostinato.storage import open_storage
+from ostinato.storage.schema import HEAD, metadata, version
+from ostinato.storage.sql import _version, migrate
 from ostinato.storage.values import checksum
 from ostinato.study import Study, verify
 
@@ -52,19 +55,31 @@ def test_a_lease_without_a_length_is_honoured_and_lasts_no_year(tmp_path):
     assert [each.state for each in study.leases()] == ["held", "held"]
 
 
-def test_the_migrations_make_the_schema_that_the_code_knows(address):
-    from sqlalchemy import inspect
+def shape_of(connection):
+    """Columns, keys and indexes of all tables, without regard to order."""
+    seen = inspect(connection)
+    return {
+        table: (
+            {(column["name"], str(column["type"]), column["nullable"]) for column in seen.get_columns(table)},
+            set(seen.get_pk_constraint(table)["constrained_columns"]),
+            {(*index["column_names"], index["unique"], index["name"]) for index in seen.get_indexes(table)},
+            {tuple(each["column_names"]) for each in seen.get_unique_constraints(table)},
+            {(*each["constrained_columns"], each["referred_table"]) for each in seen.get_foreign_keys(table)},
+        )
+        for table in seen.get_table_names()
+    }
 
-    from ostinato.storage import open_storage
 
+def test_the_migrations_make_the_schema_that_new_databases_have(address):
     storage = open_storage(address)
-    with storage._transaction(write=False) as connection:
-        seen = inspect(connection)
-        for table in metadata.sorted_tables:
-            assert {column["name"] for column in seen.get_columns(table.name)} == {
-                column.name for column in table.columns
-            }
-            assert set(seen.get_pk_constraint(table.name)["constrained_columns"]) == {c.name for c in table.primary_key}
+    with storage._transaction(write=True) as connection:
+        made = shape_of(connection)
+        metadata.drop_all(connection)
+        version.drop(connection)
+        migrate(connection, address)
+        assert shape_of(connection) == made
+        assert _version(connection) == HEAD
+    assert len(made) == len(metadata.tables) + 1
     storage.close()
 
 

@@ -7,7 +7,9 @@ from time import time
 
 import numpy as np
 import pytest
+from benchmarks.reliability import warm
 
+from elsewhere import open_when_all_are_ready
 from ostinato.errors import Damaged, InvalidSetting, OstinatoError, UnknownStudy
 from ostinato.storage import StudyRecord, open_storage
 from ostinato.storage.sqlite import journal_mode, network_of
@@ -31,7 +33,7 @@ def test_files_on_a_network_are_refused(tmp_path, monkeypatch):
 
 
 def test_the_journal_is_safe_for_the_version_found():
-    assert journal_mode((3, 51, 2)) == "DELETE"
+    assert journal_mode((3, 51, 2)) == "PERSIST"
     assert journal_mode((3, 51, 3)) == "WAL"
 
 
@@ -40,7 +42,7 @@ def test_every_write_is_synchronised(tmp_path):
     with storage.backend.engine().connect() as connection:
         mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
         level = connection.exec_driver_sql("PRAGMA synchronous").scalar()
-    assert (mode, level) in {("delete", 3), ("wal", 2)}
+    assert (mode, level) in {("persist", 3), ("wal", 2)}
 
 
 @pytest.mark.parametrize(
@@ -137,19 +139,11 @@ def test_an_empty_file_is_no_new_storage(tmp_path, create):
     assert path.read_bytes() == b""
 
 
-def begin(path, ready, go):
-    ready.put(1)
-    go.wait()
-    open_storage(path)
-
-
 def test_processes_that_begin_at_once_find_a_whole_file(tmp_path):
     """No one of them ever sees the empty file that another is about to fill."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
     ready, go = context.Queue(), context.Event()
-    others = [context.Process(target=begin, args=(tmp_path / "lab.db", ready, go)) for _ in range(4)]
-    for other in others:
-        other.start()
+    others = [warm.start(open_when_all_are_ready, tmp_path / "lab.db", ready, go) for _ in range(4)]
     for _ in others:
         ready.get()
     go.set()

@@ -16,10 +16,11 @@ from inside import next_batch, pending
 from ostinato import MiniUCB
 from ostinato.kernels import RBF
 from ostinato.study import verify
+from sizes import size
 
 GIVEN = {"kernel": RBF(0.3, std=10.0), "noise_std": 8.0, "mean": 20.0}
 CHOSEN = st.sampled_from([GIVEN | {"policy": MiniUCB(C=3.0)}, {}, GIVEN, {"goal": "earn"}])
-MORE = int(os.environ.get("OSTINATO_EXAMPLES", "8"))
+MORE = int(os.environ.get("OSTINATO_EXAMPLES", size(4, 8)))
 QUICK = {
     "deadline": None,
     "suppress_health_check": list(HealthCheck),
@@ -54,7 +55,7 @@ def check(life, options):
     assert (a.id, a.index, a.repeats, a.wanted) == (b.id, b.index, b.repeats, b.wanted)
 
 
-@settings(max_examples=5 * MORE, **QUICK)
+@settings(max_examples=size(4, 4) * MORE, **QUICK)
 @given(steps=STEPS, seed=st.integers(0, 9), chosen=CHOSEN)
 def test_an_optimiser(steps, seed, chosen):
     options = chosen | {"seed": seed}
@@ -64,7 +65,7 @@ def test_an_optimiser(steps, seed, chosen):
 
 
 def test_a_study(address):
-    @settings(max_examples=2 * MORE, **QUICK)
+    @settings(max_examples=size(4, 2) * MORE if address.startswith("sqlite") else MORE, **QUICK)
     @given(steps=STEPS, seed=st.integers(0, 9), chosen=CHOSEN)
     def lives(steps, seed, chosen):
         options = chosen | {"seed": seed}

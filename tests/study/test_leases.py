@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -23,7 +22,7 @@ from ostinato.study import Study, heartbeat, verify, workers
 from ostinato.study import assigned as waits
 from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.workers import is_gone, this_worker
-from terminal import wait_until
+from terminal import start, wait_until
 
 X = np.linspace(0, 1, 40)[:, None]
 GIVEN = {"kernel": RBF(0.2), "noise_std": 10.0, "policy": MiniUCB(C=1.5)}  # batches of all that the budget allows
@@ -107,7 +106,7 @@ def test_what_is_not_a_lease_is_refused(study):
 
 
 def test_a_measurement_may_take_longer_than_a_lease(study, other, clock, quick_heart):
-    taken = []
+    taken, before = [], threading.enumerate()
 
     def long(candidate):
         if not taken:
@@ -121,7 +120,7 @@ def test_a_measurement_may_take_longer_than_a_lease(study, other, clock, quick_h
 
     assert study.run(long, 5, workers=1, lease=60.0).steps == 5
     assert other.leases() == []  # it beats for nothing that it no longer has
-    assert not [each for each in threading.enumerate() if "heartbeat" in each.name]
+    assert not [each for each in threading.enumerate() if "heartbeat" in each.name and each not in before]
 
 
 def test_a_run_is_not_handed_its_own_measurements_again(study, clock):
@@ -166,7 +165,7 @@ def test_quick_measurements_cost_no_heartbeat(study, monkeypatch):
 
 def test_a_heart_beats_on_after_a_fork_and_the_child_holds_nothing(study, other, quick_heart):
     task = study.ask(1, lease=60.0)
-    with Heartbeat(study.storage, "lab", 60.0) as heart:
+    with Heartbeat(lambda keys: study.storage.renew("lab", keys, 60.0), 60.0) as heart:
         heart.hold(task.key)
         child = os.fork()
         if child == 0:
@@ -188,20 +187,22 @@ def measure(candidate, repeats):
         time.sleep(0.02)
     return [1.0] * repeats
 
+told = []
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    Study("lab", sys.argv[1]).run(measure, workers=1, vectorized=True, lease=1.0)
-print(*{each.category.__name__ for each in said})
+    Study("lab", sys.argv[1]).run(
+        measure, workers=1, vectorized=True, lease=1.0, on_tell=lambda task, values: told.extend(values)
+    )
+print(len(told), "told", *{each.category.__name__ for each in said})
 """
 
 
 def test_a_process_that_was_stopped_is_late_and_what_others_did_not_tell_counts(tmp_path):
     address = f"sqlite:///{tmp_path}/lab.db"
     study = Study("lab", address, X, seed=0, budget=6, **GIVEN)
-    command = [sys.executable, "-c", STOPPED, address]
-    run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    run = start("-c", STOPPED, address, cwd=tmp_path, stdout=subprocess.PIPE)
     try:
-        wait_until((tmp_path / "begun").exists)
+        wait_until((tmp_path / "begun").exists, run)
         run.send_signal(signal.SIGSTOP)
         (tmp_path / "go").touch()
         wait_until(lambda: study.leases()[0].state == "over")
@@ -213,6 +214,7 @@ def test_a_process_that_was_stopped_is_late_and_what_others_did_not_tell_counts(
         said, _ = run.communicate(timeout=600)
     assert run.returncode == 0
     assert LongMeasurements.__name__ in said
+    assert said.startswith("4 told")  # and not the two that were measured in vain
     assert sorted(each.value for each in study.measurements()) == [1.0] * 4 + [2.0] * 2
     assert verify(study.storage, "lab") == []
 
@@ -228,7 +230,7 @@ def test_many_hearts_beat_at_once(address, tmp_path):
 def test_after_a_run_that_ended_without_a_word_the_next_one_begins_soon(tmp_path):
     how = waiting.CONTAINER_KILLED if waiting.can_contain() else waiting.HOST_RESTARTED
     _, waited = waiting.ended(f"sqlite:///{tmp_path}/lab.db", tmp_path, how)
-    assert waited < 15
+    assert waited < 60  # and not the ten minutes of a lease by hand; `python -m benchmarks.reliability gone` shows 15
 
 
 def test_a_run_that_waits_says_for_what_and_until_when(study, other, monkeypatch, capsys):

@@ -14,10 +14,12 @@ from ostinato import MiniUCB
 from ostinato.errors import Conflict
 from ostinato.kernels import RBF
 from ostinato.study import Study, verify
+from sizes import size
 
 X = np.linspace(0, 1, 30)[:, None]
 SETTINGS = {"kernel": RBF(0.2), "noise_std": 0.5, "policy": MiniUCB(C=1.5), "seed": 0}
 BUDGET = 60
+EXAMPLES = int(os.environ.get("OSTINATO_EXAMPLES", size(4, 8)))
 
 
 def value(batch, repeat):
@@ -136,7 +138,7 @@ def test_a_study_and_a_model_of_it(address):
     run_state_machine_as_test(
         lambda: Studies(next(names), address),
         settings=settings(
-            max_examples=int(os.environ.get("OSTINATO_EXAMPLES", "8")),
+            max_examples=EXAMPLES if address.startswith("sqlite") else EXAMPLES // 2 + 1,
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -2,18 +2,19 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 import pytest
 
 from ostinato.errors import Failed, Outage, Paused
 from ostinato.running.pausing import Pause
-from ostinato.study import Study, verify
-from terminal import PATIENCE, environment, wait_until
+from ostinato.study import Study, verify, workers
+from ostinato.study.paused import Note, notes_of
+from ostinato.study.pauses import PauseNote
+from terminal import PATIENCE, start, wait_until
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 11), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
 QUICK = {"retry_every": 0.001, "give_up_after": 600}
@@ -133,13 +134,12 @@ study.run(down, 90, workers=2, retry_every=100_000.0)
 def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path, moment):
     address = f"sqlite:///{tmp_path}/lab.db"
     study = Study("lab", address, X, seed=0)
-    process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", RUN, address, str(tmp_path), moment], env=environment()
-    )
+    process = start("-c", RUN, address, tmp_path, moment)
     if moment == "judging":
-        wait_until(lambda: (tmp_path / "judging").exists() or process.poll() is not None)
+        wait_until((tmp_path / "judging").exists, process)
+        wait_until(lambda: len(judged_in(study)) == study.status().failures, process)  # what it has seen is noted too
     else:
-        wait_until(lambda: any(each.next_try - each.since > 1_000 for each in study.status().paused))
+        wait_until(lambda: any(each.next_try - each.since > 1_000 for each in study.status().paused), process)
     assert not study.status().paused[0].lost
     process.send_signal(signal.SIGKILL)
     process.wait(PATIENCE)
@@ -153,26 +153,50 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path, moment):
     assert verify(study.storage, "lab") == []
 
 
-def test_a_run_elsewhere_that_is_not_heard_of_is_lost(tmp_path):
-    study = Study("lab", tmp_path / "lab.db", X, seed=0, lease=0.2)
-    study.keep_pause(Pause(10.0, "no power", 0.01))
-    wait_until(lambda: study.status().paused[0].lost)
-    other = Study("lab", tmp_path / "lab.db")  # as long as tasks may take, 600 s, nothing is known
-    other.keep_pause(Pause(10.0, "no power", 0.01))
-    assert [each.lost for each in study.status().paused] == [True, False]
-    study.keep_pause(None)
-    other.keep_pause(None)
+def test_a_note_is_renewed_while_its_run_lives_and_lost_soon_after(address):
+    """Also where its process cannot be seen, as on another machine, and however long a try takes."""
+    study = Study("lab", address, X, seed=0)
+
+    def until():
+        return study._stored.read(lambda reader: notes_of(reader)[0].until)
+
+    with PauseNote(study._stored, 1.0) as note:
+        note.keep(Pause(10.0, "no power", 1e6))
+        first = until()
+        wait_until(lambda: until() > first + 1.0)
+        assert study.status().paused[0].next_try - study.status().paused[0].since > 9e5
+    wait_until(lambda: study.status().paused[0].lost)  # nobody renews it any more
+    study.run(lambda x: float(x[0]), 3, progress=False)
+    assert study.status().paused == ()
+
+
+def test_a_note_of_a_clock_that_has_gone_back_is_lost(tmp_path):
+    note = Note("elsewhere|boot|ns|1|2|x", 0.0, "no power", 2e9, 2e9, seconds=10.0)
+    assert note.is_lost(1e9, local=False)
+    assert not note.is_lost(2e9 - 5, local=False)
+
+
+def test_two_runs_of_one_study_have_a_note_each(address):
+    study = Study("lab", address, X, seed=0)
+    with PauseNote(study._stored, 60.0) as one, PauseNote(study._stored, 60.0) as two:
+        one.keep(Pause(1.0, "no power", 5.0))
+        two.keep(Pause(1.0, "no air", 5.0))
+        assert [each.failure for each in study.status().paused] == ["no power", "no air"]
+        one.keep(None)
+        assert [each.failure for each in study.status().paused] == ["no air"]
+        two.keep(None)
     assert study.status().paused == ()
 
 
 def test_a_note_changes_nothing_else(tmp_path):
     """Settings, answers and decisions are what they were."""
     study, other = (Study(name, tmp_path / "lab.db", X, seed=0, robust=True, budget=50) for name in ("lab", "calm"))
+    note = PauseNote(study._stored, 60.0)
     for each in (study, other):
         for _ in range(6):
             task = each.ask()
             if each is study:
-                each.keep_pause(Pause(1.0, "no power", 5.0, (task,)))
+                note.keep(Pause(1.0, "no power", 5.0, (task,)))
             each.tell(task, [float(X[task.index, 0])] * task.repeats)
     assert study.best().index == other.best().index
     assert study.ask().index == other.ask().index
@@ -187,3 +211,100 @@ def test_failures_of_tasks_are_taken_back(address):
     assert study.retract(tasks[:2], failures=True, why="a fuse") == sum(task.repeats for task in tasks[:2])
     assert study.retract(tasks[1], failures=True) == 0
     assert study.status().failures == tasks[2].repeats
+
+
+class SideBySide:
+    """Two workers: while one measures something long, which works, the other one fails again and again."""
+
+    def __init__(self):
+        self.lock, self.calls, self.failed, self.long = threading.Lock(), 0, 0, threading.Event()
+
+    def __call__(self, x):
+        with self.lock:
+            self.calls += 1
+            mine = self.calls
+        if mine == 30:  # it gives a value after three others have failed
+            self.long.wait(PATIENCE)
+            return float(x[0])
+        if mine > 30 and self.failed < 12:
+            with self.lock:
+                self.failed += 1
+            if self.failed == 3:
+                self.long.set()
+            raise Failed("the pump is off")
+        return float(x[0])
+
+
+def test_failures_while_something_long_still_works_are_part_of_the_outage(address):
+    study = Study("lab", address, X, seed=0)
+    with pytest.warns(Paused):
+        result = study.run(SideBySide(), 60, workers=2, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (60, 0)
+
+
+def test_failures_that_were_taken_back_bar_no_candidate(address):
+    """What is asked next, again and again, is what it would be if they had never been told; here and elsewhere."""
+    calm, disturbed = (Study(name, address, X, seed=0) for name in ("calm", "disturbed"))
+    lost = [disturbed.ask(limit=1) for _ in range(3)]
+    for task in lost:
+        disturbed.tell(task, [None])
+    assert disturbed.retract(lost, failures=True, why="outage") == 3
+    for study in (disturbed, Study("disturbed", address)):
+        for _ in range(6):
+            one, two = calm.ask(limit=1), study.ask(limit=1)
+            assert one.index == two.index
+            for each, task in ((calm, one), (study, two)):
+                each.tell(task, [float(X[task.index, 0])])
+
+
+WAITING = """
+import itertools, sys, time
+from ostinato.errors import Failed
+from ostinato.study import Study
+numbers = itertools.count(1)
+def down(x):
+    number = next(numbers)
+    while number == 41 or number > 44:
+        time.sleep(1)  # it takes for ever, and nothing is judged before it is over
+    if number > 41:
+        raise Failed("the pump is off")
+    return float(x[0])
+Study("lab", sys.argv[1]).run(down, 90, workers=2)
+"""
+
+
+def test_a_run_that_is_killed_before_it_comes_to_judge_leaves_nothing_behind(tmp_path):
+    """However few failures it has seen; while they are so few, it does not pause yet, nor say so."""
+    address = f"sqlite:///{tmp_path}/lab.db"
+    study = Study("lab", address, X, seed=0)
+    process = start("-c", WAITING, address, tmp_path)
+    wait_until(lambda: len(judged_in(study)) == 3, process)
+    assert study.status().paused == ()
+    process.send_signal(signal.SIGKILL)
+    process.wait(PATIENCE)
+    assert study.status().failures == 3
+    result = study.run(lambda x: float(x[0]), 90, workers=2)
+    assert (result.steps, result.failures) == (90, 0)
+    assert judged_in(study) == []
+
+
+def judged_in(study):
+    return [place for note in study._stored.read(notes_of) for place in note.judged]
+
+
+def test_a_run_elsewhere_that_is_killed_is_noticed_while_another_one_goes_on(address, monkeypatch):
+    """Its process cannot be seen: that it is lost is known only when its note is over, and others run by then."""
+    study = Study("lab", address, X, seed=0)
+    for row in range(5):
+        study.observe(row, [0.0])
+    task = study.ask(limit=1)
+    study.tell(task, [None])
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(workers, "_here", lambda: ["elsewhere", "boot", "processes"])
+        with PauseNote(study._stored, 0.3) as note:
+            note.keep(Pause(1.0, "no power", 0.0, (task,), paused=False))
+    assert study.status().failures == 1
+    end = monotonic() + PATIENCE
+    study.run(lambda x: float(x[0]), 10**6, lease=0.2, stop=lambda each: each.failures == 0 or monotonic() > end)
+    assert study.status().failures == 0
+    assert judged_in(study) == []

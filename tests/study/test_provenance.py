@@ -6,16 +6,19 @@ import shutil
 import socket
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from hashlib import sha256
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import elsewhere
 from inside import execute
-from ostinato.errors import Conflict, Damaged
+from ostinato.errors import Conflict, Damaged, Failed, Paused
 from ostinato.study import Rescued, Study, verify
 from ostinato.study.unsaved import Unsaved
 from terminal import ostinato
@@ -241,3 +244,35 @@ def lab_folder(tmp_path):
     program.write_text(f"#!{sys.executable}\nimport sys\nprint(float(sys.argv[1]))\n")
     program.chmod(0o755)
     return tmp_path
+
+
+def down_for_a_while(calls, candidate):
+    calls.append(candidate)
+    if 20 <= len(calls) < 34:
+        raise Failed("the pump is off")
+    return float(candidate[0])
+
+
+def test_measurements_of_a_pause_say_where_they_come_from(study):
+    calls = []
+    with pytest.warns(Paused):
+        study.run(partial(down_for_a_while, calls), 40, workers=1, progress=False, retry_every=0.001)
+    probed = [each for each in study.measurements() if each.batch < 0]
+    assert probed
+    assert {each.program for each in probed} == {f"{__name__}:down_for_a_while"}
+    assert all(each.worker.startswith(HOST) and len(each.version) == 12 and each.began for each in probed)
+
+
+def test_the_host_is_the_machine_that_measured(study):
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn, initializer=elsewhere.on_another_machine) as pool:
+        study.run(elsewhere.measure, 4, executor=pool, workers=1, progress=False)
+    assert {host for _, host, _, _ in origins(study)} == {"rig-7"}
+
+
+def test_values_put_aside_keep_the_machine_that_measured(study):
+    task = replace(study.ask(limit=1), host="rig-7", program="./measure")
+    unsaved = Unsaved(study.name, study._stored.created, study.storage)
+    unsaved.keep([(task, [1.0])])
+    unsaved.take_in(study.tell)
+    assert [(host, program) for _, host, program, _ in origins(study)] == [("rig-7", "./measure")]

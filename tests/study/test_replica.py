@@ -35,7 +35,7 @@ def test_followers_and_newcomers_are_alike(tmp_path, settings):
     path, rng = tmp_path / "lab.db", np.random.default_rng(0)
     studies = [Study("lab", path, X, seed=0, **settings), Study("lab", path)]
     held = []
-    for step in range(50):
+    for step in range(18):
         study = studies[step % 2]
         while len(held) < 5:
             task = study.ask(limit=3)

@@ -152,6 +152,7 @@ def test_a_task_is_its_own_repeats_and_a_batch_is_all_of_them(address):
     assert study.retract(batch=0) == 4
     with pytest.raises(UnknownBatch, match="Nothing was told of batch 0"):
         study.retract(study.history()[-1])
+    assert study.retract(batch=-1) == 1  # the observation
     assert verify(study.storage, "s") == []
 
 

@@ -20,9 +20,9 @@ def estimates(opt):
 
 @pytest.mark.parametrize("reopened", [False, True])
 def test_a_study_decides_and_answers_as_an_optimiser_in_memory(address, reopened):
-    opt, rng = Optimizer(X, robust=True, seed=0, budget=60), np.random.default_rng(0)
-    study = Study("lab", address, X, robust=True, seed=0, budget=60)
-    while opt.steps < 60:
+    opt, rng = Optimizer(X, robust=True, seed=0, budget=40), np.random.default_rng(0)
+    study = Study("lab", address, X, robust=True, seed=0, budget=40)
+    while opt.steps < 40:
         batch, task = opt.ask(), study.ask()
         assert (task.index, task.repeats) == (batch.index, batch.repeats)
         values = [value(rng, batch.index) for _ in range(batch.repeats)]

@@ -1,5 +1,7 @@
 """Studies over spaces that cannot be listed."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,7 @@ def truth(c):
 def test_two_processes_and_a_newcomer_decide_alike(tmp_path, settings):
     path, rng = tmp_path / "lab.db", np.random.default_rng(0)
     studies = [Study("lab", path, SPACE, seed=0, **settings), Study("lab", path)]
-    for step in range(24):
+    for step in range(12):
         study = studies[step % 2]
         task = study.ask(limit=4)
         values = truth(task.candidate) + 0.1 * rng.standard_normal(task.repeats)
@@ -88,3 +90,20 @@ def test_what_cannot_be_stored_is_said(tmp_path):
     with pytest.raises(InvalidCandidates, match="cannot be stored"):
         Study("lab", tmp_path / "lab.db", Space(x=Float(0, 1), kind=Category(("a", "b"), ("c", "d"))))
     Study("lab", tmp_path / "lab.db", Space(x=Float(np.float64(0), 1), n=Integer(np.int64(1), 10**20))).ask()
+
+
+def test_threads_that_share_a_study_see_whole_moments_of_its_space(tmp_path):
+    """Points are added while others look, through one object: each value is found at its own point."""
+    study = Study("lab", tmp_path / "lab.db", SPACE, seed=0)
+    points = [{"x": k / 40, "y": 0.1, "kind": "a"} for k in range(24)]
+
+    def work(place):
+        for k in range(place, len(points), 4):
+            study.observe(points[k], [float(k)])
+            assert study.table.rows > 0
+            study.history()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    found = {each.value: study.table[each.index] for each in study.measurements()}
+    assert found == {float(k): point for k, point in enumerate(points)}

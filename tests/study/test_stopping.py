@@ -1,5 +1,6 @@
 """Stopping always works, and loses nothing that was finished: also where nothing can be stored."""
 
+import fcntl
 import signal
 
 import numpy as np
@@ -134,3 +135,22 @@ def test_where_the_place_beside_the_study_is_full_another_is_found(study, tmp_pa
     (tmp_path / "a b_c.unsaved.jsonl").mkdir()  # nothing can be written there
     assert unsaved.keep([(study.ask(limit=1), [1.0])]) == ""
     assert (tmp_path / "elsewhere" / "a b_c.unsaved.jsonl").exists()
+
+
+def test_what_is_put_aside_while_the_file_is_taken_in_is_not_lost(study, unsaved, monkeypatch):
+    """Whoever writes may have opened the file just before it was given another name, and write after it was read."""
+    first, second = study.ask(limit=1), study.ask(limit=1)
+    unsaved.keep([(first, [1.0])])
+    locking, taken = fcntl.flock, []
+
+    def take_in_between(file, how):
+        if not taken and "+" in file.mode:
+            taken.append(1)
+            assert unsaved.take_in(study.tell) == 1
+        locking(file, how)
+
+    monkeypatch.setattr("fcntl.flock", take_in_between)
+    unsaved.keep([(second, [2.0])])
+    assert taken
+    assert unsaved.take_in(study.tell) == 1
+    assert [each.value for each in study.measurements()] == [1.0, 2.0]

@@ -1,15 +1,14 @@
 """Studies that survive: what was acknowledged is never lost, and nothing counts twice. On every storage."""
 
-import multiprocessing
-import os
-import time
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.reliability import warm
 
+from elsewhere import X, ask_and_die, measured, work
 from inside import next_batch
 from ostinato import MiniUCB, Optimizer
 from ostinato.errors import (
@@ -31,16 +30,7 @@ from ostinato.stopping import Width
 from ostinato.storage.access import SQLReader
 from ostinato.study import Study, Task, verify
 
-X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 1, 8)), axis=-1).reshape(-1, 2)
-TRUTH = np.sin(4 * X[:, 0]) + X[:, 1]
 GIVEN = {"kernel": RBF(0.4), "noise_std": 0.5, "policy": MiniUCB(C=1.5)}
-
-
-def measured(task, seed=0):
-    """The same values for the same repeats, whoever measures them."""
-    numbers = range(task.start, task.start + task.repeats)
-    noise = [np.random.default_rng((seed, task.batch, number)).standard_normal() for number in numbers]
-    return TRUTH[task.index] + 0.5 * np.array(noise)
 
 
 def finish(study, **options):
@@ -54,9 +44,9 @@ def facts(study):
 
 def test_a_study_is_the_optimiser_it_stores(address):
     """Asked one task at a time, it asks for what an Optimizer with the same seed asks for."""
-    study, opt = Study("lab", address, X, budget=150, seed=3), Optimizer(X, seed=3, budget=150)
+    study, opt = Study("lab", address, X, budget=90, seed=3), Optimizer(X, seed=3, budget=90)
     while (task := study.ask()) is not None:
-        batch = opt.ask(limit=150 - opt.steps)
+        batch = opt.ask(limit=90 - opt.steps)
         assert (task.index, task.start, task.repeats) == (batch.index, 0, batch.repeats)
         assert np.array_equal(task.candidate, batch.candidate)
         values = measured(task)
@@ -65,18 +55,26 @@ def test_a_study_is_the_optimiser_it_stores(address):
     assert study.finished
     assert study.best().index == opt.best().index
     assert study.best().mean == pytest.approx(opt.best().mean)
-    assert study.status().measurements == 150
+    assert study.status().measurements == 90
     assert study.status().switches == opt.switches
-    assert "150 of 150 measurements" in str(study.status())
+    assert "90 of 90 measurements" in str(study.status())
     assert "measured" in str(study.explain(7))
 
 
 @pytest.mark.parametrize("settings", [{}, GIVEN, {"setup_std": "learn"}, {"noise_std": "varying", "goal": "earn"}])
-def test_it_is_opened_again_and_goes_on(address, settings):
+def test_it_is_opened_again_and_goes_on(tmp_path, settings):
+    opened_again_and_again(tmp_path / "lab.db", settings)
+
+
+def test_it_is_opened_again_and_goes_on_wherever_it_is_stored(address):
+    opened_again_and_again(address, GIVEN)
+
+
+def opened_again_and_again(address, settings):
     """Opened anew for every step, by name alone, it does what one that stayed open does."""
-    one = Study("one", address, X, budget=80, seed=0, **settings)
+    one = Study("one", address, X, budget=60, seed=0, **settings)
     finish(one)
-    Study("two", address, X, budget=80, seed=0, **settings)
+    Study("two", address, X, budget=60, seed=0, **settings)
     while (task := Study("two", address).ask()) is not None:
         Study("two", address).tell(task, measured(msgspec.structs.replace(task)))
     assert [(f.index, f.repeats) for f in facts(one)] == [(f.index, f.repeats) for f in facts(Study("two", address))]
@@ -215,24 +213,24 @@ def test_measurements_that_were_not_asked_for(address):
 
 
 BAD = {
-    "infinite": ([np.inf], InvalidFeedback),
-    "too large": ([1e308], InvalidFeedback),
-    "text": (["much"], InvalidFeedback),
-    "booleans": ([True], InvalidFeedback),
-    "huge integers": ([10**400], InvalidFeedback),
-    "nothing": ([], InvalidFeedback),
-    "too many": ([1.0] * 10_000, InvalidFeedback),
-    "a table": ([[1.0]], InvalidFeedback),
+    "infinite": [np.inf],
+    "too large": [1e308],
+    "text": ["much"],
+    "booleans": [True],
+    "huge integers": [10**400],
+    "nothing": [],
+    "too many": [1.0] * 10_000,
+    "a table": [[1.0]],
 }
 
 
-@pytest.mark.parametrize(("values", "error"), BAD.values(), ids=BAD)
-def test_bad_values_change_nothing(address, values, error):
+def test_bad_values_change_nothing(address):
     study = Study("lab", address, X, seed=0)
     task = study.ask()
-    with pytest.raises(error):
-        study.tell(task, values)
-    assert study.status().measurements == 0
+    for name, values in BAD.items():
+        with pytest.raises(InvalidFeedback):
+            study.tell(task, values)
+        assert study.status().measurements == 0, name
     assert study.tell(task, measured(task)) == task.repeats
 
 
@@ -393,20 +391,10 @@ def test_a_study_that_kept_only_the_name_of_its_code_is_opened(address):
     Study("lab", address, X, policy=Rule(4))
 
 
-def work(address, name, seconds):
-    study = Study(name, address, lease=30, patience=60)
-    end = time.time() + seconds
-    while time.time() < end and (task := study.ask(limit=2)) is not None:
-        study.tell(task, measured(task))
-
-
 def test_processes_share_a_study(address):
     """Every repeat is measured once, nothing is lost, and the next decision is that of a fresh process."""
     study = Study("lab", address, X, budget=120, seed=0, **GIVEN)
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=work, args=(address, "lab", 120)) for _ in range(4)]
-    for worker in workers:
-        worker.start()
+    workers = [warm.start(work, address, "lab", 120) for _ in range(4)]
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0] * 4
@@ -424,17 +412,9 @@ def test_processes_share_a_study(address):
 
 def test_a_worker_of_this_machine_that_died_is_known_to_be_gone(address):
     study = Study("lab", address, X, seed=0, lease=3_600, **GIVEN)
-    context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=ask_and_die, args=(address,))
-    worker.start()
-    worker.join()
+    warm.start(ask_and_die, address).join()
     task = study.ask()
     assert (task.batch, task.start) == (0, 0)
-
-
-def ask_and_die(address):
-    Study("lab", address, lease=3_600).ask()
-    os._exit(1)
 
 
 def test_yes_and_no_in_a_study(address):
@@ -462,11 +442,11 @@ def test_a_half_life_in_a_study_decides_as_without_one(address):
     """However often it is opened anew: what has faded is told by the facts alone."""
     X, rng = np.arange(20.0)[:, None], np.random.default_rng(0)
     study, mirror = (
-        Study("fades", address, X, budget=150, half_life=40, seed=0),
-        Optimizer(X, budget=150, half_life=40, seed=0),
+        Study("fades", address, X, budget=100, half_life=30, seed=0),
+        Optimizer(X, budget=100, half_life=30, seed=0),
     )
     while (task := study.ask()) is not None:
-        batch = mirror.ask(limit=150 - mirror.steps)
+        batch = mirror.ask(limit=100 - mirror.steps)
         assert (task.index, task.repeats) == (batch.index, batch.repeats)
         y = np.sin(X[task.index, 0]) + 0.1 * rng.standard_normal(task.repeats)
         study.tell(task, y)
@@ -521,20 +501,41 @@ def test_a_worker_with_a_name_keeps_its_task(address):
         study.ask(worker="a|b")
 
 
-def test_deciding_does_not_keep_others_from_telling(address, monkeypatch):
-    """A decision that others overtake is made again."""
+def test_those_who_tell_never_wait_for_a_decision(address, monkeypatch):
+    """However much is told meanwhile, it is decided once, outside the lock; and the next decision knows all of it."""
     study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
-    task, done = other.ask(limit=1), []
+    tasks, decided = [other.ask(limit=1) for _ in range(4)], []
     decision = Core.decision
 
     def overtaken(self, *args):
-        if not done:
-            done.append(other.tell(task, [1.0]))  # the lock is free
+        decided.append(other.tell(tasks.pop(), [1.0]) if tasks else 0)  # the lock is free
         return decision(self, *args)
 
     monkeypatch.setattr(Core, "decision", overtaken)
-    assert study.ask() is not None
-    assert done == [1]
+    first = study.ask(limit=1)
+    assert decided == [1]
+    study.tell(first, [2.0])
+    monkeypatch.setattr(Core, "decision", decision)
+    fresh = Study("lab", address)
+    assert (fresh.best().n, fresh.best().mean) == (study.best().n, pytest.approx(study.best().mean))
+    assert fresh.status().measurements == 2
+    assert study.ask(limit=1).batch == first.batch + 1
+    assert verify(study.storage, "lab") == []
+
+
+def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch):
+    study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
+    decided, decision = [], Core.decision
+
+    def overtaken(self, *args):
+        decided.append(1)
+        if len(decided) == 1:
+            other.observe(3, 1.0)
+        return decision(self, *args)
+
+    monkeypatch.setattr(Core, "decision", overtaken)
+    assert study.ask(limit=1) is not None
+    assert len(decided) == 2
     assert verify(study.storage, "lab") == []
 
 
@@ -572,12 +573,20 @@ def test_zeroed_blocks_are_damage_whatever_they_hold(tmp_path):
     assert seen > 3
 
 
-@pytest.mark.parametrize("settings", [{}, {"kernel": RBF(0.4), "noise_std": 0.3, "mean": 0.0}])
-@pytest.mark.parametrize("policy", [BKB(), BBKB(), BBKB(rule="local"), EpsilonGreedy(), Uniform()], ids=repr)
+LEARNED, KNOWN = {}, {"kernel": RBF(0.4), "noise_std": 0.3, "mean": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [
+        (BKB(), LEARNED), (BKB(), KNOWN), (BBKB(), KNOWN), (BBKB(rule="local"), LEARNED), (EpsilonGreedy(), KNOWN),
+        (Uniform(), LEARNED),
+    ],
+)  # fmt: skip
 def test_whatever_a_policy_draws_is_kept(tmp_path, policy, settings):
     """The same decisions in memory, in a study, and in a study that is opened anew for every one of them."""
     truth, rng = np.sin(4 * PLATE[:, 1]), np.random.default_rng(1)
-    settings = settings | {"seed": 1, "budget": 40, "policy": policy}
+    settings = settings | {"seed": 1, "budget": 25, "policy": policy}
     opt, kept = Optimizer(PLATE, **settings), Study("kept", tmp_path / "kept.db", PLATE, **settings)
     Study("again", tmp_path / "again.db", PLATE, **settings)
     while (task := kept.ask()) is not None:
@@ -650,3 +659,16 @@ def test_what_waits_is_handed_out_where_nothing_more_can_be_decided(address):
     task = study.ask()
     study.release(task)
     assert sum(each.repeats for each in study.ask(slots=5)) == task.repeats
+
+
+def test_a_key_is_known_on_another_machine(tmp_path, monkeypatch):
+    study = Study("lab", tmp_path / "lab.db", [[0.0], [1.0]])
+    study.observe(0, [1.0, 2.0], key="a")
+    monkeypatch.setattr("socket.gethostname", lambda: "another")
+    study.observe(0, [1.0, 2.0], key="a")
+    assert [each.value for each in study.measurements()] == [1.0, 2.0]
+    assert study.observe_all([(0, {"value": 3.0})], key="b") == 1
+    assert study.observe_all([(0, {"value": 3.0})], key="b") == 0
+    with pytest.raises(Conflict, match="key"):
+        study.observe(0, [1.0, 2.5], key="a")
+    assert len(list(study.measurements())) == 3

@@ -4,8 +4,11 @@ import os
 import shutil
 
 import pytest
-from benchmarks.reliability import torture
+from benchmarks.reliability import damage, soak, torture, writes
+from benchmarks.reliability.slow import slowly
+from benchmarks.reliability.worker import SETTINGS, X
 
+from ostinato.study import Study
 from servers import Server
 
 
@@ -39,22 +42,62 @@ def test_a_server_that_restarts(tmp_path):
     assert found.done == 3
 
 
-@pytest.mark.parametrize("fault", ["synchronising fails", "the disk is full"])  # the others: make torture
-def test_disks_that_fail(tmp_path, fault):
+@pytest.fixture
+def strace():
     if shutil.which("strace") is None:
         assert not os.environ.get("OSTINATO_REQUIRE_SERVERS"), "strace is missing"
         pytest.skip("strace is not installed: apt-get install strace")
-    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS[fault], 3.0, patience=3.0)
+
+
+@pytest.mark.usefixtures("strace")
+def test_a_disk_that_fails(tmp_path):
+    """The other faults: below, one by one, and `make torture`."""
+    found, failed, _ = torture.faulty(tmp_path, torture.FAULTS["synchronising fails"], 1.0, patience=3.0)
     assert_nothing_is_lost(found)
     assert failed > 0
 
 
+@pytest.mark.usefixtures("strace")
+def test_some_writes_of_a_session_fail(tmp_path):
+    """Every 40th; `make torture` has all of them."""
+    found = writes.every_write(tmp_path, tasks=1, step=40)
+    assert found.failed >= found.runs >= 4
+    assert found.acknowledged > 0
+    assert (found.lost, found.doubled, found.damage) == (0, 0, [])
+
+
+def test_files_that_are_cut_off_or_have_a_bit_flipped(tmp_path):
+    whole = damage.made(tmp_path)
+    cut = damage.damaged(whole, tmp_path, damage.cuts(whole, 20 * damage.CUT))
+    assert cut.silent == 0
+    assert cut.noticed == cut.done >= 10
+    flipped = damage.damaged(whole, tmp_path, damage.flips(whole, 60 * damage.FLIPPED))
+    assert flipped.silent == 0
+    assert flipped.noticed > 0
+
+
+def test_a_day_of_a_study(tmp_path):
+    """In some seconds, with one of everything; `python -m benchmarks.reliability soak` has a longer one."""
+    server = Server()
+    try:
+        day = soak.Day(8.0, outages=1, kills=2, crashes=1, restarts=1, revisions=2, additions=1)
+        found = soak.Soak(server, tmp_path, day).live()
+    finally:
+        server.remove()
+    assert found.done["kills"] == 4
+    assert found.stored > 0
+    assert (found.lost, found.doubled, found.damage, found.paused) == ([], 0, [], 0)
+    assert found.same_best
+    assert found.apart < 1e-6
+
+
 @pytest.mark.filterwarnings("default")  # Dask's own
 def test_a_dask_cluster_that_loses_workers(tmp_path):
-    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 300, 2)
-    calm, _, _ = torture.on_dask(tmp_path / "calm.db", 300, 0)
-    assert (left, deaths) == ([], 2)
-    assert best == calm
+    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 300, kill=1, workers=2)
+    calm = Study("calm", tmp_path / "calm.db", X, seed=0, **SETTINGS)
+    calm.run(slowly, 300, workers=2)
+    assert (left, deaths) == ([], 1)
+    assert best == calm.best().index
 
 
 def test_many_feedbacks(tmp_path):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from benchmarks.reliability import warm
 
 from inside import cut, execute, next_batch, unheard
 from ostinato import MiniUCB
@@ -275,9 +276,7 @@ class TestWorkers:
         assert Gone(10.0)(Lease(0, 0, 1, this_worker(), 9.0))
 
     def test_one_that_has_ended_is(self):
-        context = multiprocessing.get_context("spawn")
-        child = context.Process(target=os.getpid)
-        child.start()
+        child = warm.start(os.getpid)
         name = this_worker().replace(f"|{os.getpid()}|", f"|{child.pid}|")
         child.join()
         child.close()

@@ -9,8 +9,10 @@ step = 2.5                                                   integer = true     
 import csv
 import re
 import tomllib
+from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import narwhals.stable.v2 as nw
 
@@ -33,7 +35,7 @@ def read_file(path: Path) -> Candidates:
         raise InvalidCandidates(f"There is no file {path}: give a table of candidates ({KINDS}).")
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
-        return _read_csv(path, "\t" if kind == ".tsv" else _delimiter(path))
+        return _read_csv(path, "\t" if kind == ".tsv" else None)
     if kind == ".toml":
         return read_candidates(read_space(path))
     if kind in (".parquet", ".pq"):
@@ -41,43 +43,61 @@ def read_file(path: Path) -> Candidates:
     raise InvalidCandidates(f"{path.name} is of an unknown kind: give {KINDS}.")
 
 
-def _delimiter(path: Path) -> str:
-    """A comma, or the semicolon that spreadsheets write where decimals have commas."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        first = file.readline()
+def _delimiter(first: str) -> str:
+    """A comma, or the semicolon that spreadsheets write where decimals have commas; by the first line."""
     return ";" if first.count(";") > first.count(",") else ","
 
 
-def _read_csv(path: Path, delimiter: str) -> Candidates:
+def _read_csv(path: Path, delimiter: str | None = None) -> Candidates:
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            numbered = [(reader.line_num, row) for row in reader if row]
-            rows = [row for _, row in numbered]
-        except (csv.Error, UnicodeDecodeError) as error:
+            return _read_lines(file, path.name, delimiter)
+        except UnicodeDecodeError as error:
             raise InvalidCandidates(f"{path.name} cannot be read ({error}): save it as CSV in UTF-8.") from None
+
+
+def read_csv_text(text: str, name: str = "The table") -> Candidates:
+    """Candidates from the text of a CSV file. name: of the file, for messages."""
+    return _read_lines(StringIO(text.removeprefix("\ufeff"), newline=""), name, None)
+
+
+def _read_lines(file: TextIO, name: str, delimiter: str | None) -> Candidates:
+    if delimiter is None:
+        delimiter = _delimiter(file.readline())
+        file.seek(0)
+    try:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        numbered = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InvalidCandidates(f"{name} cannot be read ({error}): save it as CSV in UTF-8.") from None
+    return _typed_table(name, numbered, decimal_commas=delimiter == ";")
+
+
+def _typed_table(file: str, numbered: list[tuple[int, list[str]]], *, decimal_commas: bool) -> Candidates:
+    """Columns of numbers or of texts from rows of text, each with the number of its line."""
+    rows = [row for _, row in numbered]
     if len(rows) < 2:
         raise InvalidCandidates(
-            f"{path.name} holds no candidates: its first line names columns, and each other line is one."
+            f"{file} holds no candidates: its first line names columns, and each other line is one."
         )
     names, body = [name.strip() for name in rows[0]], rows[1:]
     if len(set(names)) < len(names) or not all(names):
-        raise InvalidCandidates(f"{path.name}: the first line names the columns, {names}: give each a name of its own.")
+        raise InvalidCandidates(f"{file}: the first line names the columns, {names}: give each a name of its own.")
     for line, row in numbered[1:]:
         if len(row) != len(names):
             raise InvalidCandidates(
-                f"{path.name}, line {line}: {counted(len(names), 'value')} wanted ({', '.join(names)}), and there are "
+                f"{file}, line {line}: {counted(len(names), 'value')} wanted ({', '.join(names)}), and there are "
                 f"{len(row)}: {row}."
             )
         empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip()]
         if empty:
-            raise InvalidCandidates(f"{path.name}, line {line}: {empty[0]} is empty. Fill it, or leave the line out.")
+            raise InvalidCandidates(f"{file}, line {line}: {empty[0]} is empty. Fill it, or leave the line out.")
     lines = [line for line, _ in numbered[1:]]
     columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names)}
-    if delimiter == ";":
+    if decimal_commas:
         columns = {name: _with_points(cells) for name, cells in columns.items()}
     for name, cells in columns.items():
-        _check_numbers(path.name, name, cells, lines)
+        _check_numbers(file, name, cells, lines)
     return listed({name: _typed(cells) for name, cells in columns.items()})
 
 
@@ -153,7 +173,12 @@ def read_space(path: Path) -> Space:
         raise InvalidCandidates(
             f"{path.name} describes no columns: give sections such as [temp] with low, high and step."
         )
-    return Space({name: _column(path.name, name, given) for name, given in described.items()})
+    return space_of(described, path.name)
+
+
+def space_of(described: Mapping[str, Any], file: str = "The space") -> Space:
+    """The space that a mapping describes, column by column, as a TOML file does. file: its name, for messages."""
+    return Space({name: _column(file, name, given) for name, given in described.items()})
 
 
 def _column(file: str, name: str, described: Any) -> Parameter:

@@ -11,6 +11,7 @@ Kernels see a parameter as one number, its feature: the value itself, its decima
 """
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from math import floor, inf, isinf, log10
 from typing import Any, Protocol, cast
 
@@ -138,6 +139,10 @@ class _Range(Conditional):
 
     @property
     def ends(self) -> tuple[float, float]:
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
         low, high = self.codec("").encode([self.low, self.high]).tolist()
         return low, high
 

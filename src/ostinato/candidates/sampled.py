@@ -78,21 +78,21 @@ class Sampled(Candidates):
         wanted = min(SMALLEST * 2 ** int(np.log2(max(1, self.rows // STEADY))), LARGEST)
         if self._drawn >= wanted:
             return self
-        rows = self._allowed(wanted)
+        rows = self._allowed(self._drawn, wanted)
         while len(rows) + len(self) < ENOUGH and wanted < MOST:
+            rows += self._allowed(wanted, 2 * wanted)
             wanted *= 2
-            rows = self._allowed(wanted)
         if not rows and not len(self):
             raise InvalidCandidates(f"The constraints allow none of {MOST:,} points of the space: loosen one.")
         other = self._with(self._encoded(rows), self._drawn + np.arange(len(rows)))
         other._drawn = wanted
         return other
 
-    def _allowed(self, upto: int) -> list[dict[str, Any]]:
-        """The new ones of so many points of the sequence that the constraints allow."""
+    def _allowed(self, start: int, end: int) -> list[dict[str, Any]]:
+        """Those of some points of the sequence that the constraints allow."""
         from scipy.stats import qmc  # it takes a third of a second to import, and few need it
 
-        unit = qmc.Sobol(len(self._codecs), rng=np.random.default_rng((self._seed, 1))).random(upto)[self._drawn :]
+        unit = qmc.Sobol(len(self._codecs), rng=np.random.default_rng((self._seed, 1))).random(end)[start:]
         parameters = self.space.parameters
         rows = ({name: p.sampled(float(at)) for (name, p), at in zip(parameters.items(), u, strict=True)} for u in unit)
         return [row for row in map(self.space.settled, rows) if self.space.allows(row)]
@@ -129,6 +129,16 @@ class Sampled(Candidates):
         rows = [dict(zip(self.space.parameters, values, strict=True)) for values in zip(*columns, strict=True)]
         new = [self._checked(row, f) for row, f in zip(rows, features, strict=True) if self._near(f) is None]
         return self.with_named(new)
+
+    def points(self, points: Any) -> Matrix:
+        """The same; parameters that depend on others have a value where these say so, and nowhere else."""
+        features = self.encode(points)
+        for place, name, absent in self.space.contradictions(features):
+            said = "has a value where there is no such parameter" if absent else "is missing"
+            wanted = "leave it out" if absent else "give a value"
+            parameter = self.space.parameters[name]
+            raise UnknownCandidate(f"{name} {said} in point {place}, and it is {parameter!r}: {wanted}.")
+        return features
 
     def with_named(self, rows: Sequence[dict[str, Any]]) -> "Sampled":
         """With indices for some points, which are added where they are new; they stay as they are given."""

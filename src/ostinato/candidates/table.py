@@ -225,6 +225,10 @@ class Candidates:
             )
         return np.stack([codec.encode(array[:, j]) for j, codec in enumerate(self._codecs)], axis=1)
 
+    def points(self, points: Any) -> Matrix:
+        """Features of points that a user asks about, which need not be candidates."""
+        return self.encode(points)
+
     def _filled(self, points: Any) -> Any:
         """Rows with None for what they may leave out."""
         optional = [codec.column.name for codec in self._codecs if isinstance(codec, Absent)]

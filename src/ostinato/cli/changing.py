@@ -31,7 +31,8 @@ def retract(
         typer.Option(help="With --failures: only those told since, such as 2026-11-16 or 2026-11-16T08:30:00."),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=0, help="All that was told of a batch, by its number, in place of numbers.")
+        int | None,
+        typer.Option(help="All that was told of a batch, by its number, in place of numbers; -3 for an observed one."),
     ] = None,
     why: Why = "",
     name: Name = None,

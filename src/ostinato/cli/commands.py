@@ -83,6 +83,22 @@ COMMANDS = {
         "studies",
         "Measurements that were made elsewhere, taken into a study as observations. All of the file, or none of it.",
     ),
+    "serve": Entry(
+        "serving",
+        "Serve all studies of a storage over HTTP: a dashboard for people, and ask and tell for programs.",
+    ),
+    "token": Entry(
+        "serving", "Tokens, by which programs and people reach studies over HTTP: create, list or revoke them."
+    ),
+    "plot": Entry(
+        "figures",
+        "Draw a figure of a study: measurements, progress, posterior, parallel, batches, noise or calibration.",
+    ),
+    "report": Entry(
+        "figures",
+        "Write a report of a study: one HTML page with the answer, figures, tables, settings and where values come "
+        "from.",
+    ),
     "watch": Entry(
         "caring",
         "Look on while others measure: where a study stands, the best so far, and the last values. Ctrl-C ends it.",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from math import isnan
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,13 +17,12 @@ from ostinato.cli.terminal import in_words, plain, print_answer
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
 from ostinato.running.tables import show, table_of
 from ostinato.study import Measurement, read_one
+from ostinato.study.lines import OWN, columns_of, csv_rows, moment_of, origin_of, own_names
 from ostinato.study.view import StudyView
 
 TRIALS = ("successes", "trials")
 UNREVISED = {"withdrawn": 0, "corrected": 0}
-OWN = ("batch", "repeat", "row", "value", "stderr", "count", "std")
 SHOWN = ("began", "worker", "program", "version")  # of where a measurement comes from, in the terminal
-ORIGIN = ("began", "told", "worker", "host", "program", "version")
 
 
 def write_csv(
@@ -33,22 +32,9 @@ def write_csv(
 
     origin: with where each comes from, at the end.
     """
-    own = _own(table, (*OWN, *ORIGIN) if origin else OWN)
     file = out.open("w", newline="", encoding="utf-8") if out else sys.stdout
     try:
-        writer = csv.writer(file)
-        writer.writerow([*own[:3], *columns_of(table), *own[3:]])
-        for each in measurements:
-            row = table[each.index]
-            values = list(cast("Any", row).values()) if isinstance(row, dict) else list(row)
-            told: list[Any] = [
-                each.value,
-                each.stderr,
-                each.count,
-                each.std,
-                *(_origin(each).values() if origin else []),
-            ]
-            writer.writerow([each.batch, each.repeat, each.index, *values, *told])
+        csv.writer(file).writerows(csv_rows(table, measurements, origin=origin))
         file.flush()
     finally:
         if out:
@@ -111,12 +97,6 @@ def show_measurements(study: StudyView, json: bool, *, everything: bool, origin:
     show(Console(), table)
 
 
-def _origin(each: Measurement) -> dict[str, str | None]:
-    """Where a measurement comes from; None for what is not known."""
-    words = {name: getattr(each, name) or None for name in ("worker", "host", "program", "version")}
-    return {"began": _moment(each.began) if each.began else None, "told": _moment(each.at), **words}
-
-
 def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str | None, str]]:
     """What a measurement became, one revision after the other, and what it was before each."""
     was = _number_or_nothing(row["was"])
@@ -146,7 +126,7 @@ def show_candidates(study: StudyView, json: bool) -> None:
 def _line(study: StudyView, each: Measurement) -> dict[str, Any]:
     return {
         "number": each.number,
-        "when": _moment(each.at),
+        "when": moment_of(each.at),
         "batch": each.batch,
         "repeat": each.repeat,
         "row": each.index,
@@ -155,8 +135,8 @@ def _line(study: StudyView, each: Measurement) -> dict[str, Any]:
         "count": each.count,
         "withdrawn": each.value is None,
         "was": each.told,
-        "revisions": [{"value": r.value, "at": _moment(r.at), "why": r.why} for r in each.revisions],
-        **{name: said for name, said in _origin(each).items() if name != "told"},
+        "revisions": [{"value": r.value, "at": moment_of(r.at), "why": r.why} for r in each.revisions],
+        **{name: said for name, said in origin_of(each).items() if name != "told"},
     }
 
 
@@ -171,26 +151,13 @@ def _number_or_nothing(value: float | None) -> str:
     return "" if value is None else "failed" if isnan(value) else f"{value:.6g}"
 
 
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().isoformat()
-
-
 def _short(moment: str | None) -> str:
     return "" if moment is None else f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M:%S}"
 
 
-def columns_of(table: Candidates) -> tuple[str, ...]:
-    return tuple(str(column.name) for column in table.columns)
-
-
-def _own(table: Candidates, names: tuple[str, ...] = OWN) -> list[str]:
-    """The names of our own columns; marked where the candidates have a column of that name."""
-    return [f"study's {name}" if name in columns_of(table) else name for name in names]
-
-
 def _read(row: dict[str, Any], study: StudyView) -> tuple[Any, dict[str, Any]]:
     table = study.table
-    own = dict(zip(OWN, _own(table), strict=True))
+    own = dict(zip(OWN, own_names(table), strict=True))
     what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
     tried = [name for name in TRIALS if row.get(name) and name not in columns_of(table)]
     if "value" in what and tried:

@@ -20,6 +20,7 @@ from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
 from ostinato.cli.options import (
     Budget,
+    Device,
     Direction,
     GiveUpAfter,
     Goal,
@@ -34,6 +35,7 @@ from ostinato.cli.options import (
     OnFailure,
     Outcome,
     PolicyText,
+    Precision,
     RetryEvery,
     Robust,
     Search,
@@ -112,6 +114,8 @@ def optimize(
     search: Search = None,
     stop: Stop = None,
     memory_limit: MemoryLimit = None,
+    device: Device = None,
+    precision: Precision = None,
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
@@ -183,6 +187,7 @@ def optimize(
         goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
         max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
         policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
+        device=device, precision=precision,
     )  # fmt: skip
     where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ostinato.cli.expressions import kernel_of, policy_of
 from ostinato.errors import InvalidSetting
 from ostinato.stopping import rule_of
+from ostinato.study.expressions import kernel_of, policy_of
 
 
 class GoalName(StrEnum):
@@ -34,6 +34,11 @@ class OnFailureName(StrEnum):
     PAUSE = "pause"
     COUNT = "count"
     STOP = "stop"
+
+
+class PrecisionName(StrEnum):
+    SINGLE = "single"
+    DOUBLE = "double"
 
 
 class DirectionName(StrEnum):
@@ -89,6 +94,14 @@ Stop = Annotated[
 MemoryLimit = Annotated[
     str | None,
     typer.Option(help="How much memory candidates may take, such as 4GB. By default half of what is free."),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(help="Where to compute: cuda for a GPU, which needs ostinato[gpu]. The choices are the same."),
+]
+Precision = Annotated[
+    PrecisionName | None,
+    typer.Option(help="double: compute all in double precision on the GPU, which takes longer."),
 ]
 OnFailure = Annotated[
     OnFailureName | None,

@@ -4,46 +4,22 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from math import isclose, isinf
+from math import isinf
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
 import typer
-from msgspec.structs import replace
 from rich.console import Console
 
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
-from ostinato.cli.terminal import in_words, plain
 from ostinato.errors import Conflict, InvalidFeedback
-from ostinato.study import Study, Task
+from ostinato.study import Task
+from ostinato.study.exchange import Answer, task_as_json, task_of, told
 
 DAY = 86_400.0  # seconds for which repeats are handed out
 WORKER = "command line"
-ROUNDED = 1e-6  # of a number that another program wrote again
-
-
-class Answer(msgspec.Struct, forbid_unknown_fields=False):
-    """What is told in a line: the values of a task, in the order of its repeats; null for one that failed.
-
-    Where study, row or candidate are given, they must be those of the batch. Who measured it, and with what, is kept
-    where a line says so in words.
-    """
-
-    batch: int
-    study: str | None = None
-    row: int | None = None
-    candidate: dict[str, Any] | list[Any] | None = None
-    values: list[float | None] | None = None
-    value: float | None = None
-    start: int | None = None
-    stderr: list[float] | float | None = None
-    successes: int | None = None
-    trials: int | None = None
-    worker: Any = None
-    program: Any = None
-    version: Any = None
 
 
 def ask(
@@ -96,7 +72,7 @@ def ask(
             others = f"{counted(status.in_flight, 'measurement')} assigned already, enough for {workers:,} workers"
         _say(f"nothing to measure at the moment: {'the budget is spent' if status.finished else others}")
     for each in tasks:
-        print(msgspec.json.encode(_as_json(each)).decode())
+        print(msgspec.json.encode(task_as_json(each)).decode())
 
 
 def tell(
@@ -112,7 +88,8 @@ def tell(
     A line needs "batch", "start" and "values" (null for a measurement that failed); or "successes" and "trials" in
     place of values. Without "start" they are the next values of the batch. The same line told again counts once. A line
     with another "row" or "candidate" than its batch has is refused, and nothing of the file is taken in. "worker",
-    "program" and "version", where a line has them, are kept with its values ([bold]ostinato history --origin[/bold]).
+    "host", "program" and "version", where a line has them, are kept with its values ([bold]ostinato history
+    --origin[/bold]).
 
     Examples:
 
@@ -125,29 +102,16 @@ def tell(
     study = opened(where, name)
     answers = [_answer(line, place) for place, line in enumerate(_lines(what or []), 1)]
     for answer in answers:
-        _task(study, answer)  # all of them can be told, before any is
+        task_of(study, answer)  # all of them can be told, before any is
     new, refused = 0, list[Conflict]()
     for answer in answers:
         try:
-            new += _told(study, answer)
+            new += told(study, answer)
         except Conflict as error:  # others were first: that is no reason to lose the rest
             refused.append(error)
     Console(stderr=True).print(f"took in {counted(new, 'measurement')}", highlight=False)
     if refused:
         raise refused[0]
-
-
-def _as_json(task: Task) -> dict[str, Any]:
-    return {
-        "study": task.study,
-        "batch": task.batch,
-        "start": task.start,
-        "repeats": task.repeats,
-        "row": task.index,
-        "candidate": plain(task.candidate),
-        "until": task.until,
-        "worker": task.worker,
-    }
 
 
 def _say(words: str) -> None:
@@ -177,58 +141,6 @@ def _not_finite(line: str | bytes) -> str | None:
     with suppress(ValueError):
         json.loads(line, parse_constant=found.append)
     return f"({found[0]} is not JSON; write null for a measurement that failed)" if found else None
-
-
-def _task(study: Study, answer: Answer) -> Task:
-    """What an answer is of."""
-    if answer.study not in (None, study.name):
-        raise InvalidFeedback(f"Batch {answer.batch} is of the study {answer.study!r}, and this is {study.name!r}.")
-    values: Any = answer.values if answer.value is None else [answer.value]
-    count = answer.trials if values is None else len(values)
-    if not count:
-        raise InvalidFeedback(f"Batch {answer.batch} came without values: give values, or successes and trials.")
-    task = study.task(answer.batch, answer.start, count)
-    _check_candidate(task, answer)
-    origin = {"worker": answer.worker, "program": answer.program, "version": answer.version}
-    return replace(task, **{name: said for name, said in origin.items() if isinstance(said, str)})
-
-
-def _check_candidate(task: Task, answer: Answer) -> None:
-    """Whether a line speaks of the candidate that its batch is of."""
-    own = plain(task.candidate)
-    if answer.row not in (None, task.index):
-        said = f"row {answer.row}"
-    elif answer.candidate is not None and not _is_of(answer.candidate, own):
-        said = in_words(answer.candidate)
-    else:
-        return
-    raise InvalidFeedback(
-        f"Batch {answer.batch} is of row {task.index}, {in_words(own)}, and the line says {said}: nothing was taken "
-        "in. Give the batch that was measured, or leave row and candidate out."
-    )
-
-
-def _is_of(said: Any, own: Any) -> bool:
-    """Whether what is said of a candidate is true, as far as it goes; numbers may be rounded."""
-    if isinstance(said, dict) and isinstance(own, dict):
-        columns = cast("dict[str, Any]", said)
-        return all(name in own and _alike(value, own[name]) for name, value in columns.items())
-    if isinstance(said, list) and isinstance(own, list):
-        first, second = cast("list[Any]", said), cast("list[Any]", own)
-        return len(first) == len(second) and all(map(_alike, first, second))
-    return False
-
-
-def _alike(said: Any, own: Any) -> bool:
-    numbers = isinstance(said, (int, float)) and isinstance(own, (int, float))
-    return isclose(said, own, rel_tol=ROUNDED) if numbers else said == own
-
-
-def _told(study: Study, answer: Answer) -> int:
-    values: Any = answer.values if answer.value is None else [answer.value]
-    if values is None:
-        return study.tell(_task(study, answer), successes=answer.successes, trials=answer.trials)
-    return study.tell(_task(study, answer), values, stderr=cast("Any", answer.stderr))
 
 
 def _whole(word: str) -> int:

@@ -1,12 +1,15 @@
 """How answers are shown: as words, or as JSON for scripts."""
 
 import sys
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from ostinato.study.exchange import in_words, plain
 from ostinato.study.view import StudyView
+
+__all__ = ["Json", "in_words", "plain", "print_answer", "print_status"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
@@ -25,15 +28,3 @@ def print_answer(what: Any, json: bool) -> None:
         from rich.console import Console
 
         Console().print(str(what), highlight=False, markup=False, emoji=False)
-
-
-def plain(record: Any) -> Any:
-    """For JSON: NumPy's rows as lists."""
-    return msgspec.json.decode(msgspec.json.encode(record, enc_hook=lambda each: each.tolist()))
-
-
-def in_words(candidate: Any) -> str:
-    """A row as a person reads it."""
-    if isinstance(candidate, dict):
-        return ", ".join(f"{name} {value}" for name, value in cast("dict[str, Any]", candidate).items())
-    return str(candidate)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import join
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -26,6 +26,9 @@ from ostinato.policies import Policy
 from ostinato.problems import Problem, groups, load
 from ostinato.running.tables import show
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SEEDS, HORIZON = 40, 5000
 CHOOSING, LONGEST = 5, 500  # settings are chosen at a fifth of the horizon, and at most so far
 
@@ -36,6 +39,12 @@ class Comparison:
 
     runs: list[Run]
     page: Path
+
+    def plot(self, name: str = "regret") -> "Figure":
+        """A matplotlib figure of all runs: "regret", "unique", "rounds" or "seconds"."""
+        if name not in report.FIGURES:
+            raise InvalidSetting(f"{name!r} is not a figure: give one of {', '.join(report.FIGURES)}.")
+        return report.FIGURES[name][0](self.runs)
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,11 @@ The three mini algorithms are drawn strong and on top. A baseline has the hue of
 Needs matplotlib: `pip install 'ostinato[benchmarks]'`, whose global state is left alone.
 """
 
-import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from io import StringIO
 from math import ceil
-from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -24,30 +19,13 @@ from ostinato.arrays import Vector
 from ostinato.experiments import summary
 from ostinato.experiments.records import Run
 from ostinato.experiments.summary import Curve, Field
+from ostinato.plots.drawing.style import FAINT, INK, save_png, styled, svg
 
 Axes: TypeAlias = Any  # matplotlib's types are partial: they end here
 Draw: TypeAlias = Callable[[Axes, str, str, "Look"], None]
 
-INK, FAINT = "#3b4048", "#8a919b"
-STYLE: dict[str, Any] = {
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": FAINT,
-    "grid.alpha": 0.22,
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-    "svg.fonttype": "none",
-    "svg.hashsalt": "ostinato",
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"), INK),
-    "axes.edgecolor": FAINT,
-}
+__all__ = ["FAINT", "INK", "regret", "rounds", "save_png", "seconds", "svg", "unique"]
+
 POINTS = 80  # a curve is thinned to about so many
 
 
@@ -92,10 +70,6 @@ LOOKS = {
     "uniform": Look("#8a8a8a", "", DOTTED),
 }
 OTHERS = [Look("#cc79a7", "*"), Look("#8c6d5a", "h"), Look("#c9a400", "X"), Look("#5b6bb5", "<"), Look("#d6707c", "p")]
-
-
-def _styled() -> AbstractContextManager[None]:
-    return cast(Any, matplotlib).rc_context(STYLE)
 
 
 def looks(algorithms: Sequence[str]) -> dict[str, Look]:
@@ -227,7 +201,7 @@ def _panels(
 ) -> Figure:
     """A panel a problem, and one legend for all of them."""
     problems, shown = summary.problems(runs), looks(summary.algorithms(runs))
-    with _styled():
+    with styled():
         figure: Any = Figure(figsize=_size(len(problems)), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06, hspace=0.04, wspace=0.03)
         columns = _columns(len(problems))
@@ -278,28 +252,3 @@ def _legend(figure: Any, shown: dict[str, Look]) -> None:
     handles = [Line2D([], [], **look.line, label=label) for label, look in shown.items()]
     columns = max(ceil(len(handles) / 3), 1)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.4, columnspacing=2.2)
-
-
-# ---- files --------------------------------------------------------------------------------------------------------
-
-
-def save_png(figure: Figure, path: Path) -> None:
-    """The figure as a PNG file on white, 1600 pixels wide."""
-    with _styled():
-        cast(Any, figure).savefig(path, dpi=160, format="png", facecolor="white")
-
-
-def svg(figure: Figure) -> str:
-    """The figure as an `<svg>` element to put into a page: transparent, its text in the page's colour."""
-    text = StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with _styled():
-        cast(Any, figure).savefig(text, format="svg", transparent=True, metadata=nothing)
-    return _inlined(text.getvalue())
-
-
-def _inlined(text: str) -> str:
-    """Without what a page must not repeat (prologue, names of groups), in its ink, paths to a hundredth of a point."""
-    text = text[text.index("<svg") :].replace(INK, "currentColor")
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
-    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)

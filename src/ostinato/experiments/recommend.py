@@ -26,7 +26,7 @@ def leader(candidates: Any, kernel: Kernel, noise_std: float, told: Mapping[int,
     X = table.features[table.numbers[rows]]
     n, means = (np.array([getattr(each, what) for each in told.values()], dtype=float) for what in ("n", "mean"))
     factor = factorise(as_kernel(kernel).bind(table.columns)(X, X), n / noise_std**2, means)
-    expected = factor.mean_at_measured()
+    expected = factor.mean_at_measured
     first = np.array([np.argmax(expected)])
     rivals = np.flatnonzero(expected >= _bounds(factor, expected, first))  # a bound never lies above the mean
     return int(rows[rivals[np.argmax(_bounds(factor, expected, rivals))]])

@@ -13,6 +13,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
 from ostinato.measurements.batches import number_at
 from ostinato.measurements.outcomes import Outcome
+from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.calibration import Calibration, calibration
 from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
 from ostinato.optimizer.knowledge import Knowledge
@@ -20,7 +21,7 @@ from ostinato.optimizer.outliers import Misfit
 from ostinato.optimizer.problem import Problem
 from ostinato.posterior.chance import Contenders, Shortfalls, shortfalls
 from ostinato.posterior.draws import square_root
-from ostinato.records import Best, Learned, Outlier, Prediction
+from ostinato.records import Best, Estimate, Learned, Outlier, Prediction
 
 JOINT = 5_000  # points whose covariance matrix is made
 RARE = 1e-3  # a share of draws that tells nothing from none
@@ -43,7 +44,7 @@ class Answers:
         if points is None:
             mean, _ = self._known.posterior.over_candidates()
             return self._predicted(mean[self._table.numbers], self._stds()[self._table.numbers])
-        features = self._table.encode(points)
+        features = self._table.points(points)
         mean, variance = self._known.posterior.predict(features)
         return self._predicted(mean, self._trust.at(features) * np.sqrt(variance))
 
@@ -98,6 +99,19 @@ class Answers:
         width = two_sided(fraction("level", level))
         return self._standing(number, mean, std, width, level, self._rivalry([number], [std])[0])
 
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """What `best` says of the recommended candidate's own value, without comparing it with all others."""
+        number, mean, std = self._leader()
+        return self._estimate(number, mean, std, two_sided(fraction("level", level)))
+
+    def expected(self, number: int, measured: Statistics) -> tuple[float, float]:
+        """What the average of some more measurements of a candidate is expected to be, and its standard deviation."""
+        self._known.check_measured()
+        mean, variance = self._known.posterior.answer_at(np.array([number]))
+        wide, prior = float(self._trust.of(np.array([number]))[0]), self._known.answering
+        noise = float(prior.noise[number]) / prior.worth(number, measured)
+        return self._sign * float(mean[0]), float(np.sqrt(wide**2 * variance[0] + noise))
+
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         whole("k", k)
         fraction("level", level)
@@ -146,22 +160,31 @@ class Answers:
     def _standing(
         self, number: int, mean: float, std: float, width: float, level: float, rivalry: tuple[float, float]
     ) -> Best:
-        index, outcome, chance = self._table.index_of(number), self._outcome, rivalry[0]
-        believed = np.array([self._sign * mean]), np.array([std])
-        inside = outcome.inside(*believed)
-        low, high = outcome.interval(believed[0] - self._sign * self._luck(number) * std, believed[1], width)
-        best = float(inside[0][0])
-        room = outcome.high - best if self._sign > 0 else best - outcome.low
+        outcome, found = self._outcome, self._estimate(number, mean, std, width)
+        room = outcome.high - found.mean if self._sign > 0 else found.mean - outcome.low
         return Best(
-            index=index,
-            candidate=self._table[index],
-            mean=best,
+            index=found.index,
+            candidate=self._table[found.index],
+            mean=found.mean,
+            std=found.std,
+            interval=found.interval,
+            level=level,
+            n=found.n,
+            chance=rivalry[0],
+            within=min(rivalry[1], room),
+        )
+
+    def _estimate(self, number: int, mean: float, std: float, width: float) -> Estimate:
+        """In the user's sign, within the bounds of the outcome, less the luck of the one that was chosen."""
+        believed = np.array([self._sign * mean]), np.array([std])
+        inside = self._outcome.inside(*believed)
+        low, high = self._outcome.interval(believed[0] - self._sign * self._luck(number) * std, believed[1], width)
+        return Estimate(
+            index=self._table.index_of(number),
+            mean=float(inside[0][0]),
             std=float(inside[1][0]),
             interval=(float(low[0]), float(high[0])),
-            level=level,
             n=self._known.state.history.counts[number],
-            chance=chance,
-            within=min(rivalry[1], room),
         )
 
     def _rivalry(self, numbers: list[int], stds: list[float]) -> list[tuple[float, float]]:
@@ -245,7 +268,7 @@ class Answers:
         return np.random.default_rng((int(self._priority[0]), self._known.state.history.steps))
 
     def _few(self, points: Any) -> Matrix:
-        features = self._table.features[self._table.numbers] if points is None else self._table.encode(points)
+        features = self._table.features[self._table.numbers] if points is None else self._table.points(points)
         if len(features) > JOINT:
             raise InvalidSetting(
                 f"{len(features):,} points are too many for a joint covariance, above {JOINT:,}: give fewer points."

@@ -15,7 +15,7 @@ from ostinato.optimizer.foresight import Foresight
 from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
-from ostinato.policies import Belief, Proposal
+from ostinato.policies import Belief, Proposal, RepeatValue
 from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen
 
 
@@ -44,6 +44,7 @@ class Present(Belief):
         self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
         self.setup, self.learned = known.prior.setup, isinstance(known.learner, Learner)
         self.pending = pending_with(state, planned)
+        self._repeat_values: dict[int, RepeatValue] = {}
         here = planned[-1].candidate if planned else state.ledger.position
         self._costs = problem.costs_from(here)
         self.travels = self._costs is not None
@@ -70,16 +71,12 @@ class Present(Belief):
         return self._of_honest.brought_up(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
 
     @cached_property
-    def _variances(self) -> BlockedVector:
+    def variances(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
         found = self._model.variances
         return found if self._with_pending is None else found.like(self._with_pending.variances.everywhere())
 
-    @property
-    def variances(self) -> BlockedVector:
-        return self._variances
-
-    @property
-    def means(self) -> BlockedVector:
+    @cached_property
+    def means(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self._model.means
 
     @cached_property
@@ -99,14 +96,10 @@ class Present(Belief):
         return self._range[0]
 
     @cached_property
-    def _screen(self) -> Screen | None:
+    def screen(self) -> Screen | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self._with_pending is not None:
             return self._with_pending.screen
         return self._model.screen if isinstance(self._model, Posterior) else None
-
-    @property
-    def screen(self) -> Screen | None:
-        return self._screen
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if self._with_pending is None:
@@ -123,14 +116,10 @@ class Present(Belief):
         return float(mean[0]), float(variance[0])
 
     @cached_property
-    def _progress(self) -> Progress:
-        table, known = self._problem.table, self._known
+    def progress(self) -> Progress:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (candidates, columns), known = self._problem.features.shape, self._known
         steps = int(known.tally.steps)
-        return Progress(steps, known.honest.log_det, len(table), len(table.columns), self._affordable(steps))
-
-    @property
-    def progress(self) -> Progress:
-        return self._progress
+        return Progress(steps, known.honest.log_det, candidates, columns, self._affordable(steps))
 
     def _affordable(self, steps: int) -> int | None:
         """Measurements that the budget allows for, those that failed left out.
@@ -144,6 +133,12 @@ class Present(Belief):
 
     def variance(self, candidate: int) -> float:
         return self._honest.variance(candidate)
+
+    def repeat_value(self, candidate: int) -> RepeatValue:
+        """Kept, since the reason for a batch is told in the same terms as it is decided."""
+        if candidate not in self._repeat_values:
+            self._repeat_values[candidate] = super().repeat_value(candidate)
+        return self._repeat_values[candidate]
 
     def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
         before, pending = self._model.covariance_with, self._with_pending

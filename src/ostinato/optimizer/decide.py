@@ -252,15 +252,15 @@ class Thinking:
 
     def _search(self, extra: Sequence[Proposal]) -> None:
         """Where candidates are points of a space: the best that is found among them is one more."""
-        table, score = self.problem.table, self.problem.policy.searched
-        if not isinstance(table, Sampled) or score is None or not isinstance(self.known.model, Posterior):
+        table, policy = self.problem.table, self.problem.policy
+        if not (isinstance(table, Sampled) and isinstance(self.known.model, Posterior) and policy.searched):
             return
-        found = None if extra else search(table, partial(self._scores, score, table), self._barred)
+        found = None if extra else search(table, partial(self._scores, policy.searched, table), self._barred)
         if found is not None:  # the first of a plan; the others take what is there, if they need not be certified
             self._looked_at = found[1]
             self._look_at(found[0][None, :])
         if self.problem.settings.search == "certified":
-            self._certify(cast("ScoredPolicy", self.problem.policy), extra)
+            self._certify(cast("ScoredPolicy", policy), extra)
 
     def _certify(self, policy: ScoredPolicy, extra: Sequence[Proposal]) -> None:
         """From the best of these on, with a bound on what any point scores."""
@@ -347,10 +347,10 @@ class Thinking:
 
     def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """A value that does not fit, with no repeats that say the same or another, is measured again first."""
-        if not (unconfirmed := self.known.unconfirmed):
+        if not self.known.looked.aside:
             return []
         pending = pending_with(self.state, extra)
-        wanted = {c: n - pending.get(c, 0) for c, n in unconfirmed.items() if c not in self._barred}
+        wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self._barred}
         return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
     def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:

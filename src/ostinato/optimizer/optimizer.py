@@ -5,36 +5,37 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace, is_numpy
 from ostinato.candidates import Sampled, extended, read_candidates
-from ostinato.checks import brief, counted, whole
+from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
-from ostinato.optimizer.certificate import certificate
 from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import Wish
-from ostinato.optimizer.diagnosis import Diagnosis
-from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
-from ostinato.optimizer.problem import Problem, Settings, grown_priority, priority_of
+from ostinato.optimizer.problem import Settings, grown_priority, priority_of
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
 from ostinato.optimizer.state import State
+from ostinato.optimizer.view import OptimizerView
 from ostinato.policies import Policy
-from ostinato.policies.base import Custom
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Plan, Prediction
+from ostinato.posterior.device import Precision, read_device
+from ostinato.records import Batch, Plan
+
+if TYPE_CHECKING:
+    pass
 
 
-class Optimizer:
+class Optimizer(OptimizerView):
     """Optimise a noisy function over a table or a space of candidates by ask and tell.
 
     candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
@@ -63,6 +64,8 @@ class Optimizer:
     search: in a space that cannot be listed, "certified" proves how near to the highest score the asked point is.
     block_size: how many candidates are scored at a time; by default all on a grid, else 16,384.
     memory_limit: for covariances, such as "4GB"; by default half of what is free. The others are computed when needed.
+    device: "cuda" for a GPU, which needs the extra [gpu]; the choices are the same. precision: "double" computes all in
+    double precision there.
     xp: the array namespace to compute with; NumPy by default.
 
     It can be pickled and copied. It is not thread-safe: ask and tell from one thread, measure in many.
@@ -90,6 +93,8 @@ class Optimizer:
         seed: Any = None,
         block_size: int | None = None,
         memory_limit: str | int | None = None,
+        device: str | None = None,
+        precision: Precision = "single",
         xp: Namespace = np,
     ) -> None:
         self._table, sign = read_candidates(candidates), sign_of(direction)
@@ -113,15 +118,17 @@ class Optimizer:
             search=search,
             block_size=block_size,
             memory_limit=read_limit(memory_limit) or (default_limit() if is_numpy(xp) else None),
+            device=read_device(device, precision),
             xp=xp,
         )
         if isinstance(self._table, Sampled):
             self._table = self._table.seeded(int(rng.integers(2**32)))
         problem = settings.problem(self._table, priority_of(self._table, rng))
-        self._draws = rng.spawn(1)[0]  # for `sample`, so that asking does not disturb a run
+        draws = rng.spawn(1)[0]
         mind = Mind(dict(rng.bit_generator.state))
         state = State(sign, problem.cost, mind, None if budget is None else whole("budget", budget))
-        self.core, self._owner = Core(problem, state), ""
+        super().__init__(Core(problem, state), draws)
+        self._owner = ""
 
     def lend(self, owner: str) -> None:
         """From now on this is for looking: it is asked and told through its owner."""
@@ -132,37 +139,6 @@ class Optimizer:
             raise InvalidSetting(f"This optimiser of {self._owner} is for looking: ask and tell through the study.")
 
     @property
-    def _problem(self) -> Problem:
-        return self.core.problem
-
-    @property
-    def _state(self) -> State:
-        return self.core.state
-
-    def __repr__(self) -> str:
-        choices = "a space" if self.candidates is None else counted(self.candidates, "candidate")
-        return (
-            f"Optimizer({choices}, {counted(self.steps, 'measurement')} of "
-            f"{self.unique}, {counted(self.switches, 'switch', 'switches')})"
-        )
-
-    # What was done so far
-
-    @property
-    def policy(self) -> Policy:
-        """How candidates are picked and repeated."""
-        chosen: Any = self._problem.policy
-        return chosen.own if isinstance(chosen, Custom) else chosen
-
-    @property
-    def measurement_cost(self) -> float:
-        return self._problem.settings.measurement_cost
-
-    @property
-    def half_life(self) -> int | None:
-        return self._problem.settings.half_life
-
-    @property
     def budget(self) -> int | None:
         """How many measurements there will be in all; it may be changed at any time."""
         return self._state.budget
@@ -171,85 +147,6 @@ class Optimizer:
     def budget(self, budget: int | None) -> None:
         self._check_own()
         self._state.budget = None if budget is None else whole("budget", budget)
-
-    @property
-    def candidates(self) -> int | None:
-        """How many different candidates there are to choose from; None for a space that cannot be listed."""
-        table = self._problem.table
-        return None if isinstance(table, Sampled) else len(table)
-
-    @property
-    def memory_limit(self) -> int | None:
-        """How many bytes the covariances of candidates may take; None where nothing limits them."""
-        return self._problem.settings.memory_limit
-
-    @property
-    def keeps_setups(self) -> bool:
-        """Whether repeats share the error of a set-up."""
-        return self._problem.by_setup
-
-    @property
-    def maximizes(self) -> bool:
-        """Whether higher is better."""
-        return self._problem.sign > 0
-
-    @property
-    def steps(self) -> int:
-        """Measurements taken in, asked for or not."""
-        return self._state.steps
-
-    @property
-    def epochs(self) -> int:
-        """Batches that were answered, in full or in part."""
-        return self._state.ledger.epochs
-
-    @property
-    def rounds(self) -> int:
-        """Decisions: of a batch, or of a round of several where the policy decides so. Each batch of a plan is one."""
-        return self._state.ledger.rounds
-
-    @property
-    def switches(self) -> int:
-        """Changes of candidate from one batch to the next."""
-        return self._state.ledger.switches
-
-    @property
-    def unique(self) -> int:
-        """Different candidates measured."""
-        return len(self._state.history.counts)
-
-    def counts(self) -> dict[int, int]:
-        """How often each candidate was measured, by its index; those never measured left out."""
-        index_of = self._problem.table.index_of
-        return {index_of(number): n for number, n in self._state.history.counts.items()}
-
-    @property
-    def failures(self) -> int:
-        """Measurements that were told as failed."""
-        return self._state.failures.total()
-
-    @property
-    def costs(self) -> Costs:
-        """What was paid for switches and measurements so far."""
-        ledger, each, measurements = self._state.ledger, self.measurement_cost, self._state.told
-        per_switch = ledger.switch_cost / ledger.switches if ledger.switches else 0.0
-        most = max(measurements - 1, 0) * per_switch + measurements * each
-        return Costs(ledger.switches, ledger.switch_cost, measurements, measurements * each, most)
-
-    @property
-    def in_flight(self) -> list[Batch]:
-        """Batches asked and not yet answered in full."""
-        return [open_.batch for open_ in self._state.ledger.in_flight]
-
-    @property
-    def log_det(self) -> float:
-        """log det(I + K_t/λ) of everything measured: twice the information gained, in nats."""
-        return self.core.known.posterior.log_det
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """The bound on the number of full batches; None where none is promised, or where anything is learned."""
-        return certificate(self._problem, self._state, self.core.known)
 
     # The loop
 
@@ -485,66 +382,3 @@ class Optimizer:
             feedback = read_many(named, claim, self._problem.outcome)
         self.core.widen(table)
         self.core.hear(-1 - self._state.observed, feedback)
-
-    # Answers
-
-    def predict(self, points: Any = None) -> Prediction:
-        """Mean and standard deviation of f at all candidates, or at new points given like the candidates."""
-        return self.core.answers.predict(points)
-
-    def covariance(self, points: Any = None) -> Matrix:
-        """The covariance matrix of f at candidates or new points (up to 5,000: it has a row and a column for each)."""
-        return self.core.answers.covariance(points)
-
-    def sample(self, size: int = 1, points: Any = None) -> Matrix:
-        """Joint draws of f from the posterior, one a row; at candidates or new points. Every call draws anew."""
-        return self.core.answers.sample(size, points, self._draws)
-
-    @property
-    def has_best(self) -> bool:
-        """Whether any candidate that may be measured was: without one nothing can be recommended."""
-        return bool(self._state.history.counts.keys() - self._state.retired)
-
-    def best(self, level: float = 0.95) -> Best:
-        """The measured candidate of the best lower bound (mean less a standard deviation): never the luckiest value."""
-        return self.core.answers.best(level)
-
-    def leader(self) -> tuple[int, float, float]:
-        """Index, posterior mean and standard deviation of the best candidate so far; cheaper than `best`."""
-        return self.core.answers.leader()
-
-    def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
-        """The k best measured candidates, each with its chance of being the best of all.
-
-        Their intervals are simultaneous: with probability `level` all of them hold at once.
-        """
-        return self.core.answers.top(k, level)
-
-    def chance_within(self, gap: float) -> float:
-        """The probability that no candidate is better than the recommended one by more than `gap`.
-
-        It speaks of candidates that were never measured: where the kernel is learned, it is calibrated by how often
-        such claims came true (docs/results.md, "How sure it is").
-        """
-        return self.core.answers.chance_within(gap)
-
-    @property
-    def learned(self) -> Learned:
-        """What the model holds true besides the measurements, and which of it was learned from them."""
-        return self.core.answers.learned()
-
-    @property
-    def outliers(self) -> list[Outlier]:
-        """Single values that do not fit what all else says of their candidates, the furthest off first.
-
-        While noise is learned they do not count, neither for choosing nor for answers.
-        """
-        return self.core.answers.outliers()
-
-    def diagnose(self) -> Diagnosis:
-        """Whether the model fits what was measured: residuals, repeats and returns, with a verdict in words."""
-        return self.core.answers.diagnose()
-
-    def explain(self, batch: Batch) -> Explanation:
-        """Why this candidate and why this many repeats: in a sentence, and in numbers."""
-        return explanation(batch)

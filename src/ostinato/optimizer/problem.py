@@ -26,7 +26,8 @@ from ostinato.optimizer.settings import (
     what_to_learn,
 )
 from ostinato.policies.base import BasePolicy
-from ostinato.posterior import Model
+from ostinato.posterior import Model, Posterior
+from ostinato.posterior.device import Device
 
 
 class Portable:
@@ -59,6 +60,7 @@ class Settings(Portable):
     search: str = "sampled"
     block_size: int | None = None
     memory_limit: int | None = None
+    device: Device | None = None
     xp: Namespace = np
 
     def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
@@ -143,8 +145,11 @@ class Problem:
     def model(self, prior: Prior) -> Model:
         """The model that the policy sees, nothing measured."""
         settings = self.settings
-        how = {"xp": settings.xp, "block_size": settings.block_size, "memory": settings.memory_limit}
-        return self.policy.model(self.features, prior.kernel, prior.noise, mean=prior.mean, **how)
+        how: dict[str, Any] = {"xp": settings.xp, "block_size": settings.block_size, "memory": settings.memory_limit}
+        made = self.policy.model
+        if made is Posterior:  # of all models, the one that can be elsewhere
+            how["device"] = settings.device
+        return made(self.features, prior.kernel, prior.noise, mean=prior.mean, **how)
 
     def cost(self, start: int, end: int) -> float:
         """Of going from one candidate to another."""

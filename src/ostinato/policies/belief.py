@@ -14,6 +14,7 @@ from ostinato.policies.repeat_value import RepeatValue
 from ostinato.posterior import BlockedVector, Listed, PendingVariances, Screen
 
 TIE = 1e-9
+EPSILON = float(np.finfo(np.float64).eps)
 NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
 
 
@@ -109,8 +110,10 @@ class Belief(ABC):
 
     def resolution(self, beta: float) -> float:
         """How far apart scores in units of f must lie to count as different: 1e-9 (κβ + max|μ − μ₀|), and rounding."""
-        rounding = 4 * np.finfo(np.float64).eps * max(abs(self.top), abs(self.bottom))
-        return TIE * (self.kappa * beta + max(self.top - self.centre, self.centre - self.bottom)) + float(rounding)
+        top, bottom = self.top, self.bottom
+        return TIE * (self.kappa * beta + max(top - self.centre, self.centre - bottom)) + 4 * EPSILON * max(
+            abs(top), abs(bottom)
+        )
 
     def first(self, tied: NDArray[np.int64]) -> int:
         """Of several candidates that are equal, the one of lowest priority."""

@@ -3,22 +3,48 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import log1p
+from math import log1p, sqrt
 from typing import TypeAlias
 
 import numpy as np
 
 from ostinato.arrays import Array, is_numpy, namespace_of
 from ostinato.confidence import Schedule, as_schedule, width_at
-from ostinato.policies.acquisition import chords, log_expected_improvement, smallest_width
+from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.belief import Belief, Scores
-from ostinato.policies.ei_screen import Found, Improvement, Search, taken_in, tolerance_of
 from ostinato.policies.scored import NEAR, Score
+from ostinato.policies.screened import Found, Search, taken_in
 from ostinato.posterior import BlockedVector, Listed
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest
 
-Applied: TypeAlias = Callable[[Improvement, Belief, float, float], BlockedVector | Listed]
+Applied: TypeAlias = Callable[["Improvement", Belief], BlockedVector | Listed]
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """log EI of one moment, with exploration weight β, on a target."""
+
+    belief: Belief
+    beta: float
+    target: float
+
+    def __call__(self, mean: Array, variance: Array) -> Array:
+        return log_expected_improvement(mean, variance, self.beta, self.target, self.belief.kappa)
+
+    def tolerance(self, mean: float, variance: float) -> float:
+        """The resolution of values, as the winner's log EI feels it: its slope is Φ(z)/(β σ h(z))."""
+        width = self._width(sqrt(variance))
+        return self.belief.resolution(self.beta) / width * improvement_slope((mean - self.target) / width)
+
+    def nearly(self, mean: float, variance: float) -> float:
+        return self.tolerance(mean, variance) - self.belief.travels * log1p(-NEAR)
+
+    def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
+        return [(self.target + high, slope * self.beta) for high, slope in chords(bar, self._width(widest))]
+
+    def _width(self, std: float) -> float:
+        return max(self.beta * std, smallest_width(self.belief.kappa))
 
 
 @dataclass(frozen=True)
@@ -45,53 +71,49 @@ class EI(Score):
         return self._scores(belief, _everywhere)
 
     def _scores(self, belief: Belief, applied: Applied) -> Scores:
-        beta, target = self.width(belief), self.target(belief)
-
-        def improvement(mean: Array, variance: Array) -> Array:
-            return log_expected_improvement(mean, variance, beta, target, belief.kappa)
-
-        values = applied(improvement, belief, beta, target)
+        improvement = Improvement(belief, self.width(belief), self.target(belief))
+        values = applied(improvement, belief)
         mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
-        return Scores(values, tolerance_of(belief, beta, mean - target, variance))
+        return Scores(values, improvement.tolerance(mean, variance))
 
     def slack(self, belief: Belief, best: int) -> float:
         return -log1p(-NEAR)
 
 
-def _everywhere(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector:
+def _everywhere(improvement: Improvement, belief: Belief) -> BlockedVector:
     return belief.means.map(improvement, belief.variances)
 
 
-def _where_it_counts(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector | Listed:
+def _where_it_counts(improvement: Improvement, belief: Belief) -> BlockedVector | Listed:
     """log EI of the candidates that may be chosen; of many candidates, minus infinity for the others.
 
     Of very many, by a screen in single precision.
     """
     screen = belief.screen
-    found = None if screen is None else Search(improvement, screen, belief, beta, target).listed()
-    return _in_blocks(improvement, belief, beta, target) if found is None else found
+    found = None if screen is None else Search(improvement, screen, belief).listed()
+    return _in_blocks(improvement, belief) if found is None else found
 
 
-def _in_blocks(improvement: Improvement, belief: Belief, beta: float, target: float) -> BlockedVector:
+def _in_blocks(improvement: Improvement, belief: Belief) -> BlockedVector:
     """The same, from means and variances that are kept for all candidates."""
     means, variances = belief.means, belief.variances
     few = belief.candidates <= MANY or not is_numpy(namespace_of(means.parts[0]))
     taken = taken_in(belief)
     if few or len(taken) == belief.candidates:
-        return _everywhere(improvement, belief, beta, target)
-    widths = variances.map(partial(_width, beta))
-    hopeful = means.map(np.add, widths).without(taken).places_of_highest
+        return _everywhere(improvement, belief)
+    stds = variances.map(np.sqrt)
+    hopeful = means.map(partial(_plus, improvement.beta), stds).without(taken).places_of_highest
     found = Found.of(improvement, belief, hopeful[~np.isin(hopeful, list(taken))])
-    lines = chords(found.bar(belief, beta, target), max(widths.highest, smallest_width(belief.kappa)))
+    lines = improvement.lines(found.bar(improvement), stds.highest)
 
-    def counting(mean: Array, variance: Array, width: Array) -> Array:
+    def counting(mean: Array, variance: Array, std: Array) -> Array:
         values = np.full_like(mean, -np.inf)
-        here = np.logical_or.reduce([mean + steep * width >= target + high for high, steep in lines])
+        here = np.logical_or.reduce([mean + slope * std >= high for high, slope in lines])
         values[here] = improvement(mean[here], variance[here])
         return values
 
-    return means.map(counting, variances, widths)
+    return means.map(counting, variances, stds)
 
 
-def _width(beta: float, variance: Array) -> Array:
-    return beta * np.sqrt(variance)
+def _plus(beta: float, mean: Array, std: Array) -> Array:
+    return mean + beta * std

@@ -8,6 +8,24 @@ from ostinato.confidence import Schedule, as_schedule, width_at
 from ostinato.policies.acquisition import upper_confidence
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
+from ostinato.policies.screened import Search
+
+
+@dataclass(frozen=True)
+class Bound:
+    """μ + β σ of one moment."""
+
+    belief: Belief
+    beta: float
+
+    def __call__(self, mean: Array, variance: Array) -> Array:
+        return upper_confidence(mean, variance, self.beta)
+
+    def nearly(self, mean: float, variance: float) -> float:
+        return self.belief.resolution(self.beta) + self.belief.travels * NEAR * self.beta * sqrt(variance)
+
+    def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
+        return [(bar, self.beta)]
 
 
 @dataclass(frozen=True)
@@ -24,12 +42,13 @@ class UCB(Score):
         return width_at(as_schedule(self.beta), belief.progress)
 
     def __call__(self, belief: Belief) -> Scores:
-        beta = self.width(belief)
+        bound, screen = Bound(belief, self.width(belief)), belief.screen
+        found = None if screen is None else Search(bound, screen, belief).listed()
+        return self.everywhere(belief) if found is None else Scores(found, belief.resolution(bound.beta))
 
-        def bound(mean: Array, variance: Array) -> Array:
-            return upper_confidence(mean, variance, beta)
-
-        return Scores(belief.means.map(bound, belief.variances), belief.resolution(beta))
+    def everywhere(self, belief: Belief) -> Scores:
+        bound = Bound(belief, self.width(belief))
+        return Scores(belief.means.map(bound, belief.variances), belief.resolution(bound.beta))
 
     def slack(self, belief: Belief, best: int) -> float:
         return NEAR * self.width(belief) * sqrt(belief.at(best)[1])

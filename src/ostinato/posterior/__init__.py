@@ -2,8 +2,9 @@
 
 from ostinato.posterior.blocks import BlockedVector, Listed
 from ostinato.posterior.cache import Indices
-from ostinato.posterior.exact import ExactGhost, Posterior
+from ostinato.posterior.exact import Posterior
 from ostinato.posterior.few import Few
+from ostinato.posterior.ghost import ExactGhost
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.no_model import NoModel
 from ostinato.posterior.nystrom import Nystrom

@@ -23,6 +23,7 @@ from ostinato.arrays import (
     from_numpy,
     highest,
     indices,
+    is_numpy,
     lowest,
     namespace_of,
     to_numpy,
@@ -106,6 +107,12 @@ class BlockedVector:
         if not candidates:
             return self
         others = self.map(_copy)
+        if is_numpy(namespace_of(self.parts[0])):
+            places = np.sort(np.fromiter(candidates, dtype=np.int64, count=len(candidates)))
+            parts = np.split(places, np.searchsorted(places, self.starts[1:]))
+            for start, part, here in zip(self.starts, others, parts, strict=True):
+                part[here - start] = -inf
+            return others
         for candidate in candidates:
             others[candidate] = -inf
         return others

@@ -18,19 +18,20 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ostinato.arrays import Array, Matrix, Vector, namespace_of
-from ostinato.kernels.single import Single
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.model import Model
 
 DRAWS = 4_096
+PART = 256  # columns of a triangular root that are multiplied at a time
 RIVALS = 1_024  # candidates, at most, that are drawn jointly
 NEGLECTED = 1e-2  # chance that any of the candidates left out is better, at most
 UNLIKELY = 1e-5  # chance of being better below which a candidate is not a rival, where those are few
 NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts as none
 ALL = 20_000  # candidates up to which all of them are contenders
 LIKELIEST, SAMPLED = 5_000, 5_000  # of more: those that look best, and how many stand for the others
+ERROR = 0.2  # of a sketch's means and variances, at most, in units of the prior's: by far more than it ever is
 HOPE = 3.0  # standard deviations above its mean that a candidate's value may well be
 EQUAL = 1e-4  # difference of values, in units of their size, that counts as none: the roots' jitter is a tenth of it
 
@@ -53,9 +54,8 @@ class Contenders:
         size = len(model.features)
         if size <= ALL:
             return cls.only(np.arange(size))
-        hopes = _hopes(model)
         others = np.ones(size, dtype=bool)
-        others[np.argpartition(-hopes, LIKELIEST)[:LIKELIEST]] = False
+        others[_most_hopeful(model)] = False
         others[always] = False
         near, far = np.flatnonzero(~others), np.flatnonzero(others)
         sample = far[np.linspace(0, len(far) - 1, SAMPLED).astype(np.int64)]
@@ -69,12 +69,16 @@ class Contenders:
         return np.flatnonzero(np.isin(self.numbers, list(numbers)))
 
 
-def _hopes(model: Model) -> Vector | Single:
-    """What each candidate's value may well be; in any units."""
-    screen = model.screen if isinstance(model, Posterior) else None
-    if screen is None:
-        return model.means.map(_hope, model.variances).flat()
-    return np.concatenate([_hope(block.mean, np.maximum(block.variance, 0)) for block in screen.blocks])
+def _most_hopeful(model: Model) -> Indices:
+    """The candidates whose values may well be the highest.
+
+    A sketch will do, since whoever is found here is computed exactly afterwards.
+    """
+    sketch = model.sketch if isinstance(model, Posterior) else None
+    if sketch is not None and max(sketch.mean_error, sketch.variance_error) <= ERROR:
+        return sketch.highest_reach(HOPE, LIKELIEST)
+    hopes = model.means.map(_hope, model.variances).flat()
+    return np.argpartition(-hopes, LIKELIEST)[:LIKELIEST]
 
 
 def _hope(mean: Array, variance: Array) -> Array:
@@ -146,7 +150,14 @@ def shortfalls(
 def _normal(root: Matrix, rng: Generator) -> NDArray[np.float32]:
     """Draws of covariance R Rᵀ, one a row; in single precision, whose error is far below theirs."""
     z = rng.standard_normal((DRAWS, len(root)), dtype=np.float32)
-    return np.matmul(z, root.T.astype(np.float32))
+    upper = root.T.astype(np.float32)
+    if np.any(np.tril(upper, -1)):
+        return np.matmul(z, upper)
+    draws = np.empty_like(z)  # of a triangular root, without most of the products by 0
+    for stop in range(PART, len(root) + PART, PART):
+        part = slice(stop - PART, min(stop, len(root)))
+        np.matmul(z[:, : part.stop], upper[: part.stop, part], out=draws[:, part])
+    return draws
 
 
 def _no_gap(posterior: Posterior) -> float:

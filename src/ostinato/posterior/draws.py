@@ -21,8 +21,9 @@ from ostinato.arrays import Array, Matrix, Vector, cholesky, from_numpy, to_nump
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
 from ostinato.posterior.blocks import BlockedVector
-from ostinato.posterior.exact import ExactGhost, Posterior
+from ostinato.posterior.exact import Posterior
 from ostinato.posterior.fourier import FEATURES, Fourier
+from ostinato.posterior.ghost import ExactGhost
 from ostinato.posterior.grid import find_grid
 
 EXACT_UP_TO = 2_000

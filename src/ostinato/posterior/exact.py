@@ -15,23 +15,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, is_numpy, namespace_of, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
+from ostinato.kernels.form import has_product_form
 from ostinato.kernels.single import has_single_form
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks, prior_variance_of
 from ostinato.posterior.cache import Indices, paying_grid
+from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
+from ostinato.posterior.fresh import Fresh
+from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
-FORESEEN = 64  # candidates in flight whose covariances with all others are kept
 FEW = 64  # epochs between two repairs, at the least
 MANY = 20_000  # candidates from which choices are screened in single precision
-AT_ONCE = 4_096  # candidates that are computed afresh at a time, to bound memory
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
@@ -51,14 +53,17 @@ class Posterior:
         xp: Namespace = np,
         block_size: int | None = None,
         memory: int | None = None,
+        device: Device | None = None,
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
-        self.block_size, self.memory = block_size, memory
-        self._grid = paying_grid(kernel, features) if block_size is None else None
-        self._screened = self._grid is None and is_numpy(xp) and len(features) > MANY and has_single_form(kernel)
+        self.block_size, self.memory, self.device = block_size, memory, device
+        self._grid = paying_grid(kernel, features) if block_size is None and device is None else None
+        many = len(features) > MANY and is_numpy(xp) and self._grid is None and has_single_form(kernel)
+        self._screened = many if device is None else device.takes(kernel)
         self.behind = self._screened  # whether the blocks do not know yet what the unique candidates know
-        self._screening = Screening()
-        self.kappa2 = prior_variance_of(kernel, features[:1] if self._screened else features, xp)
+        self._screening = self._unseen()
+        alike = self._screened and has_product_form(kernel, features.shape[1])  # k(x, x) is the same everywhere
+        self.kappa2 = prior_variance_of(kernel, features[:1] if alike else features, xp)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
@@ -66,6 +71,7 @@ class Posterior:
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
+        self._fresh: Fresh | None = None
         self._foreseen: dict[int, BlockedVector] = {}
         self._direction: tuple[int, Direction] | None = None  # of the candidate that was looked at last
 
@@ -96,11 +102,23 @@ class Posterior:
         except BaseException:
             self.behind = True
             raise
-        self._screening = Screening()
+        self._screening = self._unseen()
+
+    def _unseen(self) -> Screening:
+        return Screening(device=self.device)
 
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
+        found = self.sketch
+        if found is None or not found.rough:
+            return found
+        self._screened = False
+        return None
+
+    @property
+    def sketch(self) -> Screen | None:
+        """The screen, also where its bounds are too wide to choose by: `rough` says so."""
         if not (self._screened and self.behind):
             return None
         if not self.fits(len(self.measured)) or not self._screening.brought_up(
@@ -112,7 +130,7 @@ class Posterior:
 
     def fits(self, rows: int) -> bool:
         """Whether a screen of so many unique candidates may be kept."""
-        return self.memory is None or 4 * len(self.features) * rows <= self.memory
+        return self.memory is None or self.device is not None or 4 * len(self.features) * rows <= self.memory
 
     def in_place_of(self, other: "Posterior") -> None:
         """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
@@ -173,7 +191,9 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        return self.kappa2 if self._screened else self._blocks.prior_variances[candidate]
+        if self._screened:
+            return float(self.kernel.diag(self.features[[candidate]])[0])
+        return self._blocks.prior_variances[candidate]
 
     def slot_of(self, candidate: int) -> int | None:
         """The place of a candidate among those measured."""
@@ -218,6 +238,7 @@ class Posterior:
             xp=model.xp,
             block_size=model.block_size,
             memory=model.memory,
+            device=model.device,
         )
 
     def extended(self, features: Matrix, noise: Vector) -> "Posterior":
@@ -225,11 +246,11 @@ class Posterior:
         more = features[len(self.features) :]
         own = self.blocks if len(more) else None
         other = copy(self)
-        other.features, other.noise, other._foreseen = features, noise, {}
+        other.features, other.noise, other._foreseen, other._fresh = features, noise, {}, None
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
-            other._screened, other._screening = False, Screening()
+            other._screened, other._screening = False, self._unseen()
         return other
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":
@@ -242,7 +263,7 @@ class Posterior:
     def recall(self, drawn: Drawn) -> None:
         """Nothing was."""
 
-    def ghost(self) -> "ExactGhost":
+    def ghost(self) -> ExactGhost:
         """Its variances can go on without it."""
         return ExactGhost(self)
 
@@ -283,35 +304,21 @@ class Posterior:
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
         return (
-            self._each_afresh(candidates) if self.behind else (self.means.at(candidates), self.variances.at(candidates))
+            self._afresh_at.at(candidates)
+            if self.behind
+            else (self.means.at(candidates), self.variances.at(candidates))
         )
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
-        return self._each_afresh(candidates) if self.behind or self._afresh else self.at_each(candidates)
+        return self._afresh_at.at(candidates) if self.behind or self._afresh else self.at_each(candidates)
 
-    def _each_afresh(self, candidates: Indices) -> tuple[Vector, Vector]:
-        if len(candidates) <= AT_ONCE:
-            return self._afresh_at(candidates)
-        parts = [self._afresh_at(part) for part in np.split(candidates, range(AT_ONCE, len(candidates), AT_ONCE))]
-        means, variances = zip(*parts, strict=True)
-        return np.concatenate(means), np.concatenate(variances)
-
-    def _afresh_at(self, candidates: Indices) -> tuple[Vector, Vector]:
-        mean, variance = np.empty(len(candidates)), np.empty(len(candidates))
-        slots = np.array([self._slots.get(candidate, -1) for candidate in candidates.tolist()], dtype=np.int64)
-        known = slots >= 0
-        known[known] = self._precise()[slots[known]]
-        if known.any():
-            mean[known] = to_numpy(self.factor.mean_at_measured())[slots[known]] + self.prior_mean
-            variance[known] = to_numpy(self.factor.variance_at_measured())[slots[known]]
-        others = ~known
-        if others.any():
-            X = from_numpy(self.xp, self.features[candidates[others]])
-            k_x = self.kernel(self._X, X)
-            mean[others] = to_numpy(self.factor.mean(k_x)) + self.prior_mean
-            variance[others] = to_numpy(self.factor.variance_of_many(k_x, self.kernel.diag(X)))
-        return mean, np.maximum(variance, 0.0)
+    @property
+    def _afresh_at(self) -> Fresh:
+        if self._fresh is None:
+            settings = self.features, self.kernel, self.prior_mean, self.measured
+            self._fresh = Fresh(*settings, self.factor, self._precise(), self.device)
+        return self._fresh
 
     def rows(self, candidate: int) -> BlockedVector:
         """k(x, A) of a candidate x, block by block; kept while it is in flight."""
@@ -325,11 +332,14 @@ class Posterior:
         return self._foreseen[candidate]
 
     def over_candidates(self) -> tuple[Vector, Vector]:
-        """Mean and variance of f at all candidates: as kept, or computed afresh where counts over noise are large."""
-        means, variances = self.means, self.variances
-        if self._afresh:
-            means, variances = self._fresh_means(), self._fresh_variances()
-        return means.flat(), variances.flat()
+        """Mean and variance of f at all candidates, for answers.
+
+        Where they are not kept, they are computed some at a time: that takes no memory for all covariances.
+        """
+        if self.behind or self._afresh:
+            mean, variance = self._afresh_at.everywhere
+            return mean.copy(), variance.copy()
+        return self.means.flat(), self.variances.flat()
 
     @property
     def _afresh(self) -> bool:
@@ -342,8 +352,8 @@ class Posterior:
         mean = to_numpy(self.factor.mean(k_x)) + self.prior_mean
         variance = to_numpy(self.factor.variance(k_x, self.kernel.diag(X)))
         places, slots = self._measured_rows(points)
-        mean[places] = to_numpy(self.factor.mean_at_measured())[slots] + self.prior_mean
-        variance[places] = to_numpy(self.factor.variance_at_measured())[slots]
+        mean[places] = to_numpy(self.factor.mean_at_measured)[slots] + self.prior_mean
+        variance[places] = to_numpy(self.factor.variance_at_measured)[slots]
         return mean, np.maximum(variance, 0.0)
 
     def covariance(self, points: Matrix) -> Matrix:
@@ -386,7 +396,7 @@ class Posterior:
         self._changed()
 
     def _changed(self) -> None:
-        self._factor = self._direction = None
+        self._factor = self._fresh = self._direction = None
 
     def _repair(self, *, everything: bool = False) -> None:
         self._since_means += 1
@@ -412,11 +422,11 @@ class Posterior:
         self._check_positive()
 
     def _fresh_means(self) -> BlockedVector:
-        at_measured = to_numpy(self.factor.mean_at_measured()) + self.prior_mean
+        at_measured = to_numpy(self.factor.mean_at_measured) + self.prior_mean
         return self._pinned(self.blocks.fresh_means(self.factor), at_measured)
 
     def _fresh_variances(self) -> BlockedVector:
-        at_measured = np.maximum(to_numpy(self.factor.variance_at_measured()), 0.0)
+        at_measured = np.maximum(to_numpy(self.factor.variance_at_measured), 0.0)
         return self._pinned(self.blocks.fresh_variances(self.factor), at_measured)
 
     def _pinned(self, values: BlockedVector, at_slots: Vector) -> BlockedVector:
@@ -450,99 +460,3 @@ class Posterior:
                 f"The kernel is not positive on these candidates: a variance came out {self._rounding:.3g} of the "
                 "largest below zero. Check that k(x, y) is symmetric and a valid covariance."
             )
-
-
-class ExactGhost:
-    """Imagined measurements: a copy of the q-sized half, made when the first comes, loses a rank-one term for each.
-
-    Candidates that were never measured get slots of their own here; the posterior stays as it is.
-    """
-
-    def __init__(self, posterior: Posterior) -> None:
-        self._posterior = posterior
-        self.unique = posterior.unique
-        self._own: list[int] = []  # candidates with slots of their own
-        self._rows: list[Array] = []  # their covariances with all candidates: block by block, one row each, and room
-        self._kept = 0  # of how many of them
-
-    @property
-    def measured(self) -> NDArray[np.int64]:
-        """The candidates in slots, in their order."""
-        return np.append(self._posterior.measured, self._own).astype(np.int64)
-
-    def add(self, candidate: int, n: float) -> tuple[Array, float]:
-        if self.unique is self._posterior.unique:
-            self.unique = self.unique.fork()
-        direction = self._direction(candidate)
-        if direction.slot == self.unique.size:
-            self._join(candidate)
-        gain = direction.gain(float(self._posterior.noise[candidate]) / n)
-        self.unique.hallucinate(gain)
-        return gain.p, direction.variance
-
-    def variance(self, candidate: int) -> float:
-        return self._direction(candidate).variance
-
-    def columns(self, candidates: Indices) -> Matrix:
-        """k(X, x), for the candidates X in slots."""
-        known = self._posterior.columns(candidates)
-        if not self._own:
-            return known
-        X, x = self._posterior.features[self._own], self._posterior.features[candidates]
-        return np.concatenate([known, to_numpy(self._posterior.kernel(*(from_numpy(self._xp, a) for a in (X, x))))])
-
-    def spread(self, P: Matrix, beyond: int | None = None) -> Matrix:
-        """P k(X, A) for all candidates; the last coefficient may be that of a candidate beyond those in slots."""
-        return self.spread_blocks(from_numpy(self._xp, P), beyond).flat()
-
-    def spread_blocks(self, P: Array, beyond: int | None = None) -> BlockedVector:
-        """The same, block by block."""
-        q = len(self._posterior.measured)
-        known = self._posterior.blocks.spread(P[..., :q])
-        if P.shape[-1] == q:
-            return known
-        own, found = P[..., q : q + len(self._own)], known
-
-        def with_own(part: Array, rows: Array) -> Array:
-            return part + self._xp.matmul(own, rows[: own.shape[-1], :])
-
-        def with_last(part: Array, row: Array) -> Array:
-            return part + self._xp.matmul(P[..., -1:], row)
-
-        if self._own:
-            self._keep(own.shape[-1])
-            found = known.map(with_own, BlockedVector(self._rows, known.starts))
-        return found if beyond is None else found.map(with_last, self._posterior.rows(beyond))
-
-    @property
-    def _xp(self) -> Namespace:
-        return self._posterior.xp
-
-    def _direction(self, candidate: int) -> Direction:
-        if self.unique is self._posterior.unique:
-            return self._posterior.direction(candidate)
-        slot = self._posterior.slot_of(candidate)
-        if slot is None and candidate in self._own:
-            slot = len(self._posterior.measured) + self._own.index(candidate)
-        if slot is not None:
-            return self.unique.direction(slot)
-        k_x = from_numpy(self._xp, self.columns(np.array([candidate]))[:, 0])
-        return self.unique.beyond(k_x, self._posterior.prior_variance(candidate))
-
-    def _join(self, candidate: int) -> None:
-        """A slot of its own."""
-        k_x = self.columns(np.array([candidate]))[:, 0]
-        self._own.append(candidate)
-        row = np.append(k_x, self._posterior.prior_variance(candidate))
-        self.unique.add(from_numpy(self._xp, row[None, :]))
-
-    def _keep(self, count: int) -> None:
-        """Covariances of the first candidates with slots of their own with all others, where they are not there yet."""
-        for number in range(self._kept, count):
-            row = self._posterior.rows(self._own[number])
-            if not self._rows:
-                self._rows = [self._xp.zeros((FORESEEN, part.shape[-1]), dtype=part.dtype) for part in row]
-            self._rows = [grown(rows, (number + 1, rows.shape[1])) for rows in self._rows]
-            for rows, part in zip(self._rows, row, strict=True):
-                rows[number, :] = part[0, :]
-            self._kept = number + 1

@@ -22,6 +22,7 @@ import numpy as np
 from ostinato.arrays import Array, cholesky, inverse_from_cholesky, namespace_of, solve_lower, to_numpy
 from ostinato.errors import InvalidKernel
 
+STRIP = 128  # rows that are multiplied at a time
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10)
 
 
@@ -55,10 +56,16 @@ class Factor:
         return k_xx - namespace_of(k_x).sum(T * T, axis=0)
 
     def variance_of_many(self, k_x: Array, k_xx: Array) -> Array:
-        """The same for many points: by one product instead of a triangular solve, which takes three times as long."""
-        xp = namespace_of(k_x)
-        T = xp.matmul(self.whitener, k_x)
-        return k_xx - xp.sum(T * T, axis=0)
+        """The same for many points: by products instead of a triangular solve, which takes three times as long.
+
+        L⁻¹ is lower-triangular, so that some rows at a time need the first covariances only.
+        """
+        xp, q = namespace_of(k_x), self.L.shape[0]
+        for start in range(0, q, STRIP):
+            stop = min(start + STRIP, q)
+            T = xp.matmul(self.whitener[start:stop, :stop], k_x[:stop, :])
+            k_xx = k_xx - xp.sum(T * T, axis=0)
+        return k_xx
 
     def covariance(self, k_x: Array, k_xx: Array) -> Array:
         """k(x, x') − k(x, X) M k(X, x'), for the whole matrix k_xx."""
@@ -78,10 +85,12 @@ class Factor:
     # At a measured candidate with ℓ_i far below k_ii, the differences above lose everything to cancellation.
     # Because M K = I − M diag ℓ, the same numbers are products there:
 
+    @cached_property
     def mean_at_measured(self) -> Array:
         """m_i − ℓ_i α_i (where w_i > 0)."""
         return self.m - self.alpha * self.l
 
+    @cached_property
     def variance_at_measured(self) -> Array:
         """ℓ_i − ℓ_i² M_ii (where w_i > 0)."""
         return self.l * (1 - self.l * namespace_of(self.L).sum(self.whitener * self.whitener, axis=0))
@@ -95,7 +104,7 @@ class Factor:
         identity = namespace_of(self.M).eye(self.l.shape[0], dtype=self.l.dtype)
         return self.l[:, None] * (identity - self.M * self.l[None, :])
 
-    @property
+    @cached_property
     def l(self) -> Array:
         """ℓ_i, and 0 where nothing was measured."""
         return reciprocal(self.w)

@@ -11,6 +11,7 @@ from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.device import Device
 from ostinato.posterior.pending import Ghost
 
 
@@ -34,6 +35,7 @@ class Model(Protocol):
     prior_mean: float
     block_size: int | None
     memory: int | None
+    device: Device | None
     kappa2: float
 
     @property

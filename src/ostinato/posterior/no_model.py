@@ -9,12 +9,15 @@ from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.device import Device
 from ostinato.posterior.model import Drawn
 from ostinato.posterior.pending import Ghost
 
 
 class NoModel:
     """The prior's mean and variance at every candidate; its own ghost, since nothing changes it."""
+
+    device: Device | None = None  # computed on the processor, wherever candidates are
 
     log_det = 0.0
 

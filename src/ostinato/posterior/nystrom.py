@@ -20,6 +20,7 @@ from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior.blocks import Block, BlockedVector, Blocks
 from ostinato.posterior.cache import Indices, Rows
+from ostinato.posterior.device import Device
 from ostinato.posterior.model import Drawn
 from ostinato.posterior.pending import Ghost
 from ostinato.posterior.sketch import Sketch, sketch
@@ -29,6 +30,8 @@ SWEEP = 512  # candidates at a time, so that k(S, x) and G k(S, x) stay in the p
 
 class Nystrom:
     """What is believed of f at every candidate, as some of the measured candidates see it."""
+
+    device: Device | None = None  # computed on the processor, wherever candidates are
 
     def __init__(
         self,

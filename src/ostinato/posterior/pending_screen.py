@@ -11,8 +11,8 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.posterior.cache import Indices
-from ostinato.posterior.exact import ExactGhost
 from ostinato.posterior.few import Few
+from ostinato.posterior.ghost import ExactGhost
 from ostinato.posterior.screen import Screen
 
 
@@ -48,5 +48,5 @@ class PendingScreen(Screen):
         self.tighten()
         if self._taken_up < len(self._few.imagined) or self.rough:
             return None
-        variances = np.concatenate([block.variance for block in self.blocks]).astype(np.float64)
+        variances = self.variances
         return variances - self.variance_error, variances + self.variance_error

@@ -1,146 +1,64 @@
-"""Mean and variance of all candidates in single precision, with bounds on how far off they are.
+"""Mean and variance of all candidates in low precision, with bounds on how far off they are.
 
 To choose among very many candidates it is enough to know of most of them that they are not the best. So means and
 variances are kept in single precision here, at half of the memory and of the time; with the errors that rounding can
 have made at most, so that whoever chooses computes the few that may be best exactly (`Posterior.at_each`), and chooses
 as if all had been computed so. All numbers are in units of κ, about the prior mean.
 
-Every product p · k(X, A) is summed in strips of STRIP rows, so that with u = 2⁻²⁴ its error is at most
+Every product p · k(X, A) is summed in strips of s rows, so that with u = 2⁻²⁴ its error is at most
 
-    ‖p‖₁ · ((STRIP + q/STRIP + 4) u + the covariances' own error)
+    ‖p‖₁ · ((s + q/s + 4) u + the covariances' own error)
 
 Variances after a rebuild are 1 − ‖T‖² with T = W k(X, A), W = L⁻¹ S: by the same bound for each row of W, they are off
 by 2 ‖δT‖ + ‖δT‖², because ‖T‖ is at most 1. The first rows of W alone give the variances that the first unique
 candidates leave, which are more: most candidates are out of the question by these, and no more is computed of them. So
 means are within their error; variances are at most what is kept, and their error.
+
+Where the numbers live, in memory or on a GPU, is the blocks' affair (`screen_block.py`).
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
-from itertools import pairwise
-from math import ceil, sqrt
+from math import sqrt
+from typing import Any, cast
 
 import numpy as np
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels.single import ACCURACY, Single, SingleForm, SinglePrecision
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.factor import Factor
+from ostinato.posterior.screen_block import ScreenBlock
 
-BLOCK = 60_000  # candidates of a block
-SWEEP = 2_048  # candidates whose variances are computed at a time
-STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
-SPREAD = 16_384  # candidates of which one is hopeful
-UNIT = 2.0**-24
-FIRST = STRIP  # unique candidates by which variances are bounded at first
-SAMPLE, SLOPES = 256, (1.5, 4.0)  # candidates of a block, and the least and the most that a standard deviation counts
+SLOPES = (1.5, 4.0)  # the least and the most that a standard deviation counts
 ENOUGH = 0.02  # error of means and variances from which both are computed afresh
-
-
-class ScreenBlock:
-    """Candidates start … start + size: their covariances with the unique ones, means and variances."""
-
-    def __init__(self, start: int, covariances: SinglePrecision, size: int, chunks: list[Single]) -> None:
-        self.start, self.size, self._covariances = start, size, covariances
-        self.chunks = chunks
-        self.mean, self.variance = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
-        self.refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
-
-    def fork(self) -> "ScreenBlock":
-        """The same covariances and means, with variances that go their own way."""
-        other = copy(self)
-        other.variance, other.refined, other.chunks = self.variance.copy(), self.refined.copy(), self.chunks.copy()
-        return other
-
-    def add(self, X: Matrix, filled: int) -> None:
-        """Rows for more unique candidates, after those that are filled."""
-        while len(X):
-            chunk, row = divmod(filled, STRIP)
-            if chunk == len(self.chunks):
-                self.chunks.append(np.empty((STRIP, self.size), dtype=np.float32))
-            now = X[: STRIP - row]
-            self._covariances.fill(now, self.chunks[chunk][row : row + len(now)])
-            X, filled = X[len(now) :], filled + len(now)
-
-    def spread(self, P: Single) -> Single:
-        """P · k(X, A), for one row of coefficients or several."""
-        parts = (np.matmul(part, rows) for part, rows in self._strips(P, slice(None)))
-        total = next(parts)
-        for part in parts:
-            total += part
-        return total
-
-    def condition(self, P: Single, z: Single) -> None:
-        """mean += z c, variance −= c², for each row p of P and c = p · k(X, A)."""
-        C = self.spread(P)
-        self.mean += np.matmul(z, C)
-        np.multiply(C, C, out=C)
-        for c2 in C:
-            self.variance -= c2
-
-    def refresh(self, alpha: Single, W: Single) -> None:
-        """Means from scratch, and variances by the first unique candidates alone: more than they are."""
-        self.mean = self.spread(alpha)
-        few = W[:FIRST, :FIRST]
-        self.refined[:] = len(few) == len(W)
-        for start in range(0, self.size, SWEEP):
-            part = slice(start, min(start + SWEEP, self.size))
-            T = np.matmul(few, self.chunks[0][: len(few), part])
-            np.subtract(np.float32(1), np.einsum("ij,ij->j", T, T), out=self.variance[part])
-
-    def refine(self, W: Single, places: Indices) -> None:
-        """Variances by all unique candidates, at some places."""
-        places = places[~self.refined[places]]
-        self.refined[places] = True
-        for start in range(0, len(places), SWEEP):
-            here = places[start : start + SWEEP]
-            columns = [rows.take(here, axis=1) for _, rows in self._strips(W, slice(None))]
-            taken = np.zeros(len(here), dtype=np.float32)
-            for first in range(0, len(W), STRIP):
-                T = sum(
-                    np.matmul(W[first : first + STRIP, place * STRIP : (place + 1) * STRIP], columns[place])
-                    for place in range(first // STRIP + 1)  # W is lower-triangular
-                )
-                taken += np.einsum("ij,ij->j", T, T)
-            self.variance[here] = np.float32(1) - taken
-
-    def reach(self, slope: float, places: Indices | slice = slice(None)) -> Single:
-        """mean + slope · standard deviation, as they are here."""
-        reach = np.sqrt(np.maximum(self.variance[places], np.float32(0)))
-        reach *= np.float32(slope)
-        reach += self.mean[places]
-        return reach
-
-    def _strips(self, P: Single, part: slice) -> Iterator[tuple[Single, Single]]:
-        """Coefficients and covariances, some rows at a time."""
-        for chunk, start in zip(self.chunks, range(0, P.shape[-1], STRIP), strict=False):
-            coefficients = P[..., start : start + STRIP]
-            yield coefficients, chunk[: coefficients.shape[-1], part]
 
 
 class Screen:
     """All candidates. mean_error: by how much a mean may be off; variance_error: by how much a variance may be more."""
 
-    def __init__(self, form: SingleForm, features: Matrix, kappa: float, memory: Sequence[list[Single]] = ()) -> None:
-        """memory: that of a screen of the same candidates which is not needed any more."""
+    def __init__(self, blocks: Sequence[ScreenBlock], kappa: float) -> None:
         self._kappa, self.filled = kappa, 0
-        edges = np.linspace(0, len(features), ceil(len(features) / BLOCK) + 1).astype(int).tolist()
-        self.blocks: list[ScreenBlock] = []
-        for number, (start, stop) in enumerate(pairwise(edges)):
-            chunks = memory[number] if memory else []
-            self.blocks.append(ScreenBlock(start, form(features[start:stop]), stop - start, chunks))
+        self._blocks = list(blocks)
+        self._unit = max(block.unit for block in self._blocks)
         self.mean_error = self.variance_error = 0.0
+        self._factor: Factor | None = None
+        self._W: Any = None
         self.likely: Indices = np.zeros(0, dtype=np.int64)  # candidates that scored high when somebody looked last
 
     def fork(self) -> "Screen":
         """The same, with variances that go their own way; as long as this one is not brought up to date."""
         other = copy(self)
-        other.blocks = [block.fork() for block in self.blocks]
+        other._blocks = [block.fork() for block in self._blocks]
         return other
 
     @property
-    def memory(self) -> list[list[Single]]:
+    def memory(self) -> list[Any]:
         """What another screen of the same candidates may take over, when this one is not needed any more."""
-        return [block.chunks for block in self.blocks]
+        return [block.memory for block in self._blocks]
+
+    def affords(self, count: int) -> bool:
+        """Whether so many candidates are sooner computed exactly than all of them."""
+        return all(count <= block.affordable * sum(each.size for each in self._blocks) for block in self._blocks)
 
     @property
     def rough(self) -> bool:
@@ -149,7 +67,7 @@ class Screen:
 
     def add(self, X: Matrix) -> None:
         """More unique candidates."""
-        for block in self.blocks:
+        for block in self._blocks:
             block.add(X, self.filled)
         self.filled += len(X)
 
@@ -161,123 +79,143 @@ class Screen:
         for row, (p, _) in zip(P, terms, strict=True):
             row[: len(p)] = self._kappa * p
         z = np.array([z for _, z in terms])
-        for block in self.blocks:
-            block.condition(P.astype(np.float32), z.astype(np.float32))
+        prepared = self._prepared(P), self._prepared(z)
+        for block in self._blocks:
+            block.condition(*prepared)
         errors = self._error * np.sum(np.abs(P), axis=1)
-        self.mean_error += float(np.abs(z) @ errors) + len(terms) * 16 * UNIT
-        self.variance_error += float(np.sum(errors * (2 + errors))) + len(terms) * 4 * UNIT
+        self.mean_error += float(np.abs(z) @ errors) + len(terms) * 16 * self._unit
+        self.variance_error += float(np.sum(errors * (2 + errors))) + len(terms) * 4 * self._unit
 
     def tighten(self) -> bool:
         """Bring bounds nearer to what they bound; False where they are as near as they come."""
         return False
 
-    def refresh(self, alpha: Vector, W: Matrix) -> None:
-        """Means and variances from scratch, by α and W = L⁻¹ S."""
-        alpha = self._kappa * alpha
-        self.mean_error = self._error * float(np.sum(np.abs(alpha))) + 16 * UNIT
+    def refresh(self, factor: Factor) -> None:
+        """Means and variances from scratch."""
+        alpha = self._kappa * factor.alpha
+        self.mean_error = self._error * float(np.sum(np.abs(alpha))) + 16 * self._unit
         self.variance_error = 0.0
-        self.whitened_by(W)
+        self.refined_by(factor)
         if self.filled:
-            self._refresh(alpha.astype(np.float32), self._W)
+            self._refresh(self._prepared(alpha))
 
-    def whitened_by(self, W: Matrix) -> None:
-        """L⁻¹ S as it is now, by which variances are refined."""
-        W = self._kappa * W
-        self._W = W.astype(np.float32)
-        off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
-        self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * UNIT)
+    def refined_by(self, factor: Factor) -> None:
+        """The factorisation of now, by which variances are refined."""
+        self._factor, self._W = factor, None
 
-    def _refresh(self, alpha: Single, W: Single) -> None:
+    def _whitener(self) -> Any:
+        """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
+        if self._W is None:
+            W = self._kappa * cast("Factor", self._factor).whitener
+            self._W = self._prepared(W)
+            off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
+            self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
+        return self._W
+
+    def _refresh(self, alpha: Any) -> None:
         """Variances by all unique candidates only where that may matter, which a sample shows."""
-        samples = [np.arange(0, block.size, ceil(block.size / SAMPLE)) for block in self.blocks]
-        for block, sample in zip(self.blocks, samples, strict=True):
+        W = self._whitener()
+        for block in self._blocks:
             block.refresh(alpha, W)
-            block.refine(W, sample)
-        bars = [max(float(np.max(b.reach(s, at))) for b, at in zip(self.blocks, samples, strict=True)) for s in SLOPES]
-        for block in self.blocks:
-            high = [block.reach(slope) >= np.float32(bar) for slope, bar in zip(SLOPES, bars, strict=True)]
-            block.refine(W, np.flatnonzero(np.logical_or.reduce(high)))
+        bars = [max(block.reach(slope) for block in self._blocks) for slope in SLOPES]
+        for block in self._blocks:
+            for slope, bar in zip(SLOPES, bars, strict=True):
+                block.refine_high(W, slope, bar)
 
     def know(self, candidates: Indices, variances: Vector) -> None:
         """What the variances of some candidates, in increasing order, are in double precision."""
         start = 0
         for block, here in self._parts(candidates):
-            block.variance[here] = variances[start : start + len(here)] / self._kappa**2
-            block.refined[here] = True
+            block.know(here, variances[start : start + len(here)] / self._kappa**2)
             start += len(here)
+
+    def _prepared(self, numbers: Matrix | Vector) -> Any:
+        return self._blocks[0].prepared(numbers)
 
     @property
     def _error(self) -> float:
         """Of p · k(X, A), for ‖p‖₁ = 1."""
-        return (STRIP + self.filled / STRIP + 4) * UNIT + ACCURACY
+        strip = self._blocks[0].strip
+        return (strip + self.filled / strip + 4) * self._unit + max(block.accuracy for block in self._blocks)
 
     @property
     def highest(self) -> float:
-        return max(float(np.max(block.mean)) for block in self.blocks)
+        return max(block.means[1] for block in self._blocks)
 
     @property
     def lowest(self) -> float:
-        return min(float(np.min(block.mean)) for block in self.blocks)
+        return min(block.means[0] for block in self._blocks)
 
     def may_be_highest(self) -> Indices:
         """The candidates whose mean may be the highest."""
-        bar = np.float32(self.highest - 3 * self.mean_error)
-        return np.concatenate([np.flatnonzero(block.mean >= bar) + block.start for block in self.blocks])
+        bar = self.highest - 3 * self.mean_error
+        return np.concatenate([block.above(bar, 0.0) + block.start for block in self._blocks])
 
     def hopeful(self, beta: float, taken: Collection[int]) -> Indices:
-        """Some candidates of high mean and variance, spread over all, and likely ones; without those that are taken."""
-        places, found = np.array(sorted(taken), dtype=np.int64), list[Indices]()
-        for block in self.blocks:
-            hope = block.reach(beta)
-            np.copyto(hope, np.float32(-np.inf), where=~block.refined)
-            hope[places[(places >= block.start) & (places < block.start + block.size)] - block.start] = -np.inf
-            best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, block.size, SPREAD)]
-            found.append(np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64) + block.start)
-        likely = [candidate for candidate in self.likely.tolist() if candidate not in taken]
-        return np.union1d(np.concatenate(found), np.array(likely, dtype=np.int64))
+        """Likely candidates, without those that are taken; or where none is left, some of high mean and variance."""
+        likely = sorted(candidate for candidate in self.likely.tolist() if candidate not in taken)
+        if likely:
+            return np.array(likely, dtype=np.int64)
+        places = self._parts(np.array(sorted(taken), dtype=np.int64))
+        return np.concatenate([block.hopeful(beta, here) + block.start for block, here in places])
+
+    def highest_reach(self, slope: float, count: int) -> Indices:
+        """The candidates of the highest mean + slope · standard deviation, as they are here."""
+        found = [block.highest(slope, count) for block in self._blocks]
+        places = np.concatenate([here + block.start for block, (here, _) in zip(self._blocks, found, strict=True)])
+        reach = np.concatenate([each for _, each in found])
+        return places[np.argpartition(-reach, count)[:count]] if count < len(places) else places
 
     @property
     def widest(self) -> float:
         """The most that any standard deviation may be."""
-        return sqrt(max(float(np.max(block.variance)) for block in self.blocks) + self.variance_error)
+        return sqrt(max(max(block.largest_variance for block in self._blocks) + self.variance_error, 0.0))
 
-    def above(self, lines: Sequence[tuple[float, float]]) -> tuple[Indices, Single]:
+    def above(self, lines: Sequence[tuple[float, float]]) -> tuple[Indices, Vector]:
         """The candidates of which mean + slope · standard deviation may be above a bar, for any of (bar, slope).
 
         With how far above it may be.
         """
-        found, excess = list[Indices](), list[Single]()
-        for block in self.blocks:
-            width = np.sqrt(np.maximum(block.variance + np.float32(self.variance_error), np.float32(0)))
-            highest = np.full(block.size, -np.inf, dtype=np.float32)
-            for bar, slope in lines:
-                over = np.float32(slope) * width
-                over += block.mean
-                over -= self._low(bar, slope)
-                np.maximum(highest, over, out=highest)
-            here = np.flatnonzero(highest >= 0)
+        bar, slope = self._below(lines)
+        low = [(self._low(bar, slope), slope) for bar, slope in lines]
+        found, excess = list[Indices](), list[Vector]()
+        for block in self._blocks:
+            here, over = block.beyond((bar, slope), low, self.variance_error)
             found.append(here + block.start)
-            excess.append(highest[here])
+            excess.append(over)
         return np.concatenate(found), np.concatenate(excess)
 
-    def _low(self, bar: float, slope: float) -> np.float32:
-        return np.float32(bar - 16 * UNIT * (8 + abs(bar) + abs(slope)) - self.mean_error)
+    def _below(self, lines: Sequence[tuple[float, float]]) -> tuple[float, float]:
+        """One line, as bar and slope, that leaves all candidates that any of these leaves: a chord below them all."""
+        widest = max(self.widest, self._unit)
+        left, right = (min(bar - slope * width for bar, slope in lines) for width in (0.0, widest))
+        slope = (left - right) / widest
+        return self._low(left - 16 * self._unit * (8 + abs(left) + abs(slope)), slope), slope
+
+    def _low(self, bar: float, slope: float) -> float:
+        return bar - 16 * self._unit * (8 + abs(bar) + abs(slope)) - self.mean_error
 
     def most(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The most that the mean and the variance of some candidates, in increasing order, may be."""
-        parts = self._parts(candidates)
-        mean = np.concatenate([block.mean[here] for block, here in parts]).astype(np.float64)
-        variance = np.concatenate([block.variance[here] for block, here in parts]).astype(np.float64)
+        parts = [block.at(here) for block, here in self._parts(candidates)]
+        mean, variance = (np.concatenate(each) for each in zip(*parts, strict=True))
         return mean + self.mean_error, np.maximum(variance + self.variance_error, 0.0)
 
     def refine(self, candidates: Indices) -> None:
         """Variances by all unique candidates, of some candidates in increasing order."""
-        for block, here in self._parts(candidates):
-            block.refine(self._W, here)
+        rough = [(block, here[block.unrefined(here)]) for block, here in self._parts(candidates)]
+        for block, here in rough:
+            if len(here):
+                block.refine(self._whitener(), here)
+
+    @property
+    def variances(self) -> Vector:
+        """All of them, as they are here."""
+        return np.concatenate([block.variances for block in self._blocks])
 
     def _parts(self, candidates: Indices) -> list[tuple[ScreenBlock, Indices]]:
         """Some candidates in increasing order, block by block."""
-        edges = np.searchsorted(candidates, [block.start for block in self.blocks[1:]])
+        edges = np.searchsorted(candidates, [block.start for block in self._blocks[1:]])
         return [
-            (block, here - block.start) for block, here in zip(self.blocks, np.split(candidates, edges), strict=True)
+            (block, here - block.start) for block, here in zip(self._blocks, np.split(candidates, edges), strict=True)
         ]

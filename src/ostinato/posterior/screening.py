@@ -1,25 +1,33 @@
 """When a screen is made and brought up to date: when somebody looks, and not before."""
 
 from collections.abc import Sequence
-from math import sqrt
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil, sqrt
 from typing import Any
+
+import numpy as np
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
-from ostinato.kernels.single import Single, single_form
+from ostinato.kernels.single import Extent, Single, SingleForm, extent_of, single_form
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.screen import Screen
+from ostinato.posterior.screen_block import HostBlock, ScreenBlock
 
+BLOCK = 60_000  # candidates of a block
 HELD = 32  # terms, at most, that are taken up by a screen one by one
 
 
 class Screening:
     """A screen, made when it is first looked at, and the terms that it has not seen yet."""
 
-    def __init__(self, memory: Sequence[list[Single]] = ()) -> None:
+    def __init__(self, memory: Sequence[Any] = (), extent: Extent | None = None, device: Device | None = None) -> None:
+        """memory, extent: of the same candidates, where they are known. device: a GPU."""
         self.screen: Screen | None = None
-        self._memory = memory
+        self._memory, self._extent, self._device = memory, extent, device
         self._held: list[tuple[Vector, float]] = []
         self._outdated = True
 
@@ -36,15 +44,15 @@ class Screening:
         memory = self._memory if self.screen is None else self.screen.memory
         self.screen, self._memory = None, ()
         self.outdate()
-        return Screening(memory)
+        return Screening(memory, self._extent, self._device)
 
     def brought_up(self, kernel: Kernel, features: Matrix, measured: Indices, kappa2: float, factor: Factor) -> bool:
-        """Whether a screen that knows all that was measured is of any use."""
+        """Whether there is a screen that knows all that was measured; some kernels have none."""
         if self.screen is None:
-            form = single_form(kernel, features)
-            if form is None:
+            blocks = self._blocks(kernel, features, kappa2)
+            if blocks is None:
                 return False
-            self.screen = Screen(form, features, sqrt(kappa2), self._memory)
+            self.screen = Screen(blocks, sqrt(kappa2))
             self._memory, self._outdated = (), True
         screen, held, outdated = self.screen, self._held, self._outdated
         self._held, self._outdated = [], True  # until all is done: what is stopped half-way is made anew
@@ -52,12 +60,36 @@ class Screening:
         if not outdated and len(held) <= HELD:
             screen.condition(held)
         if outdated or len(held) > HELD or screen.rough:
-            screen.refresh(factor.alpha, factor.whitener)
+            screen.refresh(factor)
         else:
-            screen.whitened_by(factor.whitener)
+            screen.refined_by(factor)
         self._outdated = False
-        return not screen.rough
+        if screen.rough and self._device and not self._device.double:  # a card has double precision, too
+            self._device, self.screen = replace(self._device, double=True), None
+            return self.brought_up(kernel, features, measured, kappa2, factor)
+        return True
+
+    def _blocks(self, kernel: Kernel, features: Matrix, kappa2: float) -> Sequence[ScreenBlock] | None:
+        """All candidates, nothing measured; None where the kernel has no form for this."""
+        if self._device:
+            from ostinato.posterior.card import card_block
+
+            (memory,) = self._memory or (None,)
+            return [card_block(kernel, features, kappa2, self._device, memory)]
+        self._extent = self._extent or extent_of(features)
+        form = single_form(kernel, features, self._extent)
+        return None if form is None else _host_blocks(form, features, self._memory)
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: the screen is made again when it is needed."""
-        return vars(Screening())
+        return vars(Screening(device=self._device))
+
+
+def _host_blocks(form: SingleForm, features: Matrix, memory: Sequence[Any]) -> list[HostBlock]:
+    """memory: that of a screen of the same candidates which is not needed any more."""
+    edges = np.linspace(0, len(features), ceil(len(features) / BLOCK) + 1).astype(int).tolist()
+    blocks: list[HostBlock] = []
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        chunks, candidates = memory[number] if memory else (list[Single](), None)
+        blocks.append(HostBlock(start, form(features[start:stop], candidates), stop - start, chunks))
+    return blocks

@@ -5,6 +5,7 @@ Workers keep no state. One that vanishes loses nothing but time: its repeats are
 
 import os
 import pickle
+import socket
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import (
@@ -20,13 +21,13 @@ from concurrent.futures import (
 )
 from math import inf
 from multiprocessing import get_context
-from time import perf_counter
-from typing import Any, Protocol, TypeAlias
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
-from ostinato.running.measure import Measure
+from ostinato.running.measure import Measure, Timed
 
 THREADS = "ostinato-worker"
 SHORT = 1.0  # seconds that a task of several repeats is to take where its values are stored as they come
@@ -46,7 +47,17 @@ class Raised:
         return Raised, (self.error,)
 
 
-Measured: TypeAlias = tuple[list[float], Raised | None, float]
+class Measured(NamedTuple):
+    """What came of a task: values, the error that ended it, if one did, the seconds it took.
+
+    ended: when, by the clock of whoever measured, whose values say by the same clock when they came. host: its machine.
+    """
+
+    values: Timed
+    raised: Raised | None
+    seconds: float
+    ended: float
+    host: str
 
 
 class Workers(Protocol):
@@ -68,6 +79,10 @@ class Workers(Protocol):
 
     def so_far(self, future: "Future[Measured]") -> Sequence[float]:
         """What was measured of a task, as far as that can be seen; all of it when it is over, unless it was lost."""
+        ...
+
+    def came(self, future: "Future[Measured]") -> Sequence[float]:
+        """When each of these values came, by this process's clock."""
         ...
 
     def shutdown(self) -> None: ...
@@ -99,17 +114,19 @@ class CallingThread:
         return set(running)
 
     def _do(self, future: "Future[Measured]", measure: Measure, candidate: Any, repeats: int) -> None:
-        values: list[float] = []
-        raised, start = None, perf_counter()
+        values, raised, start = Timed(), None, perf_counter()
         try:
             measure(candidate, repeats, values, self._report)
         except Exception as error:
             raised = Raised(error)
         finally:
-            future.set_result((values, raised, perf_counter() - start))
+            future.set_result(Measured(values, raised, perf_counter() - start, monotonic(), socket.gethostname()))
 
     def so_far(self, future: "Future[Measured]") -> Sequence[float]:
         return values_of(future)
+
+    def came(self, future: "Future[Measured]") -> Sequence[float]:
+        return values_of(future).came
 
     def shutdown(self) -> None:
         """There is nothing to end."""
@@ -125,10 +142,11 @@ class Pool:
         self.workers = _workers(given) if workers is None else whole("workers", workers)
         self._executor = self._made()
         self.seen = isinstance(self._executor, ThreadPoolExecutor)
-        self._begun: WeakKeyDictionary[Future[Measured], list[float]] = WeakKeyDictionary()
+        self._begun: WeakKeyDictionary[Future[Measured], Timed] = WeakKeyDictionary()
+        self._ended: WeakKeyDictionary[Future[Measured], float] = WeakKeyDictionary()
 
     def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
-        values = list[float]()
+        values = Timed()
         what = (measured, measure, candidate, repeats, 2 * self.short, values)
         try:
             future = self._executor.submit(*what)
@@ -140,10 +158,23 @@ class Pool:
             future = self._executor.submit(*what)
         if self.seen:
             self._begun[future] = values
+        else:
+            future.add_done_callback(self._note_end)
         return future
 
-    def so_far(self, future: "Future[Measured]") -> Sequence[float]:
-        return values_of(future) if future.done() else self._begun.get(future, ())
+    def _note_end(self, future: "Future[Measured]") -> None:
+        self._ended[future] = monotonic()
+
+    def so_far(self, future: "Future[Measured]") -> Timed:
+        return values_of(future) if future.done() else self._begun.get(future, Timed())
+
+    def came(self, future: "Future[Measured]") -> Sequence[float]:
+        """Other processes may be on machines with clocks of their own: what they brought ended when it was brought."""
+        values = self.so_far(future)
+        if self.seen or not values:
+            return values.came
+        later = self._ended.get(future, monotonic()) - future.result().ended
+        return [at + later for at in values.came]
 
     def wait(
         self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
@@ -174,8 +205,8 @@ class Pool:
         )
 
 
-def measured(measure: Measure, candidate: Any, repeats: int, patience: float, values: list[float]) -> Measured:
-    """What was measured, the error that ended it, if one did, and the seconds it took. It runs where workers are.
+def measured(measure: Measure, candidate: Any, repeats: int, patience: float, values: Timed) -> Measured:
+    """What was measured. It runs where workers are.
 
     values: an empty list, in which whoever shares it with the worker sees them as they come.
     """
@@ -184,14 +215,14 @@ def measured(measure: Measure, candidate: Any, repeats: int, patience: float, va
         measure(candidate, repeats, values, patience=patience)
     except Exception as error:
         raised = Raised(error)
-    return values, raised, perf_counter() - start
+    return Measured(values, raised, perf_counter() - start, monotonic(), socket.gethostname())
 
 
-def values_of(future: "Future[Measured]") -> Sequence[float]:
+def values_of(future: "Future[Measured]") -> Timed:
     """The values of a task that is over; none where its worker was lost."""
     if not future.done() or future.cancelled() or future.exception() is not None:
-        return ()
-    return future.result()[0]
+        return Timed()
+    return future.result().values
 
 
 def error_of(future: "Future[Any]") -> BaseException | None:

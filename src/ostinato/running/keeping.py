@@ -9,15 +9,14 @@ processes bring them when a task is over, and wait: their tasks are as short as 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from math import inf
 from time import monotonic, perf_counter
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from ostinato.errors import Conflict
-from ostinato.running.executors import Measured, Workers
+from ostinato.running.executors import Measured, Workers, values_of
 from ostinato.running.task import Task
 
 T = TypeVar("T")
@@ -28,7 +27,15 @@ LEAST = 0.2  # seconds between two times, at least: every time adds rows to the 
 LATELY = 0.3  # of the last time, in what storing takes lately
 
 
-Heard: TypeAlias = Callable[[Future[Measured], Task, list[float]], object]
+class Heard(Protocol):
+    """Who is told of values when they are stored: of which repeats, and when each of them came.
+
+    taken: False for those that were not stored, since others had answered the same repeat before.
+    """
+
+    def __call__(
+        self, future: Future[Measured], task: Task, values: list[float], came: Sequence[float], taken: Sequence[bool]
+    ) -> object: ...
 
 
 class Kept(Protocol):
@@ -80,21 +87,28 @@ class Keeping:
         if not done and not at_once and monotonic() < self._next:
             return False
         by_batch = sorted(running.items(), key=lambda each: (each[1].batch, each[1].start))
-        new = [(future, task, values) for future, task in by_batch if (values := self._new(future))]
+        new = [
+            (future, _measured_at(future, task), values) for future, task in by_batch if (values := self._new(future))
+        ]
         if new:
             start = perf_counter()
-            self._tell([(task, values, task.start + self._stored[future]) for future, task, values in new])
+            told = self._tell([(task, values, task.start + self._stored[future]) for future, task, values in new])
             self._telling += LATELY * (perf_counter() - start - self._telling)
-            for future, task, values in new:
-                part = _part(task, self._stored[future], values)
+            for (future, task, values), taken in zip(new, told, strict=True):
+                before = self._stored[future]
                 self._stored[future] += len(values)
-                self._heard(future, part, values)
+                came = self._workers.came(future)[before : before + len(values)]
+                self._heard(future, _part(task, before, values), values, came, taken)
         self._next = monotonic() + self._between(APART * self._telling)
         return bool(new)
 
     def put_aside(self, running: Mapping[Future[Measured], Task]) -> None:
         """What was measured and is not stored is kept elsewhere: whoever runs the study next stores it."""
-        new = [(future, task, values) for future, task in running.items() if (values := self._new(future))]
+        new = [
+            (future, _measured_at(future, task), values)
+            for future, task in running.items()
+            if (values := self._new(future))
+        ]
         if new:
             self._tasks.put_aside([(_part(task, self._stored[future], values), values) for future, task, values in new])
             for future, _, values in new:
@@ -114,21 +128,31 @@ class Keeping:
     def _new(self, future: Future[Measured]) -> list[float]:
         return list(self._workers.so_far(future))[self._stored[future] :]
 
-    def _tell(self, told: Sequence[tuple[Task, list[float], int]]) -> None:
+    def _tell(self, told: Sequence[tuple[Task, list[float], int]]) -> list[list[bool]]:
+        """Of each value whether it was taken."""
         try:
             self._tasks.tell_all(told)
         except Conflict:  # others were given some of these repeats too, and answered first
-            for task, values, start in told:
-                self.tell(task, values, start)
+            return [self.tell(task, values, start) for task, values, start in told]
+        return [[True] * len(values) for _, values, _ in told]
 
-    def tell(self, task: Task, values: list[float], start: int) -> None:
-        """Values of one task; those that others have told before are left."""
+    def tell(self, task: Task, values: list[float], start: int) -> list[bool]:
+        """Values of one task; those that others have told before are left. Returns of each whether it was taken."""
+        if self._is_taken(task, values, start):
+            return [True] * len(values)
+        return [self._is_taken(task, [value], repeat) for repeat, value in enumerate(values, start)]
+
+    def _is_taken(self, task: Task, values: list[float], start: int) -> bool:
         try:
             self._tasks.tell(task, values, start=start)
         except Conflict:
-            for repeat, value in enumerate(values, start):
-                with suppress(Conflict):
-                    self._tasks.tell(task, [value], start=repeat)
+            return False
+        return True
+
+
+def _measured_at(future: Future[Measured], task: Task) -> Task:
+    """With the machine that measured it, as far as that is known before it is over."""
+    return replace(task, host=future.result().host) if values_of(future) else task
 
 
 def _part(task: Task, stored: int, values: Sequence[float]) -> Task:

@@ -123,16 +123,20 @@ class Run:
     def _go_on(self, interrupts: Interrupts) -> str:
         ended = self._ruled()
         while not ended:
-            if not self._pausing.alarmed:
-                self._fill()
-                if not self._running and (self._unpaid or self._tasks.finished):
-                    return self._unpaid or "budget"
-            if self._pausing.alarmed and not self._running:
+            over = not self._pausing.alarmed and self._has_nothing_left()
+            if over and not self._pausing.in_doubt:
+                return self._unpaid or "budget"
+            if not self._running and (over or self._pausing.alarmed):
                 ended = self._pausing.settle(interrupts)
             else:
                 self._advance(interrupts)
             ended = ended or self._pausing.ended or self._ruled()
         return ended
+
+    def _has_nothing_left(self) -> bool:
+        """Give the workers something to do; whether there is nothing more, and nothing is under way."""
+        self._fill()
+        return not self._running and bool(self._unpaid or self._tasks.finished)
 
     def _steps(self) -> int:
         return self._tasks.looked(lambda optimizer: optimizer.steps)
@@ -231,10 +235,18 @@ class Run:
         self._began.pop(future, None)
         return self._running.pop(future)
 
-    def _heard(self, future: Future[Measured], task: Task, values: list[float]) -> None:
-        """Values that were stored: all of a task, or some of its repeats."""
-        self._pausing.hear(task, values, monotonic() - self._began[future])
-        self._events.told(task, values)
+    def _heard(
+        self, future: Future[Measured], task: Task, values: list[float], came: Sequence[float], taken: Sequence[bool]
+    ) -> None:
+        """Values that were stored, but for those that others had told before: all of a task, or some of its repeats."""
+        self._pausing.hear(task, values, came, self._began[future])
+        self._began[future] = came[-1]
+        if all(taken):
+            self._events.told(task, values)
+            return
+        for place, value in enumerate(values):
+            if taken[place]:
+                self._events.told(replace(task, start=task.start + place, repeats=1), [value])
 
     def _keep_answer(self) -> None:
         """While everybody measures, what is known is stored for others to see; in a twentieth of the time at most."""
@@ -249,7 +261,7 @@ class Run:
         if error is not None:
             self._lose(task, error, alone=alone)
             return
-        values, raised, seconds = future.result()
+        values, raised, seconds, _, _ = future.result()
         if values:
             self._seconds = seconds / len(values)
         if len(values) < task.repeats:
@@ -270,7 +282,8 @@ class Run:
         self._lost[key] += 1
         if self._lost[key] >= LOSSES and alone:
             self._keeping.tell(task, [nan] * task.repeats, task.start)
-            self._pausing.hear(task, [nan] * task.repeats, 0.0)
+            self._pausing.hear(task, [nan] * task.repeats, [monotonic()] * task.repeats, monotonic())
+            self._pausing.weigh()
             notify(
                 f"A worker ended {LOSSES} times while it measured {task.candidate} ({error}): that counts as failed.",
                 LostWorkers,

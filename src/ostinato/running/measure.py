@@ -1,10 +1,10 @@
 """The user's function, called for some repeats of a candidate, and what it returns, checked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf, isfinite, isnan, nan
 from threading import Event
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,26 @@ from ostinato.errors import Failed, InvalidFeedback, InvalidSetting, Outage
 from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import LARGEST
 from ostinato.running.on_failure import COUNT, OnFailure
+
+
+class Timed(list[float]):
+    """Values as they come, and when each of them came, by the clock of the process that measures."""
+
+    def __init__(self, values: Iterable[float] = (), came: Iterable[float] = ()) -> None:
+        super().__init__(values)
+        self.came = list(came)
+
+    def __reduce__(self) -> "tuple[type[Timed], tuple[list[float], list[float]]]":
+        """To other processes, and back."""
+        return Timed, (list(self), self.came)
+
+    def append(self, value: float) -> None:
+        self.came.append(monotonic())  # first: whoever looks meanwhile finds a moment for every value
+        super().append(value)
+
+    def extend(self, values: Iterable[float]) -> None:
+        for value in values:
+            self.append(value)
 
 
 class Enough(Event):

@@ -138,9 +138,9 @@ class InMemory:
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         return question(self._optimizer)
 
-    def observe(self, candidate: Any, values: Any = None) -> None:
+    def observe_probe(self, task: Task, values: list[float], seconds: float) -> None:
         """A measurement that was not asked for."""
-        self._optimizer.observe(candidate, values)
+        self._optimizer.observe(task.index, values)
 
     def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int:
         """Take the failures among the repeats of some tasks back."""

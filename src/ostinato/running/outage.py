@@ -64,7 +64,12 @@ class Evidence:
     @property
     def suspicious(self) -> bool:
         """Whether the row asks for an explanation. Where nothing ever worked, nothing can have stopped to."""
-        return bool(self._values) and self._row.total() >= FEWEST and self.log_chance <= SUSPICIOUS
+        return self._row.total() >= FEWEST and self.improbable
+
+    @property
+    def improbable(self) -> bool:
+        """The same of a row of any length: enough where there will be no other measurement to tell."""
+        return bool(self._values) and self.log_chance <= SUSPICIOUS
 
     @property
     def certain(self) -> bool:

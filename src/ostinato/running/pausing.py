@@ -2,16 +2,18 @@
 
 Failures are told as they come, so that what truly fails is avoided at once. Those of a suspicious row
 (`running/outage.py`) are judged when nothing else is under way: a candidate that gave values before is measured again.
-If that gives a value, they stay; if not, they are taken back, and count neither against the budget nor against their
-candidates. A run that is killed while it judges leaves a note of what it judged: the next one takes that back.
+If that fails too, they are taken back, and count neither against the budget nor against their candidates. If it gives
+a value, one of those that failed is measured again: the failures stay if it fails again; they are taken back if it
+gives a value, since then it was an outage that is over. A run that is killed before it has judged leaves a note of what
+it would have judged, however few failures these are: the next run takes them back.
 """
 
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import takewhile
 from math import inf, isnan
 from time import monotonic, sleep
 from typing import Any, Protocol, TypeVar
@@ -22,10 +24,11 @@ from msgspec.structs import replace
 from ostinato.errors import InvalidFeedback, OstinatoError, Outage, Paused, notify
 from ostinato.optimizer import Optimizer
 from ostinato.running.events import LOGGER, Down, Events, Up
-from ostinato.running.executors import Workers, error_of, is_lost
+from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
-from ostinato.running.outage import FEWEST, Evidence
+from ostinato.running.outage import Evidence
+from ostinato.running.row import Row
 from ostinato.running.task import Task
 
 T = TypeVar("T")
@@ -41,12 +44,14 @@ class Pause(msgspec.Struct, frozen=True):
     """Where a run stands that measures nothing: for others to see, and for the next run if this one is killed.
 
     since, next_try: seconds ago, and from now; None for no other try. judged: failures that may be taken back.
+    paused: False while the run still measures, and may come to judge them.
     """
 
     since: float
     failure: str
     next_try: float | None
     judged: tuple[Task, ...] = ()
+    paused: bool = True
 
 
 class Failures(Protocol):
@@ -57,7 +62,9 @@ class Failures(Protocol):
     @property
     def finished(self) -> bool: ...
 
-    def observe(self, candidate: Any, values: Any = None) -> None: ...
+    def observe_probe(self, task: Task, values: list[float], seconds: float) -> None:
+        """A measurement that nobody asked for, to see whether any can be made; it took so long."""
+        ...
 
     def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int: ...
 
@@ -74,55 +81,64 @@ class Pausing:
     def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
         self._events = events
-        self._row: list[tuple[float, Task]] = []  # failures since the last value, one repeat each, and when they came
+        self._row = Row()
         self._began = 0.0  # the outage
-        self._evidence: Evidence | None = None  # from the fewest that can be suspicious on
+        self._evidence: Evidence | None = None  # what the row means, from its first failure on
         self._down: Task | None = None  # that could not be measured at all: there is nothing to judge
         self._tried = 0  # so often, without a value
+        self._remembered = 0  # failures that are noted, to be judged
         self._said = ""
         self._worked = self._noted = False
         self.ended: str | None = None
 
     # Hearing
 
-    def hear(self, task: Task, values: Sequence[float], seconds: float) -> None:
-        """Values of a task that took so long, which were told; NaN for such as failed."""
-        now, failed = monotonic(), list(takewhile(isnan, reversed(values)))
-        if len(failed) < len(values):
-            self._hear_value(now - (seconds if failed else 0.0))
-        for place in range(len(values) - len(failed), len(values)):
-            self._fail(now, replace(task, start=task.start + place, repeats=1))
+    def hear(self, task: Task, values: Sequence[float], came: Sequence[float], begun: float) -> None:
+        """Values of a task that were told, NaN for such as failed; when each came, and when the first was begun."""
+        for place, (value, at) in enumerate(zip(values, came, strict=True)):
+            if isnan(value):
+                self._fail(at, replace(task, start=task.start + place, repeats=1))
+            else:
+                self._evidence = self._down = None
+                self._row.work(begun, at)
+            begun = at
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
 
     def weigh(self) -> None:
         """What the row means, when all that was stored together was heard."""
-        if self._how.pauses and self._evidence is None and len(self._row) >= FEWEST:
+        if self._how.pauses and self._evidence is None and len(self._row):
             self._evidence = self._tasks.looked(self._weighed)
+        self._remember()
 
-    def _hear_value(self, at: float) -> None:
-        """It worked at a moment. Side by side, values come in that are older than failures that came in before."""
-        later = [(when, failed) for when, failed in self._row if when > at]
-        self._forget()
-        self._row = later
+    def _remember(self) -> None:
+        """Note what is to be judged when nothing else is under way: this run may be killed before it comes to that."""
+        judged = tuple(self._row.with_doubtful) if self.in_doubt else ()
+        if len(judged) > self._remembered:
+            self._began = self._row.began or monotonic()
+            self._keep(Pause(self._ago, self._said, 0.0, judged, paused=self.alarmed))
+        elif self._remembered and not judged:  # a value came: there is nothing to judge
+            self._noted = False
+            self._tasks.keep_pause(None)
+        self._remembered = len(judged)
 
     def hear_outage(self, task: Task, error: Outage) -> None:
         """A task that could not be measured, nor could any other."""
         self._down, self._said = task, str(error)
 
-    def _fail(self, now: float, failed: Task) -> None:
-        self._row.append((now, failed))
+    def _fail(self, at: float, failed: Task) -> None:
         self._said = self._measure.complaint or f"{failed.candidate} failed"
-        if self._evidence is not None:
+        if self._row.fail(at, failed) and self._evidence is not None:
             self._evidence.add(failed.index)
 
     def _forget(self) -> None:
-        """It works: what failed before was news about candidates."""
-        self._row, self._evidence, self._down = [], None, None
+        """What failed before was news about candidates, or does not count any more."""
+        self._row.clear()
+        self._evidence, self._down, self._remembered = None, None, 0
 
     def _weighed(self, optimizer: Optimizer) -> Evidence:
         """The row against what was told before it, here or elsewhere."""
-        core, row = optimizer.core, [task.index for _, task in self._row]
+        core, row = optimizer.core, [task.index for task in self._row.tasks]
         index_of = core.problem.table.index_of
         failures = Counter({index_of(number): failed for number, failed in core.state.failures.items()})
         return Evidence(optimizer.counts(), failures - Counter(row), row)
@@ -133,13 +149,18 @@ class Pausing:
         return self._down is not None or (self._evidence is not None and self._evidence.suspicious)
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether the failures may be an outage, few as they are: a run that ends has to know that first."""
+        return self._down is not None or (self._evidence is not None and self._evidence.improbable)
+
+    @property
     def complaint(self) -> str:
         """What the last failure said."""
         return self._said
 
     def check_hopeless(self) -> None:
         """A run that never worked has no outage: somebody should look at it."""
-        if self._worked or not self._row:
+        if self._worked or not len(self._row):
             return
         steps, failures = self._tasks.looked(lambda optimizer: (optimizer.steps, optimizer.failures))
         self._worked = steps > 0
@@ -158,12 +179,12 @@ class Pausing:
 
         Returns why the run has to end, if it has to.
         """
-        self._began = self._row[0][0] if self._row else monotonic()
-        row, down = [task for _, task in self._row], self._down
+        self._began = self._row.began or monotonic()
+        row, down = self._row.tasks, self._down
         failed = row if down is None else [*row, down]
-        self._keep(Pause(self._ago, self._said, 0.0, tuple(row)))
+        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._row.with_doubtful)))
         works = down is None and self._works_now(interrupts, failed)
-        if not works or self._tried > ONE_BAD:
+        if not works or self._tried > ONE_BAD or self._is_past(interrupts, row):
             self._take_back("outage")
         if works:
             self._over()
@@ -173,7 +194,8 @@ class Pausing:
     def close(self) -> None:
         """The end of a run: failures that nobody came to judge are taken back, to be on the safe side."""
         with suppress(OstinatoError):  # the note stays, and the next run takes them back
-            if self.alarmed:
+            self.weigh()
+            if self.in_doubt:
                 self._take_back("the run ended before it was known whether it was an outage")
             if self._noted and self.ended != OUTAGE:
                 self._over()
@@ -191,6 +213,12 @@ class Pausing:
             evidence.add(probed)
         return False
 
+    def _is_past(self, interrupts: Interrupts, row: Sequence[Task]) -> bool:
+        """Whether the last candidate that failed gives a value by now: then it was an outage, which is over."""
+        barred = self._tasks.looked(_barred)
+        possible = [task.index for task in row if task.index not in barred]
+        return bool(possible) and self._works(interrupts, possible[-1])
+
     def _probe(self, evidence: Evidence, failed: Sequence[Task]) -> tuple[int, bool]:
         """A candidate to try, and whether it gave values before; where none did, one that failed, another each time."""
         known = self._tasks.looked(lambda optimizer: evidence.probe(_barred(optimizer)))
@@ -199,32 +227,52 @@ class Pausing:
     def _works(self, interrupts: Interrupts, index: int, *, any_will_do: bool = False) -> bool:
         """Whether a measurement of a candidate gives a value, which counts. any_will_do: or fails as it may."""
         candidate = self._tasks.looked(lambda optimizer: optimizer.core.problem.table[index])
-        value, said = self._measured(interrupts, candidate)
+        future = self._workers.submit(self._measure, candidate, 1)
+        interrupted = self._is_interrupted(interrupts, future)
+        value, said = self._came_of(future, candidate)
         self._tried += 1
+        if value is not None and not isnan(value) and not self._tasks.finished:
+            task = Task(self._events.study, OBSERVED, index, candidate, 0, 1, host=future.result().host)
+            self._tasks.observe_probe(task, [value], future.result().seconds)
+            self._events.told(task, [value])
+        if interrupted:
+            raise KeyboardInterrupt
         if value is None or isnan(value):
             self._said = said or self._said
             return any_will_do and value is not None
-        if not self._tasks.finished:
-            self._tasks.observe(index, [value])
-            self._events.told(Task(self._events.study, OBSERVED, index, candidate, 0, 1), [value])
         return True
 
-    def _measured(self, interrupts: Interrupts, candidate: Any) -> tuple[float | None, str]:
-        """One value, NaN where it failed, None where nothing can be measured; and what it then said."""
-        future = self._workers.submit(self._measure, candidate, 1)
+    def _is_interrupted(self, interrupts: Interrupts, future: "Future[Measured]") -> bool:
+        """Wait for a measurement. The first Ctrl-C ends the run when it is over, and the second one at once."""
         try:
-            while not future.done():
-                with interrupts.released():
-                    self._workers.wait([future], TICK)
+            self._wait_for(interrupts, future)
+            return False
+        except KeyboardInterrupt:
+            if interrupts.hurried:
+                self._measure.stop()
+                raise
+        if not future.done():
+            print("waiting for the measurement under way; Ctrl-C stops at once", file=sys.stderr)
+        try:
+            self._wait_for(interrupts, future)
         except KeyboardInterrupt:
             self._measure.stop()
             raise
+        return True
+
+    def _wait_for(self, interrupts: Interrupts, future: "Future[Measured]") -> None:
+        while not future.done():
+            with interrupts.released():
+                self._workers.wait([future], TICK)
+
+    def _came_of(self, future: "Future[Measured]", candidate: Any) -> tuple[float | None, str]:
+        """One value, NaN where it failed, None where nothing can be measured; and what it then said."""
         error = error_of(future)
         if error is not None:
             if not is_lost(error):
                 raise error
             return None, str(error)
-        values, raised, _ = future.result()
+        values, raised, *_ = future.result()
         if raised is not None and not isinstance(raised.error, Outage):
             raised.error.add_note(f"Raised while {candidate} was measured; everything before it is kept.")
             raise raised.error
@@ -233,10 +281,10 @@ class Pausing:
         return values[0], self._measure.complaint
 
     def _take_back(self, why: str) -> int:
-        row = [task for _, task in self._row]
-        began = datetime.now() - timedelta(seconds=monotonic() - self._row[0][0]) if row else datetime.now()
+        row, at = self._row.with_doubtful, self._row.began
+        began = datetime.now() - timedelta(seconds=0.0 if at is None else monotonic() - at)
         taken = self._tasks.retract(row, failures=True, why=f"{why}, since {began:%Y-%m-%d %H:%M:%S}") if row else 0
-        self._row, self._evidence, self._down = [], None, None
+        self._forget()
         return taken
 
     # Waiting
@@ -268,7 +316,7 @@ class Pausing:
             return False
         words = f"measuring again, after {_lasting(self._ago)}"
         self._events.tell(Up(study=self._events.study, message=words, seconds=self._ago))
-        print(words, file=sys.stderr)
+        _print(words)
         return True
 
     def _sleep(self, interrupts: Interrupts, seconds: float) -> None:
@@ -284,26 +332,28 @@ class Pausing:
         return monotonic() - self._began
 
     def _say(self, seconds: float, *, first: bool) -> None:
-        at = f"{datetime.now() + timedelta(seconds=seconds):%H:%M:%S}"
+        now = datetime.now()
+        at = f"{now + timedelta(seconds=seconds):%H:%M:%S}"
         if not first:
             self._tell(f"still down after {_lasting(self._ago)}; next try at {at}. The last failure: {self._said}")
             return
         until = "" if self._how.give_up_after == inf else f" It gives up after {_lasting(self._how.give_up_after)}."
         words = (
-            f"Nothing can be measured, whatever the candidate: the run pauses, and tries again at {at}. These failures "
-            f"do not count.{until} The last failure: {self._said}"
+            f"Nothing can be measured, whatever the candidate: the run pauses at {now:%H:%M:%S}, and tries again at "
+            f"{at}. These failures do not count.{until} The last failure: {self._said}"
         )
         self._events.tell(Down(study=self._events.study, message=words, failure=self._said))
         notify(words, Paused)
 
     def _tell(self, words: str) -> None:
         LOGGER.warning(words)
-        print(words, file=sys.stderr)
+        _print(words)
 
     def _keep(self, pause: Pause) -> None:
         self._noted = True
         self._tasks.keep_pause(pause)
-        self._tasks.keep_answer()
+        if pause.paused:
+            self._tasks.keep_answer()
 
     def _over(self) -> None:
         self._forget()
@@ -315,6 +365,11 @@ def _barred(optimizer: Optimizer) -> set[int]:
     """Candidates that are not to be measured any more: retired, or as often as they may be."""
     cap = getattr(optimizer.policy, "cap_per_candidate", None) or inf
     return {*optimizer.retired, *(index for index, n in optimizer.counts().items() if n >= cap)}
+
+
+def _print(words: str) -> None:
+    """A line for whoever comes back after hours."""
+    print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {words}", file=sys.stderr)
 
 
 def _lasting(seconds: float) -> str:

@@ -1,10 +1,19 @@
 """What a run came to."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ostinato.checks import counted
+from ostinato.lazy import from_above
+from ostinato.notebook import described
 from ostinato.optimizer import Optimizer
 from ostinato.records import Best, Certificate, Costs, Learned, Outlier
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ostinato.optimizer.frame import Library
 
 SHOWN = 5  # outliers in a summary
 ENDINGS = {  # why a run ended before its budget was spent, where that was no rule
@@ -37,6 +46,22 @@ class Result:
     outliers: tuple[Outlier, ...]  # single values that do not fit
     ended: str
     optimizer: Optimizer
+    study: Any = field(default=None, repr=False, compare=False)  # that was run, whose log has every single value
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: a study stays where it is stored."""
+        return vars(self) | {"study": None}
+
+    def plot(self, name: str = "measurements", *, columns: Sequence[str | int] = ()) -> "Figure":
+        """A matplotlib figure, as of `Optimizer.plot`."""
+        return from_above("ostinato.plots.figures", "plot")(self, name, columns=columns)
+
+    def to_frame(self, library: "Library | None" = None) -> Any:
+        """All measurements as a data frame, as of `Optimizer.to_frame`."""
+        return (self.optimizer if self.study is None else self.study).to_frame(library)
+
+    def _repr_html_(self) -> str:
+        return described("Result", str(self))
 
     @property
     def interrupted(self) -> bool:
@@ -68,7 +93,7 @@ class Result:
         return "\n".join(lines)
 
 
-def result_of(optimizer: Optimizer, ended: str) -> Result:
+def result_of(optimizer: Optimizer, ended: str, study: Any = None) -> Result:
     """The result so far, and why the run ended."""
     diagnosis = optimizer.diagnose()
     return Result(
@@ -85,4 +110,5 @@ def result_of(optimizer: Optimizer, ended: str) -> Result:
         outliers=diagnosis.outliers,
         ended=ended,
         optimizer=optimizer,
+        study=study,
     )

@@ -11,7 +11,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
 
     They are the repeats from number `start` on of a batch, assigned to `worker` until then (seconds since 1970), or
     longer if that is renewed. `key` is what its lease is known by. `program` and `version` say with what a run measures
-    it; they are stored with its values.
+    it, and `host` on which machine, where that is not the one that tells; they are stored with its values.
     """
 
     study: str
@@ -25,6 +25,7 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     key: str = ""
     program: str = ""
     version: str = ""
+    host: str = ""
 
     @property
     def stop(self) -> int:

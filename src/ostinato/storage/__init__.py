@@ -7,7 +7,19 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from ostinato.errors import InvalidSetting
-from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, Source, Storage, StudyRecord, Writer
+from ostinato.storage.base import (
+    BatchRecord,
+    Entry,
+    Lease,
+    LogRow,
+    Reader,
+    Revision,
+    Source,
+    Storage,
+    StudyRecord,
+    TokenRecord,
+    Writer,
+)
 from ostinato.storage.sql import PATIENCE, SQLStorage
 
 
@@ -55,11 +67,13 @@ __all__ = [
     "BatchRecord",
     "Entry",
     "Lease",
+    "LogRow",
     "Reader",
     "Revision",
     "Source",
     "Storage",
     "StudyRecord",
+    "TokenRecord",
     "Writer",
     "open_storage",
 ]

@@ -1,9 +1,9 @@
 """One moment of a study in an SQL database, to be read or changed within a transaction."""
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from msgspec import DecodeError
@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, UnknownStudy
 from ostinato.storage import schema, statements
-from ostinato.storage.base import BatchRecord, Entry, Lease, Reader, Revision, Source, StudyRecord, Writer
+from ostinato.storage.base import BatchRecord, Entry, Lease, LogRow, Reader, Revision, Source, StudyRecord, Writer
 from ostinato.storage.rows import (
     batch_of,
     batch_row,
@@ -33,6 +33,7 @@ from ostinato.storage.rows import (
 from ostinato.storage.schema import answers, leases, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
+T = TypeVar("T", int, str)
 AT_ONCE = 500  # candidates, or sources, in one query: databases limit how many values one has
 _BLOCKS = select(schema.blocks).order_by(schema.blocks.c.number)
 
@@ -49,7 +50,7 @@ class Backend(Protocol):
         """Begin a transaction; for writing, so that no two of them can come to stand against each other.
 
         wait: whether for locks that others hold; else the transaction fails. lasting: whether what was committed has to
-        outlive a power cut.
+        outlive a power cut; where not, a server may answer sooner.
         """
 
     def now(self, connection: Connection) -> float: ...
@@ -143,6 +144,10 @@ class SQLReader(Reader):
         row = self._rows(statements.BATCH, in_batch=number).first()
         return None if row is None else self._batch(row)
 
+    def batches_of(self, numbers: Collection[int]) -> dict[int, BatchRecord]:
+        found = (self._rows(statements.BATCHES, numbers=part) for part in _parts(numbers))
+        return {row.id: self._batch(row) for rows in found for row in rows}
+
     def unfinished(self) -> list[BatchRecord]:
         return [self._batch(row) for row in self._rows(statements.UNFINISHED)]
 
@@ -224,6 +229,14 @@ class SQLReader(Reader):
             rows = self._rows(statements.LEASES_OF_BATCH, in_batch=batch)
         return [lease for lease in map(lease_of, rows) if lease is not None]
 
+    def leases_of(self, batches: Collection[int]) -> list[Lease]:
+        found = (self._rows(statements.LEASES_OF_BATCHES, numbers=part) for part in _parts(batches))
+        return [lease for rows in found for lease in map(lease_of, rows) if lease is not None]
+
+    def known_source(self, source: Source) -> Source | None:
+        number = self._rows(statements.SOURCE, digest=digest_of(source)).scalar()
+        return None if number is None else self.sources([number])[number]
+
     def now(self) -> float:
         return self._backend.now(self._connection)
 
@@ -284,7 +297,7 @@ class SQLWriter(SQLReader, Writer):
 
     def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
         super().__init__(connection, backend, name)
-        self._known: dict[Source, int] = {}  # sources by number: nobody else adds any within this transaction
+        self._known: dict[Source | None, int] = {}  # sources by number: nobody else adds any within this transaction
 
     def add_batches(self, batches: Sequence[BatchRecord]) -> None:
         self._connection.execute(statements.ADD_BATCH, [self._row(each) for each in batches])
@@ -307,28 +320,32 @@ class SQLWriter(SQLReader, Writer):
         row = {"study": study, "moment": moment, "data": data, "check": seal_of_bytes(data, study, moment)}
         self._connection.execute(insert(answers), row)
 
-    def append_all(
-        self, rows: Sequence[tuple[int, int, Told]], source: Source | None = None, began: float = 0.0
-    ) -> list[Entry]:
-        first, at, origin = self._record.told + 1, self.now(), self._number_of(source)
-        entries = [Entry(number, *each, at, origin, began) for number, each in enumerate(rows, first)]
+    def append_all(self, rows: Sequence[LogRow]) -> list[Entry]:
+        first, at = self._record.told + 1, self.now()
+        numbers = self._numbers_of({row.source for row in rows if row.source is not None} - {Source()})
+        entries = [
+            Entry(number, row.batch, row.start, row.told, at, numbers.get(row.source, 0), row.began)
+            for number, row in enumerate(rows, first)
+        ]
         self._connection.execute(statements.APPEND, [log_row(self._record.id, entry) for entry in entries])
         self._record = replace(self._record, told=self._record.told + len(entries))
         return entries
 
-    def _number_of(self, source: Source | None) -> int:
-        """The number of a source, which is stored where it is new; 0 for one that says nothing."""
-        if source is None or source == Source():
-            return 0
-        if source not in self._known:
-            number = self._rows(statements.SOURCE, digest=digest_of(source)).scalar()
-            self._known[source] = number or self._added(source)
-        return self._known[source]
-
-    def _added(self, source: Source) -> int:
-        number = int(self._rows(statements.LAST_SOURCE).scalar() or 0) + 1
-        self._connection.execute(statements.ADD_SOURCE, source_row(self._record.id, number, source))
-        return number
+    def _numbers_of(self, sources: Collection[Source]) -> Mapping[Source | None, int]:
+        """The numbers of sources, which are stored where they are new: all of them in a query or two."""
+        digests = {source: digest_of(source) for source in sources if source not in self._known}
+        found = dict[str, int]()
+        for part in _parts(digests.values()):
+            for row in self._rows(statements.SOURCE_NUMBERS, digests=part):
+                found.setdefault(row.digest, row.number)
+        new = {digest: source for source, digest in digests.items() if digest not in found}
+        if new:
+            first, study = int(self._rows(statements.LAST_SOURCE).scalar() or 0) + 1, self._record.id
+            found |= {digest: number for number, digest in enumerate(new, first)}
+            rows = [source_row(study, found[digest], source) for digest, source in new.items()]
+            self._connection.execute(statements.ADD_SOURCE, rows)
+        self._known |= {source: found[digest] for source, digest in digests.items()}
+        return self._known
 
     def revise(self, revision: Revision) -> Revision:
         kept = replace(revision, at=self.now())
@@ -349,6 +366,14 @@ class SQLWriter(SQLReader, Writer):
         which = {"in_study": self._record.id, "in_batch": lease.batch, "low": lease.start}
         self._connection.execute(statements.RELEASE, which)
 
+    def change_leases(self, gone: Sequence[Lease], new: Sequence[Lease]) -> None:
+        study = self._record.id
+        if gone:
+            which = [{"in_study": study, "in_batch": each.batch, "low": each.start} for each in gone]
+            self._connection.execute(statements.RELEASE, which)
+        if new:
+            self._connection.execute(statements.ADD_LEASE, [lease_row(study, each) for each in new])
+
     def change(self, record: StudyRecord) -> None:
         row = study_row(record)
         seal = seal_of(row)
@@ -361,9 +386,9 @@ class SQLWriter(SQLReader, Writer):
         return {**row, "check": seal_of(row)}
 
 
-def _parts(numbers: Collection[int]) -> list[list[int]]:
+def _parts(given: Iterable[T]) -> list[list[T]]:
     """As many at a time as one query takes."""
-    wanted = sorted(set(numbers))
+    wanted = sorted(set(given))
     return [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
 
 

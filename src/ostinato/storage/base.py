@@ -93,13 +93,26 @@ class Lease(msgspec.Struct, frozen=True):
 class Source(msgspec.Struct, frozen=True):
     """Where values come from: the program and its version, and on which host which worker had it. Nothing for unknown.
 
-    Many rows of the log share one.
+    Many rows of the log share one. key: of one request, by which it is known that it was taken in before; content: a
+    digest of what it said.
     """
 
     program: str = ""
     version: str = ""
     host: str = ""
     worker: str = ""
+    key: str = ""
+    content: str = ""
+
+
+class LogRow(msgspec.Struct, frozen=True):
+    """What is to be a row of the log: the batch, the first repeat, what was told, where it comes from, when begun."""
+
+    batch: int
+    start: int
+    told: Told
+    source: Source | None = None
+    began: float = 0.0
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -129,6 +142,22 @@ class Revision(msgspec.Struct, frozen=True):
     value: float | None
     at: float = 0.0
     why: str = ""
+
+
+class TokenRecord(msgspec.Struct, frozen=True):
+    """A token by which studies are reached over HTTP. Only a digest of its secret is stored.
+
+    studies: those that it is limited to; none for all of them. expires, revoked: moments; None for never.
+    """
+
+    id: str
+    name: str
+    role: str
+    studies: tuple[str, ...]
+    digest: str
+    created: float
+    expires: float | None = None
+    revoked: float | None = None
 
 
 class Reader(ABC):
@@ -162,6 +191,10 @@ class Reader(ABC):
     @abstractmethod
     def batch(self, number: int) -> BatchRecord | None:
         """One batch."""
+
+    @abstractmethod
+    def batches_of(self, numbers: Collection[int]) -> dict[int, BatchRecord]:
+        """Some batches, by number; those that are not there left out."""
 
     @abstractmethod
     def unfinished(self) -> list[BatchRecord]:
@@ -209,6 +242,14 @@ class Reader(ABC):
         """What is assigned to workers."""
 
     @abstractmethod
+    def leases_of(self, batches: Collection[int]) -> list[Lease]:
+        """What is assigned of some batches."""
+
+    @abstractmethod
+    def known_source(self, source: Source) -> Source | None:
+        """The same source as it was stored before; one with a key is known by its worker and its key alone."""
+
+    @abstractmethod
     def now(self) -> float:
         """Seconds since 1970, by the storage's clock: one clock for all workers."""
 
@@ -242,17 +283,12 @@ class Writer(Reader):
         """What is answered as the study stands now. It changes nothing else."""
 
     @abstractmethod
-    def append_all(
-        self, rows: Sequence[tuple[int, int, Told]], source: Source | None = None, began: float = 0.0
-    ) -> list[Entry]:
-        """Rows of the log: of each the batch, the first repeat, and what was told. Aggregates are others' matter.
-
-        source, began: where all of them come from, and when they were begun.
-        """
+    def append_all(self, rows: Sequence[LogRow]) -> list[Entry]:
+        """Rows of the log. Aggregates are others' matter."""
 
     def append(self, batch: int, start: int, told: Told, source: Source | None = None, began: float = 0.0) -> Entry:
         """A row of the log."""
-        return self.append_all([(batch, start, told)], source, began)[0]
+        return self.append_all([LogRow(batch, start, told, source, began)])[0]
 
     @abstractmethod
     def revise(self, revision: Revision) -> Revision:
@@ -265,6 +301,10 @@ class Writer(Reader):
     @abstractmethod
     def release(self, lease: Lease) -> None:
         """They are not assigned to a worker any more."""
+
+    @abstractmethod
+    def change_leases(self, gone: Sequence[Lease], new: Sequence[Lease]) -> None:
+        """Release some, and hand out others, which do not begin where any that stays does."""
 
     @abstractmethod
     def change(self, record: StudyRecord) -> None:
@@ -304,16 +344,24 @@ class Storage(ABC):
         """
 
     @abstractmethod
+    def tokens(self) -> list[TokenRecord]:
+        """All tokens, those that were revoked or have expired included; the oldest first."""
+
+    @abstractmethod
+    def keep_token(self, token: TokenRecord) -> None:
+        """A new token, or another state of one that has the same id."""
+
+    @abstractmethod
     def patiently(self, action: Callable[[], T]) -> T:
         """Do it, and do it again while the storage does not answer, for a while: one for all who wait."""
 
     @abstractmethod
     def hurry(self) -> None:
-        """Wait for nothing any more, whoever waits included. The handler of a signal may call it."""
+        """The thread that calls this waits for nothing any more. The handler of a signal may call it."""
 
     @abstractmethod
     def calm(self) -> None:
-        """Be patient again."""
+        """Be patient again, in the thread that calls this."""
 
     @property
     @abstractmethod

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from threading import get_ident
 from time import monotonic, sleep
 from typing import TypeVar
 
@@ -27,15 +28,23 @@ class Patience:
         self._seconds = seconds
         self._since: float | None = None  # when it first failed; None while it works
         self._last: tuple[float, Unavailable] | None = None  # when somebody gave up, and why
-        self._hurried = False
+        self._hurrying: frozenset[int] = frozenset()  # threads: a run stores and asks from one of its own
 
     def hurry(self) -> None:
-        """Wait for nothing any more. It only sets a mark, so that it can be called by the handler of a signal."""
-        self._hurried = True
+        """This thread waits for nothing any more, and others as they did.
+
+        It only sets a mark, so that it can be called by the handler of a signal.
+        """
+        self._hurrying |= {get_ident()}
 
     def calm(self) -> None:
-        """Be patient again, from the beginning."""
-        self._hurried, self._since, self._last = False, None, None
+        """Be patient again, from the beginning; whoever is waiting in another thread waits as long as before."""
+        self._hurrying -= {get_ident()}
+        self._since = self._last = None
+
+    @property
+    def _hurried(self) -> bool:
+        return get_ident() in self._hurrying
 
     def __call__(self, action: Callable[[], T]) -> T:
         start: float | None = None

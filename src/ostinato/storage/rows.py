@@ -1,6 +1,7 @@
 """Records as rows of tables, each with the checksum that seals it."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
@@ -58,9 +59,11 @@ def source_row(study: int, number: int, source: Source) -> dict[str, Any]:
     return {**row, "check": checksum(*row.values())}
 
 
+@lru_cache(4_096)
 def digest_of(source: Source) -> str:
-    """By which a source is found among others, however long its program is."""
-    return sha256(_json(source).encode()).hexdigest()
+    """By which a source is found among others, however long its program is; a key, also from another machine."""
+    looked = Source(worker=source.worker, key=source.key) if source.key else source
+    return sha256(_json(looked).encode()).hexdigest()
 
 
 def source_of(row: Row[Any]) -> Source:
@@ -71,7 +74,10 @@ def source_of(row: Row[Any]) -> Source:
 
 
 def _json(source: Source) -> str:
-    return msgspec.json.encode(source).decode()
+    """Without a key where there is none: so are those of before keys were stored."""
+    facts = msgspec.structs.asdict(source)
+    facts = {name: value for name, value in facts.items() if name not in ("key", "content") or value}
+    return msgspec.json.encode(facts).decode()
 
 
 def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The tables. Every row carries a checksum of what it says, so that damage is noticed when it is read.
 
 A damaged row of `leases` counts as none: what it held is handed out again. So does one of `answers`: what it said is
-computed again. Any other is an error.
+computed again; and one of `tokens`: whoever has it is refused. Any other is an error.
 
 studies     one row a study: settings, counters, and the state that the next decision rests on
 tables      the candidates of a study, compressed; of a large table, what its columns are
@@ -12,6 +12,7 @@ leases      which repeats of a batch are assigned to whom, and until when; none 
 log         the values themselves: one row a tell, in the order they came; never changed
 sources     where they come from: one row for every different program, version, host and worker
 revisions   which of them were taken back or corrected since, when and why
+tokens      who may reach the studies over HTTP: a digest of each token, never the token itself
 """
 
 from sqlalchemy import (
@@ -24,6 +25,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
+    String,
     Table,
     Text,
     and_,
@@ -31,10 +34,16 @@ from sqlalchemy import (
     literal_column,
 )
 
-HEAD = "0008"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
+HEAD = "0009"  # the schema that this code reads and writes; older ones are migrated, newer ones refused
 SHARED = "shared"  # with this word begins the reason of observations that others may join
 FULL = 500  # repeats of such, from which others begin anew
 metadata = MetaData()
+version = Table(  # as Alembic makes it
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 studies = Table(
     "studies",
@@ -180,5 +189,19 @@ revisions = Table(
     Column("data", LargeBinary, nullable=False),  # the value that counts, as a float64; nothing where it was taken back
     Column("at", Double, nullable=False),
     Column("why", Text, nullable=False),
+    Column("check", BigInteger, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("studies", Text, nullable=False),  # as JSON: those that it is limited to; an empty list for all
+    Column("digest", Text, nullable=False),  # SHA-256 of the secret
+    Column("created", Double, nullable=False),
+    Column("expires", Double),  # nothing where it does not expire
+    Column("revoked", Double),  # when; nothing where it was not
     Column("check", BigInteger, nullable=False),
 )

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, delete, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ostinato.errors import Damaged, InvalidSetting, Unavailable, UnknownStudy
-from ostinato.storage import schema
+from ostinato.storage import schema, tokens
 from ostinato.storage.access import Backend, SQLReader, SQLWriter, damage_in
-from ostinato.storage.base import Lease, Storage, StudyRecord
+from ostinato.storage.base import Lease, Storage, StudyRecord, TokenRecord
 from ostinato.storage.copying import copied
 from ostinato.storage.patience import PATIENCE, Patience
 from ostinato.storage.renewing import renewed
@@ -35,7 +35,10 @@ class SQLStorage(Storage):
         self.patiently(lambda: self._prepare(create=create))
 
     def __repr__(self) -> str:
-        return f"<storage in {self.backend.name}>"
+        return f"<storage in {self}>"
+
+    def __str__(self) -> str:
+        return self.backend.name
 
     @property
     def address(self) -> str:
@@ -83,6 +86,14 @@ class SQLStorage(Storage):
     def renew(self, name: str, workers: Collection[str], seconds: float | None = None) -> list[Lease]:
         with self._transaction(write=True, lasting=False) as connection:
             return renewed(connection, self.backend, name, workers, seconds)
+
+    def tokens(self) -> list[TokenRecord]:
+        with self._transaction(write=False) as connection:
+            return tokens.all_tokens(connection)
+
+    def keep_token(self, token: TokenRecord) -> None:
+        with self._transaction(write=True) as connection:
+            tokens.keep(connection, token)
 
     def patiently(self, action: Callable[[], T]) -> T:
         return self._patience(action)
@@ -158,7 +169,7 @@ class SQLStorage(Storage):
         if version is None and not create:
             raise UnknownStudy(f"{self.backend.name} holds no studies of Ostinato.")
         with self._transaction(write=True) as connection:
-            _migrate(connection, self.backend.name)
+            _bring_up_to_date(connection, self.backend.name)
 
 
 def _version(connection: Connection) -> str | None:
@@ -168,8 +179,26 @@ def _version(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def _migrate(connection: Connection, name: str) -> None:
-    """To the newest schema, within the transaction at hand; other processes wait for it."""
+def _bring_up_to_date(connection: Connection, name: str) -> None:
+    """Make the tables, or migrate them, within the transaction at hand; other processes wait for it."""
+    if connection.dialect.name == "postgresql":  # in SQLite there is only one writer at a time
+        connection.execute(text("SELECT pg_advisory_xact_lock(7411283)"))
+    version = _version(connection)
+    if version is None:
+        make_tables(connection)
+    elif version != HEAD:
+        migrate(connection, name)
+
+
+def make_tables(connection: Connection) -> None:
+    """The newest schema, in an empty database: what all migrations together make, in a tenth of the time."""
+    schema.metadata.create_all(connection)
+    schema.version.create(connection)
+    connection.execute(insert(schema.version).values(version_num=HEAD))
+
+
+def migrate(connection: Connection, name: str) -> None:
+    """From whatever schema there is to the newest."""
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory

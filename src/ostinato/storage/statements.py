@@ -20,6 +20,7 @@ ALL_BATCHES = _own_batches
 TOLD_SINCE = _in_study.where(batches.c.last > bindparam("told_after"))
 ASKED_SINCE = _own_batches.where(batches.c.id >= bindparam("from_id"))
 BATCH = _own_batches.where(batches.c.id == _batch)
+BATCHES = _in_study.where(batches.c.id.in_(bindparam("numbers", expanding=True)))
 UNFINISHED = _own_batches.where(schema.UNFINISHED)
 WITH_ROOM = _in_study.where(schema.WITH_ROOM, batches.c.candidate.in_(bindparam("candidates", expanding=True)))
 ADD_BATCH = insert(batches)
@@ -40,11 +41,18 @@ _own_sources = select(sources).where(sources.c.study == _study)
 SOURCES = _own_sources.where(sources.c.number.in_(bindparam("numbers", expanding=True)))
 _of_digest = (sources.c.study == _study, sources.c.digest == bindparam("digest"))
 SOURCE = select(sources.c.number).where(*_of_digest).order_by(sources.c.number).limit(1)
+SOURCE_NUMBERS = (
+    select(sources.c.number, sources.c.digest)
+    .where(sources.c.study == _study, sources.c.digest.in_(bindparam("digests", expanding=True)))
+    .order_by(sources.c.number)  # of two with the same digest, the first counts
+)
 LAST_SOURCE = select(func.max(sources.c.number)).where(sources.c.study == _study)
 ADD_SOURCE = insert(sources)
 
 LEASES = _own_leases
 LEASES_OF_BATCH = _own_leases.where(leases.c.batch == _batch)
+LEASES_OF_BATCHES = _own_leases.where(leases.c.batch.in_(bindparam("numbers", expanding=True)))
+ADD_LEASE = insert(leases)
 OF_WORKERS = _own_leases.where(
     leases.c.worker.in_(bindparam("workers", expanding=True)),
 ).with_for_update(skip_locked=True)  # who locks nothing that others hold waits for nobody

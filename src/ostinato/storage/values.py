@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from math import isnan
+from struct import pack
 from zlib import crc32
 
 import msgspec
@@ -90,6 +91,11 @@ def told_values(values: Vector, errors: Vector | None = None) -> Told:
         told = Told(len(values), Kind.WEIGHTED, np.concatenate([one_nan_one_zero, errors]).astype("<f8").tobytes())
     told.feedback()
     return told
+
+
+def told_value(value: float) -> Told:
+    """A single value that is known to be finite, and not too large."""
+    return Told(1, Kind.VALUES, pack("<d", value + 0.0))
 
 
 def told_summary(statistics: Statistics) -> Told:

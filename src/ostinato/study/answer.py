@@ -4,6 +4,7 @@ Making it takes a model of all candidates, which is seconds for a million of the
 study has moved on it is as good as none, and made anew.
 """
 
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,4 @@ def _is_ours(data: bytes) -> bool:
 
 
 def _version() -> str:
-    from ostinato import __version__  # it is there when this is called, and not yet when it is imported
-
-    return __version__
+    return sys.modules["ostinato"].__version__  # the package imports higher layers, which this one must not

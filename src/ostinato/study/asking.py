@@ -1,10 +1,12 @@
 """Asking: what waits is handed out, and what is missing is decided.
 
-A decision is made outside the lock, so that nobody waits for its fit, and kept if nothing was told or asked in the
-meantime; if that happens again and again, within the lock.
+A decision is made outside the lock, so that nobody waits for its fit. It is kept where nothing but values of earlier
+batches came in the meantime, as if it had been made before they did; so those who tell never wait for a decision. Where
+others ask, observe or revise again and again, it is made within the lock.
 """
 
 from functools import partial
+from hashlib import sha256
 from typing import cast
 from uuid import uuid4
 
@@ -45,13 +47,21 @@ def tasks_for(stored: Stored, request: Request) -> list[Task]:
     return found
 
 
-def key_of(worker: str | None) -> str:
-    """A name for one request, by which its answer is found again where it was not heard."""
+def key_of(worker: str | None, key: str | None = None) -> str:
+    """A name for one request, by which its answer is found again where it was not heard.
+
+    key: what whoever asks calls this request, to ask again with the same; it may be any text.
+    """
     if worker is not None and (
         not isinstance(cast("object", worker), str) or not worker.isprintable() or "|" in worker
     ):
         raise InvalidSetting(f"worker={worker!r} is not a name: give a text that can be printed, without |.")
-    return f"{worker or this_worker()}|{uuid4().hex}"
+    return f"{worker or this_worker()}|{uuid4().hex if key is None else digest(key)}"
+
+
+def digest(key: str) -> str:
+    """A key of any length, as short as one of our own."""
+    return sha256(key.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def _decided(stored: Stored, wish: Wish | None) -> Decision | None:
@@ -76,7 +86,7 @@ def _commit(stored: Stored, request: Request, decision: Decision | None, *, last
             missing = 0 if left == 0 else max(0, request.missing(writer, leases))
             if missing and last and decision is None:
                 decision = stored.synced(writer).optimizer.core.decision(left, request.rest(missing))
-            if missing and decision is not None and _is_current(stored.replica, writer):
+            if missing and decision is not None and _may_decide(stored.replica, writer):
                 leases = request.take(writer, _keep(stored, writer, decision))
                 missing = 0
             tasks = [_task(stored, writer, lease) for lease in leases]
@@ -95,8 +105,8 @@ def _left(reader: Reader) -> int | None:
     return max(0, record.budget - record.answered - coming)
 
 
-def _is_current(replica: Replica | None, writer: Writer) -> bool:
-    return replica is not None and replica.stands_at(writer.record)
+def _may_decide(replica: Replica | None, writer: Writer) -> bool:
+    return replica is not None and replica.may_decide(writer.record)
 
 
 def _keep(stored: Stored, writer: Writer, decision: Decision) -> list[int]:

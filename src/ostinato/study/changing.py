@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.candidates import extended, packed, read_candidates
+from ostinato.candidates import Candidates, extended, packed, read_candidates
 from ostinato.checks import brief, counted
 from ostinato.errors import StudyDiffers
 from ostinato.optimizer import Optimizer
@@ -25,8 +25,7 @@ def add(stored: Stored, rows: Any, noise_std: Any = None, *, again: bool) -> lis
     """More candidates from now on, with noise of their own where all have that; returns their indices."""
 
     def change(writer: Writer) -> list[int]:
-        stored.refresh(writer)
-        before = stored.table
+        before = stored.refresh(writer)
         table = extended(before, rows, again=again)
         if table.rows == before.rows:
             return []
@@ -71,26 +70,26 @@ def _change(stored: Stored, rows: Any, join: Callable[[set[int], set[int]], set[
     stored.hold(rows)
 
     def change(writer: Writer) -> int:
-        stored.refresh(writer)
-        numbers = _numbers(stored, rows)
+        table = stored.refresh(writer)
+        numbers = _numbers(table, rows)
         before = set(retired_of(writer.record))
-        after = join(before, {stored.table.index_of(number) for number in numbers})
+        after = join(before, {table.index_of(number) for number in numbers})
         text = msgspec.json.encode(sorted(after)).decode() if after else ""
         writer.change(replace(writer.record, retired=text))
         if after - before:
             without_round(writer)
-            _close_waiting(stored, writer, numbers)
+            _close_waiting(table, writer, numbers)
         return len(after ^ before)
 
     return stored.write_once(change)
 
 
-def _numbers(stored: Stored, rows: Any) -> set[int]:
+def _numbers(table: Candidates, rows: Any) -> set[int]:
     """The numbers of the different candidates that some rows are."""
     given = list(rows) if isinstance(rows, range) else rows
     if isinstance(given, list) and not given:
         return set()
-    named = stored.table.named_by(given)
+    named = table.named_by(given)
     return {named} if isinstance(named, int) else set(named)
 
 
@@ -98,13 +97,13 @@ def close_retired(stored: Stored, writer: Writer) -> None:
     """Batches of retired candidates whose worker did not answer in time will not be made."""
     rows = retired_of(writer.record)
     if rows:
-        stored.refresh(writer)
-        _close_waiting(stored, writer, {stored.table.number_of(row) for row in rows})
+        table = stored.refresh(writer)
+        _close_waiting(table, writer, {table.number_of(row) for row in rows})
 
 
-def _close_waiting(stored: Stored, writer: Writer, numbers: set[int]) -> None:
+def _close_waiting(table: Candidates, writer: Writer, numbers: set[int]) -> None:
     """Batches of some candidates that are not assigned to a worker will not be made."""
     assigned = in_hand(writer)
     for batch in writer.unfinished():
-        if stored.table.number_of(batch.facts.index) in numbers and not assigned.get(batch.facts.id):
+        if table.number_of(batch.facts.index) in numbers and not assigned.get(batch.facts.id):
             log.close(writer, batch.facts.id)

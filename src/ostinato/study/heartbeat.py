@@ -1,4 +1,4 @@
-"""A thread that renews the leases of a run while its process lives: when the process ends, they end soon after it.
+"""A thread that renews what a run holds while its process lives: when the process ends, that ends soon after it.
 
 It beats only for what is held longer than a third of a lease, so that quick measurements cost nothing. A storage that
 does not answer is tried again, quietly: nothing is lost if a lease ends, for a value that comes late still counts.
@@ -6,10 +6,9 @@ does not answer is tried again, quietly: nothing is lost if a lease ends, for a 
 
 import os
 import threading
+from collections.abc import Callable, Collection
 from time import monotonic
 from types import TracebackType
-
-from ostinato.storage import Storage
 
 BEATS = 3  # in the length of a lease
 RETRY = 1.0  # seconds after a beat that failed, at most
@@ -17,13 +16,15 @@ GRACE = 1.0  # seconds for the beat under way when a run ends
 
 
 class Heartbeat:
-    """lease: seconds for which leases are renewed. The thread starts with the first of them, and ends with the block.
+    """renew: called with the keys of all that is held, leases or a note. lease: seconds for which it renews them.
+
+    The thread starts with the first of them, and ends with the block.
 
     A process that is forked inherits no thread, and holds nothing: its parent's heart goes on.
     """
 
-    def __init__(self, storage: Storage, study: str, lease: float) -> None:
-        self._storage, self._study, self.lease = storage, study, lease
+    def __init__(self, renew: Callable[[Collection[str]], object], lease: float) -> None:
+        self._renew, self.lease = renew, lease
         self._held: dict[str, float] = {}  # keys of leases, and when each was given or renewed
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -85,7 +86,7 @@ class Heartbeat:
         """All that is held, in one write."""
         held, start = self.held, monotonic()
         try:
-            self._storage.renew(self._study, held, self.lease)
+            self._renew(held)
         except Exception:
             return False
         with self._lock:

@@ -4,8 +4,9 @@ A repeat is known by its batch and its number. It is handed out for a time, whic
 its worker is known to be gone, it is handed out again.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from math import ceil
 
@@ -115,17 +116,26 @@ def next_of(reader: Reader, batch: BatchRecord) -> int:
     return left[0].start if left else batch.facts.places
 
 
-def answered(writer: Writer, number: int, told: range) -> list[Lease]:
-    """Leases hold what has no value yet, and nothing else. Returns those that held any of this, as they were."""
-    ended = list[Lease]()
-    for lease in writer.leases(number):
-        left = without(lease.repeats, [told])
-        if sum(map(len, left)) < lease.count:
-            ended.append(lease)
-            writer.release(lease)
-            for each in left:
-                writer.lease(replace(lease, start=each.start, count=len(each)))
-    return ended
+def answered(leases: Sequence[Lease], told: range) -> tuple[list[Lease], list[Lease]]:
+    """Leases of a batch, in order, when some repeats have got their values; and those that held any of these before.
+
+    No repeat is assigned twice, so that the leases in question are found without looking at all.
+    """
+    first = max(0, bisect_right(leases, told.start, key=_first) - 1)
+    last = bisect_left(leases, told.stop, lo=first, key=_first)
+    near = leases[first:last]
+    ended = [lease for lease in near if lease.start < told.stop and told.start < lease.start + lease.count]
+    left = list[Lease]()
+    for lease in near:
+        if lease in ended:
+            left += [replace(lease, start=each.start, count=len(each)) for each in without(lease.repeats, [told])]
+        else:
+            left.append(lease)
+    return [*leases[:first], *left, *leases[last:]], ended
+
+
+def _first(lease: Lease) -> int:
+    return lease.start
 
 
 def _leased(writer: Writer, given: Lease, seconds: float, worker: str, most: int | None) -> Lease:

@@ -1,60 +1,36 @@
-"""Taking in answers, within one `write` of the storage: the log, the batch's aggregates and the study's counters.
+"""The log, within one `write` of the storage: observations, batches given up, and what a batch comes to.
 
-Whoever answers first is believed: the same answer again counts once, and another one is refused.
+What was asked for is taken in by `intake.py`, by the rules at the end of this file.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 
 from msgspec.structs import replace
 
-from ostinato.errors import Conflict, Damaged, InvalidFeedback, UnknownBatch
+from ostinato.errors import Conflict, Damaged, UnknownBatch
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
-from ostinato.storage import BatchRecord, Entry, Reader, Source, Writer
+from ostinato.storage import BatchRecord, Entry, LogRow, Reader, Source, Writer
 from ostinato.storage.schema import FULL, SHARED
 from ostinato.storage.values import Kind, Told
-from ostinato.study.leases import answered, without
-from ostinato.study.origins import begun, here
 
 
-def take(writer: Writer, number: int, start: int, told: Told, source: Source) -> int:
-    """Keep what is new of an answer, and where it comes from; returns how many repeats that is."""
-    batch = writer.batch(number)
-    if batch is None or start < 0 or start + told.count > batch.facts.places:
-        what = "is none of this study" if batch is None else f"has the repeats 0 to {batch.facts.places - 1}"
-        raise UnknownBatch(f"Repeats {start} to {start + told.count - 1} of batch {number} were told, which {what}.")
-    _check_last(writer, batch)
-    statistics = batch.facts.statistics
-    if statistics.n and (statistics.known > 0) != (told.kind == Kind.WEIGHTED):
-        raise InvalidFeedback(f"Batch {number} has values with standard errors and without: tell all of one kind.")
-    there = writer.overlapping(number, start, told.count)
-    repeats = range(start, start + told.count)
-    for entry in there:
-        if batch.facts.withdrawn:
-            _check_counts(writer, entry, repeats)
-        _check_same(writer, entry, start, told)
-    new = without(repeats, (entry.repeats for entry in there))
-    ended = answered(writer, number, repeats)
-    for each in new:
-        part = told.part(each.start - start, each.stop - start)
-        batch = _appended(writer, batch, each.start, part, begun(source, each.start, ended))
-    return sum(map(len, new))
-
-
-def observe(writer: Writer, told: Sequence[tuple[int, Told]], *, apart: bool = False) -> list[Entry]:
+def observe(
+    writer: Writer, told: Sequence[tuple[int, Told]], source: Source, began: float = 0.0, *, apart: bool = False
+) -> list[Entry]:
     """Measurements that nobody asked for, by row of the table, in batches with numbers below 0; returns the new rows.
 
     Those of one candidate share a batch until it is full, so that a study of a million single values is opened as
-    quickly as one of a few. apart: each in a batch of its own.
+    quickly as one of a few. source, began: where they come from, and since when. apart: each in a batch of its own.
     """
     record, now = writer.record, writer.now()
     there = [] if apart else writer.with_room({index for index, _ in told})
     last = {(batch.facts.index, batch.reason): batch for batch in there}
     changed, numbered, failed = dict[int, BatchRecord](), record.numbered, 0
-    made, rows = record.observed, list[tuple[int, int, Told]]()
+    made, rows = record.observed, list[LogRow]()
     for row, (index, each) in enumerate(told, record.told + 1):
         reason = "" if apart else _shared(each, before=record.asked == 0)
         batch = last.get((index, reason)) if reason else None
@@ -62,15 +38,15 @@ def observe(writer: Writer, told: Sequence[tuple[int, Told]], *, apart: bool = F
             made += 1
             batch = BatchRecord(BatchFacts.observed(-made, index, 0), now, reason)
         start, feedback = batch.facts.repeats, each.feedback()
-        rows.append((batch.facts.id, start, each))
-        batch = _joined(_widened(batch, each.count), feedback, numbered, row)
+        rows.append(LogRow(batch.facts.id, start, each, source, began))
+        batch = joined(_widened(batch, each.count), feedback, numbered, row)
         changed[batch.facts.id] = last[index, reason] = batch
         numbered, failed = numbered + each.count, failed + feedback.failed
     new, old = _split(changed.values(), record.observed)
     for batches, keep in ((new, writer.add_batches), (old, writer.change_batches)):
         if batches:
             keep(batches)
-    entries = writer.append_all(rows, here())
+    entries = writer.append_all(rows)
     writer.change(
         replace(
             writer.record,
@@ -119,18 +95,7 @@ def close(writer: Writer, number: int) -> None:
         writer.change(replace(writer.record, closed=writer.record.closed + 1))
 
 
-def _appended(writer: Writer, batch: BatchRecord, start: int, told: Told, origin: tuple[Source, float]) -> BatchRecord:
-    """The log, the batch's aggregates and the study's counters, all in step."""
-    feedback = told.feedback()
-    numbered, entry = writer.record.numbered, writer.append(batch.facts.id, start, told, *origin)
-    batch = _joined(batch, feedback, numbered, entry.number)
-    writer.change_batch(batch)
-    record = writer.record
-    writer.change(replace(record, answered=record.answered + told.count, failed=record.failed + feedback.failed))
-    return batch
-
-
-def _joined(batch: BatchRecord, feedback: Feedback, numbered: int, row: int) -> BatchRecord:
+def joined(batch: BatchRecord, feedback: Feedback, numbered: int, row: int) -> BatchRecord:
     """A batch of which more was told: in this row of the log, after so many measurements."""
     facts, measured = batch.facts, feedback.measured(1, numbered, 0)
     together = facts.measured + measured
@@ -143,7 +108,7 @@ def _joined(batch: BatchRecord, feedback: Feedback, numbered: int, row: int) -> 
     return replace(batch, facts=facts, last=row)
 
 
-def _check_last(reader: Reader, batch: BatchRecord) -> None:
+def check_last(reader: Reader, batch: BatchRecord) -> None:
     """The last row of the log that a batch has seen must be there, and be found by its repeats.
 
     So what was lost is not taken for new, at a cost that does not grow with the log; `verify` looks at every row.
@@ -163,7 +128,7 @@ def _check_last(reader: Reader, batch: BatchRecord) -> None:
         )
 
 
-def _check_counts(writer: Writer, entry: Entry, told: range) -> None:
+def check_counts(writer: Writer, entry: Entry, told: range) -> None:
     """What was taken back does not come to count by telling it again."""
     last = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
     for place, repeat in enumerate(entry.repeats):
@@ -176,23 +141,39 @@ def _check_counts(writer: Writer, entry: Entry, told: range) -> None:
             )
 
 
-def _check_same(writer: Writer, entry: Entry, start: int, told: Told) -> None:
+def check_same(writer: Writer, entry: Entry, start: int, told: Told) -> None:
     """What is told again must be what was told, or what counts in place of it."""
     low, high = max(entry.start, start), min(entry.start + entry.told.count, start + told.count)
-    old = entry.told.part(low - entry.start, high - entry.start)
-    new = told.part(low - start, high - start)
-    if old == new:
+    if entry.told.part(low - entry.start, high - entry.start) == told.part(low - start, high - start):
         return
     corrected = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
+    check_alike(entry.batch, entry.start, entry.told, start, told, corrected)
+
+
+def check_alike(
+    batch: int,
+    start: int,
+    told: Told,
+    again: int,
+    told_again: Told,
+    corrected: Mapping[int, float | None] | None = None,
+) -> None:
+    """Whether what was told of some repeats, or corrected since by place, is what is told again of them."""
+    low, high = max(start, again), min(start + told.count, again + told_again.count)
+    old, new, now_by_place = (
+        told.part(low - start, high - start),
+        told_again.part(low - again, high - again),
+        corrected or {},
+    )
     for place in range(high - low):
         one, two = old.part(place, place + 1), new.part(place, place + 1)
         first, second = (float(each.numbers()[0]) for each in (one, two))
-        now = corrected.get(low + place - entry.start)
+        now = now_by_place.get(low + place - start)
         if one == two or (now is not None and (now == second or (isnan(now) and isnan(second)))):
             continue
         has = f"{first!r}" if now is None else f"{now!r} (it was told as {first!r}, and corrected)"
         raise Conflict(
-            f"Repeat {low + place} of batch {entry.batch} has the value {has}, and {second!r} was told: the first is "
+            f"Repeat {low + place} of batch {batch} has the value {has}, and {second!r} was told: the first is "
             "kept. (Tell measurements beyond those asked for with observe.)"
         )
 

@@ -17,9 +17,14 @@ from ostinato.running.task import Task
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
 from ostinato.study.heartbeat import Heartbeat
+from ostinato.study.origins import source_of
+from ostinato.study.pauses import PauseNote, Recovery
+from ostinato.study.reading import read_values
 from ostinato.study.request import Request
 from ostinato.study.stored import Stored
+from ostinato.study.telling import observe_all
 from ostinato.study.unsaved import Unsaved
+from ostinato.study.workers import name_of, this_worker
 
 T = TypeVar("T")
 
@@ -40,11 +45,7 @@ class Teller(Protocol):
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
 
-    def observe(self, candidate: Any, values: Any = None) -> None: ...
-
     def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int: ...
-
-    def keep_pause(self, pause: Pause | None) -> None: ...
 
     def keep_answer(self) -> None: ...
 
@@ -54,7 +55,8 @@ class RunTasks:
 
     def __init__(self, study: Teller, stored: Stored, lease: float, program: Program) -> None:
         self._study, self._stored, self._program = study, stored, program
-        self._heart = Heartbeat(stored.storage, stored.name, lease)
+        self._heart = Heartbeat(lambda keys: stored.storage.renew(stored.name, keys, lease), lease)
+        self._note, self._recovery = PauseNote(stored, lease), Recovery(stored, lease)
         self._waiting, self._unsaved = Waiting(stored), Unsaved(stored.name, stored.created, stored.storage)
         self._in_vain = self._remarked = False
 
@@ -67,12 +69,14 @@ class RunTasks:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._heart.__exit__(kind, error, trace)
+        self._note.__exit__(kind, error, trace)
         if error is None:
             self._remark()
 
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None:
         """The next repeats."""
         self._remark()
+        self._recovery.look()
         with self._stored.alone():
             request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
             found = [self._marked(task) for task in tasks_for(self._stored, request)]
@@ -138,7 +142,7 @@ class RunTasks:
         batch = self._stored.read(lambda reader: reader.batch(task.batch))
         if batch is not None and batch.facts.index == task.index and task.stop <= batch.facts.places:
             return self._study.tell(task, values)
-        self._study.observe(task.index, values)
+        self._observe(task, values)
         return len(values)
 
     def hurry(self) -> None:
@@ -176,11 +180,16 @@ class RunTasks:
     def keep_answer(self) -> None:
         self._study.keep_answer()
 
-    def observe(self, candidate: Any, values: Any = None) -> None:
-        self._study.observe(candidate, values)
+    def observe_probe(self, task: Task, values: list[float], seconds: float) -> None:
+        """A measurement that nobody asked for; where it comes from is stored with it."""
+        self._observe(replace(self._marked(task), worker=name_of(this_worker())), values, seconds)
+
+    def _observe(self, task: Task, values: list[float], seconds: float = 0.0) -> None:
+        told = read_values(values, None, self._stored.outcome)
+        observe_all(self._stored, [(task.index, told)], source_of(task), seconds)
 
     def retract(self, what: Any = None, *, failures: bool = False, why: str = "") -> int:
         return self._study.retract(what, failures=failures, why=why)
 
     def keep_pause(self, pause: Pause | None) -> None:
-        self._study.keep_pause(pause)
+        self._note.keep(pause)

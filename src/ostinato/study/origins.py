@@ -2,11 +2,13 @@
 
 import socket
 from collections.abc import Iterable
+from hashlib import sha256
 
 from msgspec.structs import replace
 
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Lease, Reader, Source
+from ostinato.storage.values import Told
 from ostinato.study.workers import name_of
 
 UNKNOWN = Source()
@@ -17,9 +19,22 @@ def here() -> Source:
     return Source(host=socket.gethostname())
 
 
+def keyed(key: str, worker: str = "") -> Source:
+    """This machine, and one request to observe something: by which it is known that it was taken in before."""
+    return replace(here(), worker=worker, key=sha256(key.encode(errors="surrogatepass")).hexdigest())
+
+
+def with_content(source: Source, told: Iterable[tuple[int, Told]]) -> Source:
+    """With a digest of what is told, by row of the table: by which the same request is known from another one."""
+    digest = sha256()
+    for index, each in told:
+        digest.update(f"{index} {each.count} {int(each.kind)} {len(each.data)} ".encode() + each.data)
+    return replace(source, content=digest.hexdigest())
+
+
 def source_of(task: Task) -> Source:
-    """Where the values of a task come from, which are told here."""
-    return replace(here(), program=task.program, version=task.version, worker=task.worker)
+    """Where the values of a task come from, which are told here; they may have been measured elsewhere."""
+    return Source(task.program, task.version, task.host or here().host, task.worker)
 
 
 def begun(source: Source, first: int, ended: Iterable[Lease]) -> tuple[Source, float]:

@@ -1,17 +1,20 @@
 """What a study was told, read: values, values with standard errors, averages, successes of so many trials."""
 
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ostinato.checks import brief, counted
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.outcomes import REAL, Outcome
-from ostinato.storage.values import Told, told_summary, told_values
+from ostinato.measurements.tally import LARGEST
+from ostinato.storage.values import Told, told_summary, told_value, told_values
 
 
 def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
+    if stderr is None and outcome.real and isinstance(values, list) and (one := _one_of(cast("list[Any]", values))):
+        return one
     y = outcome.values(values)
     if stderr is None:
         return told_values(y)
@@ -23,6 +26,12 @@ def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
             "for each."
         ) from None
     return told_values(y, errors)
+
+
+def _one_of(values: list[Any]) -> Told | None:
+    """A single number, as most answers of instruments are, in a tenth of the time; None for all else."""
+    value = values[0] if len(values) == 1 else None
+    return told_value(value) if type(value) is float and abs(value) <= LARGEST else None
 
 
 def read_answer(values: Any, stderr: Any, successes: Any, trials: Any, outcome: Outcome) -> Told:

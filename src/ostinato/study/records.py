@@ -20,8 +20,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     `revisions` say when and why, the last of them last, and `told` what it was; a measurement that was taken back has
     no value.
 
-    `began` is when it was handed out to its `worker`; it was told on `host`, and measured by a run with `program` (a
-    command, or module:function) of this `version`. What is not known is 0 or empty.
+    `began` is when it was handed out to its `worker`; it was measured on `host`, by a run with `program` (a command, or
+    module:function) of this `version`; what was told by hand, or by a program of yours, has the `host` that told it.
+    What is not known is 0 or empty.
     """
 
     batch: int
@@ -163,7 +164,7 @@ def measurements_of(
     """The measurements of a row of the log: the first has this number, and some places were revised."""
     numbers, revised = entry.told.numbers(), revised or {}
     own: dict[str, Any] = {"batch": entry.batch, "index": index, "at": entry.at, "began": entry.began}
-    own |= msgspec.structs.asdict(source)
+    own |= {name: getattr(source, name) for name in ("program", "version", "host", "worker")}
     if entry.told.kind == Kind.SUMMARY:
         n, mean = entry.told.count, float(numbers[0])
         std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None

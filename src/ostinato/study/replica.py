@@ -114,14 +114,22 @@ class Replica:
                     yield Told(entry.batch, {number: feedback}, limits.get(entry.batch))
             after = entries[-1].number
 
-    def stands_at(self, record: StudyRecord) -> bool:
-        """Whether nothing was asked, told or changed since."""
-        return record == self._at
+    def may_decide(self, record: StudyRecord) -> bool:
+        """Whether what it decides may be kept: nothing was asked, observed, closed or revised since.
+
+        Values of earlier batches may have been told: a decision is always made while some are on their way.
+        """
+        return replace(self._at, **_told_in(record)) == record
 
     def decided(self, record: StudyRecord, rows: dict[int, int]) -> None:
-        """The optimiser itself made the last change: it asked for batches, of these rows."""
+        """The optimiser itself asked for batches, of these rows; what was told meanwhile it has yet to follow."""
         self._rows |= rows
-        self._at = record
+        self._at = replace(record, **_told_in(self._at))
+
+
+def _told_in(record: StudyRecord) -> dict[str, int]:
+    """What telling changes, and nothing else."""
+    return {"told": record.told, "answered": record.answered, "failed": record.failed}
 
 
 def mind_of(record: StudyRecord) -> Mind | None:

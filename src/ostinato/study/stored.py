@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates, Head, Packed, Sampled, Space, head_of, packed, row_of
@@ -32,6 +33,18 @@ T = TypeVar("T")
 FEW = 16  # rows of a large table that are read one by one; then all of them are
 
 
+class Seen(msgspec.Struct, frozen=True, eq=False):
+    """The candidates as they were at some moment: their digest, what they are, and themselves once they were read.
+
+    Threads see them at different moments. So this is replaced as a whole, and whoever needs candidates of a moment
+    goes on with those that he was given for it.
+    """
+
+    digest: str
+    head: Head
+    table: Candidates | None = None
+
+
 class Stored:
     """What everything that is done with a study rests on.
 
@@ -55,13 +68,13 @@ class Stored:
         problems = storage.patiently(lambda: storage.check(everything=False))
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
-        record, self._head = self.read(lambda reader: (reader.record, head_of(reader.table())))
+        record, head = self.read(lambda reader: (reader.record, head_of(reader.table())))
         same = record.digest == digest and not isinstance(candidates, Sampled)
-        self._table: Candidates | None = candidates if same else None
+        self._seen = Seen(record.digest, head, candidates if same else None)
         self._read_alone = 0
         self._created: float = record.created
-        self._digest: str = record.digest
         self._given, self._text = dict(given or {}), record.settings
+        self.here: dict[str, Any] = {}  # settings of this process alone, which are not stored
         check_given(self._text, self._given, name, rows_given=candidates is not None)
         self.outcome = outcome_of(outcome_name(self._text))
         self.replica: Replica | None = None
@@ -70,19 +83,18 @@ class Stored:
     @property
     def table(self) -> Candidates:
         """The candidates."""
-        if self._table is None:
-            self.read(self.refresh)
-        return cast("Candidates", self._table)
+        table = self._seen.table
+        return self.read(self.refresh) if table is None else table
 
     @property
     def head(self) -> Head:
         """What the candidates are."""
-        return self._head
+        return self._seen.head
 
     @property
     def settings(self) -> dict[str, Any]:
         """All that an optimiser needs; an error where it is Python code and was not given."""
-        return restored(self._text, self._given, self.name)
+        return restored(self._text, self._given, self.name) | self.here
 
     def check_code(self) -> None:
         """An error where settings are Python code and were not given."""
@@ -96,7 +108,7 @@ class Stored:
     @property
     def has_code(self) -> bool:
         """Whether answers rest on Python code, given here or not."""
-        return bool(missing_code(self._text, {})) or self._head.constraints > 0
+        return bool(missing_code(self._text, {})) or self.head.constraints > 0
 
     @property
     def keeps_observations_apart(self) -> bool:
@@ -105,7 +117,7 @@ class Stored:
 
     @property
     def _lacks_constraints(self) -> bool:
-        return self._space is None and self._head.constraints > 0
+        return self._space is None and self.head.constraints > 0
 
     @property
     def stop(self) -> Any:
@@ -175,10 +187,10 @@ class Stored:
         """The optimiser of this process, at the reader's moment."""
         from ostinato.study.replica import Replica
 
-        self.refresh(reader)
+        table = self.refresh(reader)
         replica, self.replica = self.replica, None  # whatever stops it half-way, it is made anew
         if replica is None or not replica.follows(reader):
-            replica = Replica(reader, self.table, self.settings)
+            replica = Replica(reader, table, self.settings)
         self.replica = replica
         return replica
 
@@ -188,70 +200,74 @@ class Stored:
             return self.synced(reader).optimizer
         from ostinato.study.replica import Replica
 
-        self.refresh(reader)
-        table = self.table
+        table = self.refresh(reader)
         table = table.within(Space(table.space.parameters)) if isinstance(table, Sampled) else table
         return Replica(reader, table, {}).optimizer
 
-    def refresh(self, reader: Reader) -> None:
-        """The candidates as they are now: others may have added some."""
-        self.look(reader)
-        if self._table is None:
-            table = table_of(reader)
-            if isinstance(table, Sampled) and self._space is not None:
-                table = table.within(self._space)
-            self._table = table
+    def refresh(self, reader: Reader) -> Candidates:
+        """The candidates at the reader's moment: others may have added some."""
+        seen = self.look(reader)
+        if seen.table is not None:
+            return seen.table
+        table = table_of(reader)
+        if isinstance(table, Sampled) and self._space is not None:
+            table = table.within(self._space)
+        self._seen = replace(seen, table=table)
+        return table
 
-    def look(self, reader: Reader) -> None:
-        """The same, where they are not needed: those that are not as they were are forgotten."""
+    def look(self, reader: Reader) -> Seen:
+        """The same, where they need not be read: those that are not as they were are forgotten."""
         if reader.record.created != self._created:
             raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
-        if reader.record.digest != self._digest:
-            self._head, self._digest = head_of(reader.table()), reader.record.digest
-            self._table = self.replica = None
+        seen = self._seen
+        if reader.record.digest != seen.digest:
             self._text = reader.record.settings  # noise of each row comes with the rows
+            self._seen = seen = Seen(reader.record.digest, head_of(reader.table()))
+        return seen
 
     def keep_table(self, writer: Writer, table: Candidates) -> None:
         """More candidates, in the storage and here."""
-        if isinstance(table, Sampled) and table.rows > self.table.rows:
+        if isinstance(table, Sampled) and table.rows > self.refresh(writer).rows:
             pack = packed(table)
             self.change_table(writer, pack)
-            self._head, self._digest, self._table = pack.told, pack.digest, table
+            self._seen = Seen(pack.digest, pack.told, table)
 
     def change_table(self, writer: Writer, pack: Packed) -> None:
         """Other candidates in the storage, which are read from there when they are needed.
 
         Of a large table that has grown only the rows that are new are written.
         """
-        old, new = self._head.blocks, pack.told.blocks
+        old, new = self.look(writer).head.blocks, pack.told.blocks
         same = len(old) if new[: len(old)] == old else 0
         writer.change_table(pack.head, pack.blocks(same), same)
         writer.change(replace(writer.record, digest=pack.digest))
 
-    def hold(self, candidate: Any) -> None:
-        """Points of a space that are spoken of have indices from now on."""
-        if self.table.holding(candidate) is not self.table:
+    def hold(self, candidate: Any) -> Candidates:
+        """Points of a space that are spoken of have indices from now on, in the candidates that it returns."""
+        table = self.table
+        return table if table.holding(candidate) is table else self.write(lambda writer: self._held(writer, candidate))
 
-            def change(writer: Writer) -> None:
-                self.refresh(writer)
-                self.keep_table(writer, self.table.holding(candidate))
-
-            self.write(change)
+    def _held(self, writer: Writer, candidate: Any) -> Candidates:
+        table = self.refresh(writer).holding(candidate)
+        self.keep_table(writer, table)
+        return table
 
     # Candidates and batches
 
     def index(self, candidate: Any) -> int:
         """The row of the table that a candidate is: an index, or a row as it was given."""
+        table = self.table
         try:
-            named = self.table.named_by(candidate)
+            named = table.named_by(candidate)
         except UnknownCandidate:
-            if not self._has_grown():
+            now = self.read(self.refresh)  # candidates may have been added elsewhere
+            if now is table:
                 raise
-            named = self.table.named_by(candidate)
+            table, named = now, now.named_by(candidate)
         numbers = [named] if isinstance(named, int) else named
         if len(numbers) != 1:
             raise InvalidFeedback(f"{brief(candidate)} is more than one candidate: observe them one by one.")
-        return self.table.index_of(int(numbers[0]))
+        return table.index_of(int(numbers[0]))
 
     def candidate(self, index: int) -> Any:
         """A row of the table, as it was given."""
@@ -259,19 +275,11 @@ class Stored:
 
     def row(self, reader: Reader, index: int) -> Any:
         """The same at the reader's moment."""
-        self.look(reader)
+        seen = self.look(reader)
         self._read_alone += 1
-        if not self._head.blocks or not 0 <= index < self._head.rows or self._read_alone > FEW:
-            self.refresh(reader)
-        if self._table is not None:
-            return self._table[index]
-        return row_of(self._head, index, reader.block)
-
-    def _has_grown(self) -> bool:
-        """Whether candidates were added elsewhere; they are known from now on."""
-        before = self._digest
-        self.read(self.look)
-        return self._digest != before
+        if not seen.head.blocks or not 0 <= index < seen.head.rows or self._read_alone > FEW:
+            return self.refresh(reader)[index]
+        return row_of(seen.head, index, reader.block) if seen.table is None else seen.table[index]
 
     def batch(self, reader: Reader, number: int) -> BatchRecord:
         """A batch that was asked for."""

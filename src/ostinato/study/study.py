@@ -13,6 +13,7 @@ from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.memory import read_limit
+from ostinato.posterior.device import read_device
 from ostinato.records import Best
 from ostinato.running.events import Events, Listener, callbacks
 from ostinato.running.executors import Pool
@@ -20,7 +21,6 @@ from ostinato.running.interrupts import Interrupts
 from ostinato.running.loop import Run
 from ostinato.running.measure import Measure, exceptions
 from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
-from ostinato.running.pausing import Pause
 from ostinato.running.program import program_of as measured_with
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
@@ -32,8 +32,10 @@ from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.backup import backup
 from ostinato.study.create import create, read_budget
+from ostinato.study.group import Teller
 from ostinato.study.leases import free
 from ostinato.study.measuring import RunTasks
+from ostinato.study.origins import here, keyed
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
 from ostinato.study.retracting import failures_among, last_of, numbers_of, tasks_in, told_of
@@ -41,9 +43,10 @@ from ostinato.study.revise import failures_since, revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
-from ostinato.study.workers import name_of, this_worker
+from ostinato.study.workers import name_of
 
 LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
+FIRST = -(2**53)  # of all batches: those below 0 are observations
 RUN_LEASE = 10.0  # seconds for which a run holds them, renewed every third of that while its process lives
 
 
@@ -56,6 +59,7 @@ class Study(StudyView):
     budget: how many measurements there will be in all; it can be raised later.
     stop: rules of `ostinato.stopping` by which runs end; another one may be given when it is opened.
     memory_limit: as for `Optimizer`; another one may be given when it is opened, as on another machine.
+    device, precision: as for `Optimizer`; they are not stored, since another machine may have no GPU.
     extend: whether candidates that are given after all those that the study has are added to it.
     lease: for how many seconds `ask` hands repeats out; when that is over they are handed out again. Give more than a
         measurement takes, or renew it in time (`renew`). Runs renew theirs by themselves.
@@ -80,6 +84,8 @@ class Study(StudyView):
         self.lease = positive("lease", lease)
         if settings.get("seed", 0) is None:
             settings.pop("seed")
+        here = {key: settings.pop(key) for key in ("device", "precision") if key in settings}
+        read_device(here.get("device"), here.get("precision", "single"))
         given, patience = None if candidates is None else read_candidates(candidates), positive("patience", patience)
         if given is None:
             store, pack, missing = open_storage(storage, create=False, patience=patience), None, 0
@@ -87,6 +93,7 @@ class Study(StudyView):
             store, pack, missing = create(storage, name, given, budget, settings, patience)
         stop, memory = settings.pop("stop", None), settings.pop("memory_limit", None)
         super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
+        self._stored.here = here
         if given is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
         if stop is not None:
@@ -114,7 +121,13 @@ class Study(StudyView):
 
     @overload
     def ask(
-        self, limit: int | None = None, *, share: int = 1, worker: str | None = None, lease: float | None = None
+        self,
+        limit: int | None = None,
+        *,
+        share: int = 1,
+        worker: str | None = None,
+        lease: float | None = None,
+        key: str | None = None,
     ) -> Task | None: ...
 
     @overload
@@ -126,6 +139,7 @@ class Study(StudyView):
         shared: Sequence[str | int] = (),
         worker: str | None = None,
         lease: float | None = None,
+        key: str | None = None,
     ) -> list[Task]: ...
 
     @overload
@@ -137,6 +151,7 @@ class Study(StudyView):
         shared: Sequence[str | int] = (),
         worker: str | None = None,
         lease: float | None = None,
+        key: str | None = None,
     ) -> list[Task]: ...
 
     def ask(
@@ -150,6 +165,7 @@ class Study(StudyView):
         shared: Sequence[str | int] = (),
         worker: str | None = None,
         lease: float | None = None,
+        key: str | None = None,
     ) -> Task | list[Task] | None:
         """The next repeats to measure; None where there are none at the moment.
 
@@ -159,7 +175,8 @@ class Study(StudyView):
 
         limit: the most repeats. share: how many workers there are among whom to share a batch's repeats. worker: a name
         for whoever measures; by default this process, whose tasks are for others as soon as it ends. lease: for how
-        many seconds, where that is not the study's.
+        many seconds, where that is not the study's. key: a name for this one question: asked again with the same key
+        and worker, while the task is held, the answer is the same task.
 
         slots, workers, distinct, shared: a plan instead, as for `Optimizer.ask`: a list of tasks to be measured at the
         same time, fewer than wanted (or none) where that is all there is. What waits from before comes first, unless
@@ -172,7 +189,7 @@ class Study(StudyView):
             wish = Wish.of(most_slots, workers, distinct, shared)
         with self._stored.alone():
             seconds = self.lease if lease is None else positive("lease", lease)
-            found = tasks_for(self._stored, Request(key_of(worker), seconds, most, among, wish))
+            found = tasks_for(self._stored, Request(key_of(worker, key), seconds, most, among, wish))
         return found if wish is not None else found[0] if found else None
 
     def tell(
@@ -204,6 +221,10 @@ class Study(StudyView):
         read = [(task, read_values(values, None, self.outcome), first) for task, values, first in told]
         return telling.tell_all(self._stored, read) if read else 0
 
+    def teller(self) -> Teller:
+        """For whoever takes in the answers of many clients: they are stored together, each accepted by itself."""
+        return Teller(self._stored)
+
     def observe(
         self,
         candidate: Any,
@@ -215,26 +236,32 @@ class Study(StudyView):
         std: Any = None,
         successes: Any = None,
         trials: Any = None,
+        key: str | None = None,
     ) -> None:
         """Measurements that were not asked for: values of one candidate, or their count, mean and sample std.
 
         Or of many at once, a sequence of indices or a table of rows, with one value each (or successes and trials).
+        key: a name for this one call: called again with the same key, it counts once; with other values, it is refused.
         """
-        telling.observe(self._stored, candidate, Given(values, stderr, n, mean, std, successes, trials))
+        given = Given(values, stderr, n, mean, std, successes, trials)
+        telling.observe(self._stored, candidate, given, None if key is None else keyed(key))
 
-    def observe_all(self, given: Sequence[tuple[Any, Mapping[str, Any]]]) -> int:
+    def observe_all(
+        self, given: Sequence[tuple[Any, Mapping[str, Any]]], *, key: str | None = None, worker: str = ""
+    ) -> int:
         """Measurements of many candidates, all of them or none: pairs of a candidate and what was measured of it.
 
         That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
-        what it averages; or `successes` and `trials`. Returns how many measurements that is.
+        what it averages; or `successes` and `trials`. Returns how many measurements are new. key: as for `observe`.
+        worker: who measured it; keys of another worker are others.
         """
         read = [(candidate, read_one(**what, outcome=self.outcome)) for candidate, what in given]
         rows: list[Any] = [candidate for candidate, _ in read if isinstance(candidate, Mapping)]
         if rows:
             self._stored.hold(rows)
         told = [(self.index(candidate), each) for candidate, each in read]
-        telling.observe_all(self._stored, told)
-        return sum(each.count for _, each in told)
+        source = replace(here(), worker=worker) if key is None else keyed(key, worker)
+        return telling.observe_all(self._stored, told, source)
 
     def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:
         """Repeats of a batch, by numbers, to be told: from `start` on, or the next ones that have no value."""
@@ -279,6 +306,12 @@ class Study(StudyView):
         found = storage.patiently(lambda: storage.renew(self.name, keys - {""}, seconds))
         return sum(each.count for each in found)
 
+    def renew_held(self, key: str | None, worker: str | None, lease: float | None = None) -> int:
+        """The same, of a task that is known by its key alone, or of a worker."""
+        if key is None:
+            return self.renew(worker or "", lease)
+        return self.renew(Task(self.name, 0, 0, None, 0, 0, key=key), lease)
+
     def skip(self, task: Task, repeat: int) -> None:
         """A repeat of a task, by its number, will not be made: it neither counts nor is asked for again."""
         telling.skip(self._stored, task, repeat)
@@ -302,7 +335,8 @@ class Study(StudyView):
         what: a task, for what was told of its own repeats; a batch, for all of it; or a candidate, with the `value`
         that is wrong (the last such one). number: of measurements, as `history` and warnings name them. batch: its
         number, for all that was told of it. failures: all that failed are taken back, or those of the candidate, the
-        task or the tasks `what`; since a moment (in seconds since 1970). why: kept with it.
+        task or the tasks `what`; since a moment (in seconds since 1970). why: kept with it. A batch below 0 holds
+        observations of one candidate, up to some hundreds: all of them are taken back.
 
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
@@ -312,7 +346,7 @@ class Study(StudyView):
         if failures:
             numbers = list[int]()
         elif batch is not None:
-            numbers = told_of(self._stored, whole("batch", batch, 0))
+            numbers = told_of(self._stored, whole("batch", batch, FIRST))
         else:
             numbers = numbers_of(self._stored, what, value, number)
 
@@ -454,7 +488,7 @@ class Study(StudyView):
             try:
                 with reporter(self.looked, most or 0, progress) as report, tasks:
                     ended = Run(tasks, measure, Pool(executor, workers), stop, report, events).until_the_end(interrupts)
-                result = self.looked(lambda optimizer: result_of(optimizer, ended))
+                result = self.looked(lambda optimizer: result_of(optimizer, ended, self))
             except Unavailable:
                 if interrupts.hurried:
                     raise KeyboardInterrupt from None  # what was asked for; why nothing can be said is clear
@@ -463,10 +497,6 @@ class Study(StudyView):
                 self.storage.calm()
             self.keep_answer()
             return result
-
-    def keep_pause(self, pause: Pause | None) -> None:
-        """Note for others that this run measures nothing, and why; None when it goes on. `run` does so."""
-        pauses.keep(self._stored, f"{this_worker()}|{id(self)}", pause, self.lease)
 
     def keep_answer(self) -> None:
         """Store what `best` and `status` say of a large table: they are answered at once until something changes.

@@ -5,15 +5,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from ostinato.candidates import Candidates
 from ostinato.checks import counted
-from ostinato.errors import InvalidFeedback, UnknownBatch, UnknownCandidate
+from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch, UnknownCandidate
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.running.task import Task
-from ostinato.storage import Entry, Reader, Writer
+from ostinato.storage import Entry, Reader, Source, Writer
 from ostinato.storage.values import Told, told_summary
 from ostinato.study import log
+from ostinato.study.intake import Report, take
 from ostinato.study.leases import give_back, next_of
-from ostinato.study.origins import source_of
+from ostinato.study.origins import here, source_of, with_content
 from ostinato.study.reading import read_values
 from ostinato.study.revise import skip as skip_repeat
 from ostinato.study.stored import Stored
@@ -28,13 +30,14 @@ def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
                 f"Repeats {first} to {first + each.count - 1} were told, and the task has {task.start} to "
                 f"{task.stop - 1}: tell those, and use observe(candidate, values) for others."
             )
+    reports = [Report(task.batch, first, each, source_of(task)) for task, each, first in told]
     new = [0]  # of every try: one that was kept and not heard of leaves nothing new for the next
 
-    def take(writer: Writer) -> int:
-        new.append(sum(log.take(writer, task.batch, first, each, source_of(task)) for task, each, first in told))
+    def once(writer: Writer) -> int:
+        new.append(take(writer, reports))
         return max(new)
 
-    return stored.write(take)
+    return stored.write(once)
 
 
 def task_of(stored: Stored, number: int, start: int | None, repeats: int) -> Task:
@@ -69,23 +72,24 @@ def skip(stored: Stored, task: Task, repeat: int) -> None:
     stored.write(lambda writer: skip_repeat(writer, task.batch, repeat))
 
 
-def observe(stored: Stored, candidate: Any, given: Given) -> None:
+def observe(stored: Stored, candidate: Any, given: Given, source: Source | None = None) -> None:
     """Measurements of one candidate, or of many with one value each, that were not asked for."""
     _check(stored, candidate, given)
-    stored.hold(candidate)
-    if _is_many(stored, candidate):
-        observe_all(stored, _many(stored, candidate, given))
+    table = stored.hold(candidate)
+    if _is_many(table, candidate):
+        observe_all(stored, _many(stored, table, candidate, given), source)
         return
     index = stored.index(candidate)
     summed = given.read(stored.outcome).statistics
     told = told_summary(summed) if given.values is None else read_values(given.values, given.stderr, stored.outcome)
-    observe_all(stored, [(index, told)])
+    observe_all(stored, [(index, told)], source)
 
 
 def _check(stored: Stored, candidate: Any, given: Given) -> None:
     """What is refused is refused before anything is kept, a point of a space that is new included."""
-    table = stored.table.holding(candidate)
-    if table is not stored.table:
+    known = stored.table
+    table = known.holding(candidate)
+    if table is not known:
         named = table.named_by(candidate)
         if isinstance(named, int) or len(named) == 1:
             given.read(stored.outcome)
@@ -93,32 +97,57 @@ def _check(stored: Stored, candidate: Any, given: Given) -> None:
             read_many(named, given, stored.outcome)
 
 
-def observe_all(stored: Stored, told: Sequence[tuple[int, Told]]) -> None:
-    """All of it, once, also where the first try was kept and not heard of."""
+def observe_all(
+    stored: Stored, told: Sequence[tuple[int, Told]], source: Source | None = None, seconds: float = 0.0
+) -> int:
+    """All of it, once, also where the first try was kept and not heard of; returns how many measurements are new.
+
+    source: where it comes from, where more is known than the machine that tells; with a key, it is taken in once
+    however often it is told. seconds: how long it took, if known.
+    """
     if not told:
-        return
+        return 0
+    count = sum(each.count for _, each in told)
+    source = with_content(source, told) if source is not None and source.key else source or here()
     tried: list[Entry] = []  # the first row of every try
 
-    def take(writer: Writer) -> None:
-        if not any(writer.row(entry.number) == entry for entry in tried):
-            tried.append(log.observe(writer, told, apart=stored.keeps_observations_apart)[0])
+    def take(writer: Writer) -> int:
+        if any(writer.row(entry.number) == entry for entry in tried):
+            return count
+        if source.key and _was_told(writer, source):
+            return 0
+        began = writer.now() - seconds if seconds else 0.0
+        apart = stored.keeps_observations_apart
+        tried.append(log.observe(writer, told, source, began, apart=apart)[0])
+        return count
 
-    stored.write(take)
+    return stored.write(take)
 
 
-def _is_many(stored: Stored, candidate: Any) -> bool:
+def _was_told(writer: Writer, source: Source) -> bool:
+    """Whether a request with this key was taken in before; an error where that one said something else."""
+    known = writer.known_source(source)
+    if known is not None and known.content not in ("", source.content):
+        raise Conflict(
+            "Other measurements were observed with this key before, and nothing was taken in: give another key for "
+            "every request, and the same one only to send the same again."
+        )
+    return known is not None
+
+
+def _is_many(table: Candidates, candidate: Any) -> bool:
     try:
-        named = stored.table.named_by(candidate)
+        named = table.named_by(candidate)
     except UnknownCandidate:
         return False  # `index` says so
     return not isinstance(named, int) and len(named) > 1
 
 
-def _many(stored: Stored, candidates: Any, given: Given) -> list[tuple[int, Told]]:
+def _many(stored: Stored, table: Candidates, candidates: Any, given: Given) -> list[tuple[int, Told]]:
     """One value, or successes and trials, of each of some candidates; checked as a whole."""
-    named, outcome = cast("list[int]", stored.table.named_by(candidates)), stored.outcome
+    named, outcome = cast("list[int]", table.named_by(candidates)), stored.outcome
     read_many(named, given, outcome)
-    indices = [stored.table.index_of(number) for number in named]
+    indices = [table.index_of(number) for number in named]
     if given.values is not None:
         told = [read_values([value], None, outcome) for value in given.values]
     else:

@@ -1,7 +1,8 @@
 """Values that could not be stored: kept in a file beside the study, and taken in when it runs again.
 
 Each line is an answer as `ostinato tell` reads it. The file is written at once and whole, so that a process may end the
-moment after.
+moment after. Whoever takes it in first gives it another name; whoever writes holds a lock on it, and looks under that
+lock whether it still has its name: so nothing is written to a file that was read already.
 """
 
 import glob
@@ -12,7 +13,7 @@ from contextlib import suppress
 from math import isnan, nan
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 from uuid import uuid4
 
 import msgspec
@@ -41,6 +42,7 @@ class Line(msgspec.Struct, frozen=True):
     worker: str = ""
     program: str = ""
     version: str = ""
+    host: str = ""
 
 
 class Unsaved:
@@ -77,13 +79,19 @@ class Unsaved:
         return sum(self._take(place, tell) for place in self.found())
 
     def _take(self, place: Path, tell: Tell) -> int:
-        file = next(each for each in self._places if each.parent == place.parent)
-        taken = file.with_name(f"{file.name}.{uuid4().hex}")
         try:
-            place.rename(taken)  # so that nobody else takes it too
-        except FileNotFoundError:
+            file = place.open("rb")
+        except OSError:  # taken by somebody else meanwhile, or another user's
             return 0
-        new, left = 0, list(_lines(taken))
+        with file:
+            mine = _lock(file, wait=place in self._places) and _is_at(file, place)
+            return self._taken(file, place, tell) if mine else 0  # else somebody else is taking it in
+
+    def _taken(self, file: IO[bytes], place: Path, tell: Tell) -> int:
+        """A file that nobody else has: under another name, so that more can be put aside meanwhile."""
+        home = next(each for each in self._places if each.parent == place.parent)
+        taken = place.rename(home.with_name(f"{home.name}.{uuid4().hex}"))
+        new, left = 0, list(_lines(file.read()))
         others = [line for line in left if (line.study, line.created) != (self._name, self._created)]
         left = [line for line in left if line not in others]
         try:
@@ -93,39 +101,71 @@ class Unsaved:
         finally:
             if left or others:
                 data = b"".join(msgspec.json.encode(line) + b"\n" for line in (*others, *left))
-                _append(file, data)
+                _append(home, data)
             taken.unlink(missing_ok=True)
         if others:
             words = f"holds values of another study than this {self._name!r}: they were left alone"
-            notify(f"{file} {words}.", UnsavedValues)
+            notify(f"{home} {words}.", UnsavedValues)
         return new
 
     def _line(self, task: Task, values: Sequence[float]) -> Line:
         known = [None if isnan(value) else float(value) for value in values]
-        origin = (task.worker, task.program, task.version)
+        origin = (task.worker, task.program, task.version, task.host)
         return Line(self._name, task.batch, task.start, task.index, task.candidate, known, self._created, *origin)
 
 
 def _append(place: Path, data: bytes) -> None:
     """On disk when it returns. A line that was cut off before is ended first."""
-    with place.open("ab") as file:
-        file.write(b"\n" + data if _is_cut_off(place) else data)
+    while not _appended(place, data):
+        pass
+
+
+def _appended(place: Path, data: bytes) -> bool:
+    """False where somebody has taken the file between opening and locking it."""
+    with place.open("a+b") as file:
+        _lock(file)
+        if not _is_at(file, place):
+            return False
+        file.write(b"\n" + data if _is_cut_off(file) else data)
         file.flush()
         os.fsync(file.fileno())
+        return True
 
 
-def _is_cut_off(place: Path) -> bool:
-    with place.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        if end == 0:
+def _lock(file: IO[bytes], *, wait: bool = True) -> bool:
+    """Hold a file until it is closed; False where somebody else does and it was not to be waited for.
+
+    Windows has no such locks: there, processes that use the file at once are not kept apart.
+    """
+    with suppress(ImportError):
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        try:
+            flock(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+        except BlockingIOError:
             return False
-        file.seek(end - 1)
-        return file.read(1) != b"\n"
+    return True
 
 
-def _lines(place: Path) -> Iterator[Line]:
+def _is_at(file: IO[bytes], place: Path) -> bool:
+    """Whether an open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), place.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _is_cut_off(file: IO[bytes]) -> bool:
+    end = file.seek(0, os.SEEK_END)
+    if end == 0:
+        return False
+    file.seek(end - 1)
+    return file.read(1) != b"\n"
+
+
+def _lines(data: bytes) -> Iterator[Line]:
     """What can be read; a line that was cut off by a full disk was never acknowledged."""
-    for line in place.read_bytes().splitlines():
+    for line in data.splitlines():
         with suppress(msgspec.DecodeError):
             yield msgspec.json.decode(line, type=Line)
 
@@ -144,7 +184,7 @@ def _told(tell: Tell, line: Line) -> int:
 
 def _task(line: Line) -> Task:
     task = Task(line.study, line.batch, line.row, line.candidate, line.start, len(line.values))
-    return replace(task, worker=line.worker, program=line.program, version=line.version)
+    return replace(task, worker=line.worker, program=line.program, version=line.version, host=line.host)
 
 
 def _plain(array: Any) -> Any:

@@ -8,7 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
+from ostinato.lazy import from_above
 from ostinato.measurements.outcomes import Outcome
+from ostinato.notebook import described
 from ostinato.optimizer.explanation import Explanation, explanation
 from ostinato.records import Best, Outlier, Reason
 from ostinato.storage import BatchRecord, Entry, Reader, Storage, StudyRecord
@@ -22,8 +24,11 @@ from ostinato.study.records import Assigned, Measurement, Status, by_place, meas
 from ostinato.study.stored import Stored
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ostinato.optimizer import Optimizer
     from ostinato.optimizer.diagnosis import Diagnosis
+    from ostinato.optimizer.frame import Library
 
 T = TypeVar("T")
 LEVEL = 0.95  # of intervals
@@ -46,6 +51,11 @@ class StudyView:
         return self._stored.storage
 
     @property
+    def created(self) -> float:
+        """When it was made (seconds since 1970): another study of the same name has another moment."""
+        return self._stored.created
+
+    @property
     def outcome(self) -> Outcome:
         """What kind of number a measurement is."""
         return self._stored.outcome
@@ -65,6 +75,10 @@ class StudyView:
         """The answer of the optimiser to a question, from whatever thread it is asked."""
         with self._stored.alone():
             return question(self.optimizer)
+
+    def reading(self, action: Callable[[Reader], T]) -> T:
+        """What is read of one moment of the study."""
+        return self._stored.read(action)
 
     def status(self) -> Status:
         """Where the study stands; without the best candidate where that takes code that was not given."""
@@ -131,6 +145,10 @@ class StudyView:
         """The number of the measurement that was told last; each has one, in the order told, for ever."""
         return self._stored.read(lambda reader: reader.record.numbered)
 
+    def counters(self) -> tuple[StudyRecord, int]:
+        """The study's own row, and how many repeats are assigned to workers: soon read, however large it is."""
+        return self._stored.read(lambda reader: (reader.record, sum(lease.count for lease in reader.leases())))
+
     def moment(self) -> object:
         """Equal to another one as long as nothing was asked, told, changed or handed out in between."""
         return self._stored.read(
@@ -161,6 +179,28 @@ class StudyView:
         """Whether the model fits what was measured, with a verdict in words."""
         return self.looked(lambda optimizer: optimizer.diagnose())
 
+    # Looking
+
+    def plot(self, name: str = "measurements", *, columns: Sequence[str | int] = ()) -> "Figure":
+        """A matplotlib figure: "measurements" by candidate, "progress", "posterior", "parallel", "batches", "noise" or
+        "calibration". Needs `pip install 'ostinato[plots]'`.
+
+        columns: for "posterior", the column along which it is drawn, or two.
+        """
+        return from_above("ostinato.plots.figures", "plot")(self, name, columns=columns)
+
+    def to_frame(self, library: "Library | None" = None) -> Any:
+        """All measurements as a data frame: one row each, with the candidate's columns; NaN for one that failed.
+
+        library: "pandas", "polars" or "pyarrow"; by default that of the candidates, else the first that is installed.
+        """
+        from ostinato.optimizer.frame import frame_of
+
+        return frame_of(self.table, self.measurements(), library)
+
+    def _repr_html_(self) -> str:
+        return described(f"Study {self.name}", str(self.status()))
+
     # What was asked and told
 
     def history(self) -> list[BatchRecord]:
@@ -178,6 +218,10 @@ class StudyView:
     def last_measurements(self, most: int = 10) -> list[Measurement]:
         """The last that were told, what was taken back included; the newest last."""
         return self._stored.read(lambda reader: last_measurements(reader, most))
+
+    def measurements_from(self, number: int, most: int) -> list[Measurement]:
+        """Up to so many measurements from a number on, what was taken back included; soon read, however many came."""
+        return self._stored.read(lambda reader: measurements_from(reader, number, most))
 
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
@@ -263,6 +307,21 @@ def last_measurements(reader: Reader, most: int) -> list[Measurement]:
             found += measurements_of(entry, *own)
         number += entry.told.count
     return found[-most:]
+
+
+def measurements_from(reader: Reader, number: int, most: int) -> list[Measurement]:
+    """Some measurements from a number on."""
+    at = reader.row_of(max(1, number))
+    if at is None:
+        return []
+    entries, revised = reader.log(after=at[0].number - 1, most=most), by_place(reader.revisions())
+    batches, sources = reader.batches_of({entry.batch for entry in entries}), Sources().read(reader, entries)
+    first, found = max(1, number) - at[1], list[Measurement]()
+    for entry in entries:
+        own = batches[entry.batch].facts.index, sources[entry.source], first, revised.get(entry.number)
+        found += measurements_of(entry, *own)
+        first += entry.told.count
+    return [each for each in found if each.number >= number or each.count > 1][:most]
 
 
 def _status(stored: Stored, answer: Answer) -> Status:

@@ -1,31 +1,46 @@
-"""Expected improvement of very many candidates: bounds in single precision say which may have the most of it.
+"""The best-scoring of very many candidates: bounds in single precision say which may be it.
 
 These few are computed exactly, those of the highest bounds first: the best of them is a bar, which leaves fewer. The
 choice is the one that computing all of them makes.
 """
 
-from collections.abc import Callable, Collection
-from math import log1p, sqrt
-from typing import NamedTuple, TypeAlias
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ostinato.arrays import Array, Vector
-from ostinato.kernels.single import Single
-from ostinato.policies.acquisition import chords, improvement_slope, smallest_width
 from ostinato.policies.belief import Belief
-from ostinato.policies.scored import NEAR
 from ostinato.posterior import Indices, Listed, Screen
 
 LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
+FEW = 256  # candidates that are sooner computed exactly than bounded better
 STALE = 1_000  # candidates that may be better still, from which bounds are brought nearer where that can be done
-SHARE = 0.1  # of all candidates: where more are left, they are all computed
 
-Improvement: TypeAlias = Callable[[Array, Array], Array]  # log EI from means and variances
+
+class Rising(Protocol):
+    """A score that is higher where the mean is, and where the standard deviation is."""
+
+    @property
+    def beta(self) -> float:
+        """About how much a standard deviation counts."""
+        ...
+
+    def __call__(self, mean: Array, variance: Array) -> Array:
+        """The score."""
+        ...
+
+    def nearly(self, mean: float, variance: float) -> float:
+        """How far below the best a score may lie and still be chosen, for the best's mean and variance."""
+        ...
+
+    def lines(self, bar: float, widest: float) -> Sequence[tuple[float, float]]:
+        """Pairs (h, s): scores reach a bar only where mean + s σ ≥ h for one of them, for σ up to the widest."""
+        ...
 
 
 class Found(NamedTuple):
-    """log EI of some candidates, exactly; in increasing order."""
+    """The scores of some candidates, exactly; in increasing order of the candidates."""
 
     candidates: Indices
     mean: Vector
@@ -33,9 +48,9 @@ class Found(NamedTuple):
     values: Vector
 
     @classmethod
-    def of(cls, improvement: Improvement, belief: Belief, candidates: Indices) -> "Found":
+    def of(cls, score: Rising, belief: Belief, candidates: Indices) -> "Found":
         mean, variance = belief.at_each(candidates)
-        return cls(candidates, mean, variance, improvement(mean, variance))
+        return cls(candidates, mean, variance, score(mean, variance))
 
     def plus(self, others: "Found") -> "Found":
         candidates = np.concatenate([self.candidates, others.candidates])
@@ -47,42 +62,41 @@ class Found(NamedTuple):
         free = np.array([candidate not in taken for candidate in self.candidates.tolist()], dtype=np.bool_)
         return Found(self.candidates[free], *(numbers[free] for numbers in self[1:]))
 
-    def bar(self, belief: Belief, beta: float, target: float) -> float:
+    def bar(self, score: Rising) -> float:
         """What a candidate must reach to be chosen, as long as one of these may be."""
         best = int(np.argmax(self.values))
-        gap, variance = float(self.mean[best]) - target, float(self.variance[best])
-        nearly = tolerance_of(belief, beta, gap, variance) - belief.travels * log1p(-NEAR)
+        nearly = score.nearly(float(self.mean[best]), float(self.variance[best]))
         return float(self.values[best]) - 2 * nearly
 
 
 class Search:
     """One search for the candidates that may be chosen."""
 
-    def __init__(self, improvement: Improvement, screen: Screen, belief: Belief, beta: float, target: float) -> None:
-        self._improvement, self._screen, self._belief = improvement, screen, belief
-        self._beta, self._target, self._taken = beta, target, taken_in(belief)
+    def __init__(self, score: Rising, screen: Screen, belief: Belief) -> None:
+        self._score, self._screen, self._belief, self._taken = score, screen, belief, taken_in(belief)
 
     def listed(self) -> Listed | None:
-        """log EI of the candidates that may be chosen; None where these would be too many."""
-        hopeful = self._screen.hopeful(self._beta, self._taken)
+        """The scores of the candidates that may be chosen; None where these would be too many."""
+        hopeful = self._screen.hopeful(self._score.beta, self._taken)
         if not len(hopeful):
             return None
-        self._exact = Found.of(self._improvement, self._belief, hopeful)
+        self._exact = Found.of(self._score, self._belief, hopeful)
         self._raise_bar()
         found, excess = self._above()
         if len(found) > STALE:
             self._compute(_highest(found, excess, LIKELY))
             found, _ = self._above()
-        found = self._reaching(found)[0]
-        self._screen.refine(found)
         found, bounds = self._reaching(found)
+        if len(found) > FEW:
+            self._screen.refine(found)
+            found, bounds = self._reaching(found)
         size = LIKELY
         while len(found):
             self._compute(_highest(found, bounds, size))
             found, bounds = self._left(found, bounds)
             if len(found) > STALE and self._screen.tighten():
                 return self.listed()
-            if len(found) > SHARE * self._belief.candidates:
+            if not self._screen.affords(len(found)):
                 return None
             size *= 4
         exact = self._exact
@@ -91,11 +105,11 @@ class Search:
         return Listed(exact.candidates, exact.values, self._belief.candidates)
 
     def _raise_bar(self) -> None:
-        self._bar = self._exact.without(self._taken).bar(self._belief, self._beta, self._target)
+        self._bar = self._exact.without(self._taken).bar(self._score)
 
     def _compute(self, candidates: Indices) -> None:
         new = candidates[self._unknown(candidates)]
-        self._exact = self._exact.plus(Found.of(self._improvement, self._belief, new))
+        self._exact = self._exact.plus(Found.of(self._score, self._belief, new))
         self._raise_bar()
 
     def _unknown(self, candidates: Indices) -> Indices:
@@ -104,19 +118,17 @@ class Search:
         places = np.minimum(np.searchsorted(known, candidates), len(known) - 1)
         return np.flatnonzero(known[places] != candidates)
 
-    def _above(self) -> tuple[Indices, Single]:
+    def _above(self) -> tuple[Indices, Vector]:
         """Candidates that may reach the bar, by straight lines; with how far above these they are."""
         centre, kappa = self._belief.centre, self._belief.kappa
-        lines = chords(self._bar, max(self._beta * kappa * self._screen.widest, smallest_width(kappa)))
-        return self._screen.above(
-            [((self._target + high - centre) / kappa, slope * self._beta) for high, slope in lines]
-        )
+        lines = self._score.lines(self._bar, kappa * self._screen.widest)
+        return self._screen.above([((high - centre) / kappa, slope) for high, slope in lines])
 
     def _reaching(self, candidates: Indices) -> tuple[Indices, Vector]:
-        """Those that may reach the bar by what log EI may be at most, which comes with them."""
+        """Those that may reach the bar by what scores may be at most, which comes with them."""
         mean, variance = self._screen.most(candidates)
         centre, kappa = self._belief.centre, self._belief.kappa
-        return self._left(candidates, self._improvement(centre + kappa * mean, kappa**2 * variance))
+        return self._left(candidates, self._score(centre + kappa * mean, kappa**2 * variance))
 
     def _left(self, candidates: Indices, bounds: Vector) -> tuple[Indices, Vector]:
         """Those whose bounds reach the bar, and that are not computed yet."""
@@ -131,11 +143,5 @@ def taken_in(belief: Belief) -> set[int]:
     return {*belief.counts(), *belief.barred}
 
 
-def tolerance_of(belief: Belief, beta: float, gap: float, variance: float) -> float:
-    """The resolution of values, as the winner's log EI feels it: its slope is Φ(z)/(β σ h(z))."""
-    width = max(beta * sqrt(variance), smallest_width(belief.kappa))
-    return belief.resolution(beta) / width * improvement_slope(gap / width)
-
-
-def _highest(candidates: Indices, values: Vector | Single, count: int) -> Indices:
+def _highest(candidates: Indices, values: Vector, count: int) -> Indices:
     return candidates[np.argpartition(-values, count)[:count]] if len(candidates) > count else candidates

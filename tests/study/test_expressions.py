@@ -1,12 +1,12 @@
-"""Kernels and policies read from the command line: looked up, never run."""
+"""Kernels and policies read from text: looked up, never run."""
 
 import pytest
 
-from ostinato.cli.expressions import kernel_of, policy_of
 from ostinato.confidence import Bayesian
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF, Constant, Hamming, Matern52
 from ostinato.policies import GPUCB, MiniUCB
+from ostinato.study.expressions import kernel_of, policy_of
 
 
 def test_they_are_written_as_in_python():
@@ -31,6 +31,11 @@ def test_they_are_written_as_in_python():
         ("RBF(open('x'))", "open is unknown"),
         ("Custom(3)", "Custom is unknown"),
         ("Stationary(1)", "Stationary is unknown"),
+        ("'a' * 999999999999", "cannot be added or multiplied"),
+        ("[0] * 999999999999", "cannot be added or multiplied"),
+        ("9" * 5000, "5000 characters"),
+        ("(" * 400 + "1" + ")" * 400, "cannot be read"),
+        ("0.5 * " * 160 + "RBF(1)", "cannot be read"),
     ],
 )
 def test_anything_else_is_refused(text, cause):

@@ -1,0 +1,168 @@
+"""What a GPU does: epochs over up to 10⁹ candidates, whole runs, and the same choices as on the processor.
+
+    python -m benchmarks.gpu epochs        one epoch, with the choice, against the number of candidates
+    python -m benchmarks.gpu choices       full runs on the GPU and on the processor choose alike
+    python -m benchmarks.gpu run 100000000 300      a whole learned run of 300 measurements over 10⁸ candidates
+
+Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's own events.
+"""
+
+import sys
+from collections.abc import Callable
+from math import sqrt
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from ostinato import MiniEI, MiniUCB, Optimizer
+from ostinato.arrays import Matrix
+from ostinato.kernels import RBF, Kernel, Matern12, Matern32, Matern52, ProductMatern52, RationalQuadratic
+from ostinato.kernels.form import product_form
+from ostinato.policies import GPEI, GPUCB
+from ostinato.posterior import Indices, Posterior
+from ostinato.posterior.card import CardBlock
+from ostinato.posterior.card_covariances import Features, Fused
+
+LIKELY = np.arange(64)  # candidates that scored high in the last epoch; here, any
+EXPONENTIALS = 132 * 16 * 1.98e9  # a second, that the special-function units of an H200 can do at its highest clock
+
+
+class Drawn(Features):
+    """Candidates that are drawn on the card, because a table of 10⁹ would take longer to upload than all the rest."""
+
+    def __init__(self, size: int, width: int, dtype: torch.dtype) -> None:
+        self.middle, self.half_widths = np.full(width, 0.5), np.full(width, 0.5)
+        self.columns = torch.empty((width, size), dtype=dtype, device="cuda")
+        for row in self.columns:
+            row.uniform_(-0.5, 0.5)
+
+
+def timed(function: Callable[..., Any], *given: Any) -> float:
+    """Milliseconds that a call takes, the median of five, after one that is not counted."""
+    function(*given)
+    times: list[float] = []
+    for _ in range(5):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        function(*given)
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end))
+    return median(times)
+
+
+def block_of(size: int, q: int, kernel: Kernel, width: int, dtype: torch.dtype = torch.float32) -> CardBlock:
+    """Candidates and q unique ones."""
+    features = Drawn(size, width, dtype)
+    block = CardBlock(Fused(features, product_form(kernel, width)), features)
+    block.add(np.random.default_rng(0).random((q, width)), 0)
+    return block
+
+
+def conditioned(block: CardBlock, kernel: Kernel, width: int, q: int) -> tuple[Any, Any]:
+    """What one more measurement changes, after q were made of as many candidates; the block knows of them."""
+    X = np.random.default_rng(0).random((q, width))
+    model = Posterior(X, kernel, np.full(q, 0.01))
+    for number, x in enumerate(X):
+        model.condition(number, 1, float(np.sin(5 * x).sum()))
+    block.refresh(block.prepared(model.factor.alpha), block.prepared(model.factor.whitener))
+    p = model.gain(0, 1).p
+    return block.prepared(p[None, :]), block.prepared(np.array([0.1]))
+
+
+def epoch(block: CardBlock, P: Any, z: Any) -> Indices:
+    """One term for all candidates, and then those that may have the highest μ + 2σ."""
+    block.condition(P, z)
+    mean, variance = block.at(LIKELY)
+    bar = np.max(mean + 2 * np.sqrt(np.maximum(variance, 0)))
+    return block.above(max(float(bar), block.highest(2.0, 1)[1][0]) - 1e-5, 2.0, 1e-5)
+
+
+def epochs() -> None:
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, float32")
+    print("candidates      q  d  kernel     update    epoch   memory   of the units' limit")
+    kernels = {"rbf": RBF, "matern52": Matern52}
+    for size, q, width, name in (
+        (10**7, 512, 3, "rbf"), (10**8, 256, 3, "rbf"), (10**9, 256, 3, "rbf"),
+        (10**7, 512, 3, "matern52"), (10**8, 256, 3, "matern52"), (10**9, 256, 3, "matern52"),
+        (10**7, 512, 8, "rbf"), (10**8, 256, 8, "rbf"), (10**9, 256, 8, "rbf"),
+    ):  # fmt: skip
+        for scale in (0.3, 0.1) if name == "rbf" else (0.3,):
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+            block = block_of(size, q, kernels[name](scale * sqrt(width / 3)), width)
+            P, z = conditioned(block, kernels[name](scale * sqrt(width / 3)), width, q)
+            update, whole = timed(block.condition, P, z), timed(epoch, block, P, z)
+            limit = size * q * (2 if name == "matern52" else 1) / EXPONENTIALS * 1e3
+            memory = torch.cuda.max_memory_allocated() / 1e9
+            form = "expanded" if block._covariances._shape["EXPANDED"] else "differences"
+            figures = f"{update:7.2f} ms {whole:7.2f} ms {memory:6.2f} GB  {limit / update:4.0%}  {form}"
+            print(f"{size:10.0e} {q:6} {width:2}  {name:9} {figures}", flush=True)
+            del block
+
+
+def choices() -> None:
+    """Full runs over 10⁵ candidates, with the same seeds."""
+    X = np.random.default_rng(1).random((100_000, 3))
+    policies = {"GP-UCB": GPUCB(), "mini-GP-UCB": MiniUCB(), "GP-EI": GPEI(), "mini-GP-EI": MiniEI(C=1.5)}
+    kernels = {"rbf": RBF(0.3), "matern12": Matern12(0.5), "matern32": Matern32(0.4), "matern52": Matern52(0.3),
+               "rational": RationalQuadratic(0.3), "by column": ProductMatern52(0.4)}  # fmt: skip
+    settings = {
+        f"{policy}, {kernel}": {"policy": policies[policy], "kernel": kernels[kernel], "noise_std": 0.3}
+        for policy in policies
+        for kernel in kernels
+    }
+    for goal, budget in (("find", 150), ("find", 60), ("earn", 60)):
+        settings[f"{goal}, learned, {budget}"] = {"goal": goal, "budget": budget}
+    for name, each in settings.items():
+        runs, seconds = [], []
+        for device in ("cuda", "cpu"):
+            start = perf_counter()
+            runs.append(asked(X, each, device, each.get("budget", 100)))
+            seconds.append(perf_counter() - start)
+        says = "the same" if runs[0] == runs[1] else "OTHERS"
+        print(
+            f"{name:24} {len(runs[0][0]):4} batches: {says:9} {seconds[0]:6.1f} s, processor {seconds[1]:6.1f} s",
+            flush=True,
+        )
+
+
+def asked(X: Matrix, settings: dict[str, Any], device: str, steps: int) -> tuple[list[tuple[int, int]], int]:
+    """The batches of a run, and what it recommends."""
+    opt, rng = Optimizer(X, seed=0, device=device, **settings), np.random.default_rng(0)
+    found: list[tuple[int, int]] = []
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        found.append((batch.index, batch.repeats))
+        x = X[batch.index]
+        opt.tell(batch, np.sin(7 * x[0]) + x[1] * np.cos(9 * x[2]) + 0.3 * rng.standard_normal(batch.repeats))
+    return found, opt.best().index
+
+
+def run(size: str, budget: str) -> None:
+    """A whole run, everything learned, with where its time goes."""
+    X = np.random.default_rng(0).random((int(size), 3))
+    start = perf_counter()
+    opt, rng = Optimizer(X, seed=0, goal="find", budget=int(budget), device="cuda"), np.random.default_rng(0)
+    print(f"made in {perf_counter() - start:.1f} s", flush=True)
+    start, asks = perf_counter(), list[float]()
+    while opt.steps < int(budget):
+        before = perf_counter()
+        batch = opt.ask(limit=int(budget) - opt.steps)
+        x = X[batch.index]
+        opt.tell(batch, np.sin(7 * x[0]) + x[1] * np.cos(9 * x[2]) + 0.3 * rng.standard_normal(batch.repeats))
+        asks.append(perf_counter() - before)
+    whole = perf_counter() - start
+    start = perf_counter()
+    best = opt.best()
+    took, memory = perf_counter() - start, torch.cuda.max_memory_allocated() / 1e9
+    print(f"{int(size):,} candidates, {budget} measurements, {len(asks)} batches: {whole:.1f} s")
+    print(f"median {median(asks):.3f} s a batch, best {took:.1f} s: {best.mean:.3f} ± {best.std:.3f}")
+    print(f"{memory:.1f} GB on the card")
+
+
+if __name__ == "__main__":
+    {"epochs": epochs, "choices": choices, "run": run}[sys.argv[1]](*sys.argv[2:])

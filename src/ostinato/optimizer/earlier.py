@@ -1,0 +1,31 @@
+"""What would have been answered earlier: from the first of the facts alone, with nothing of what came later.
+
+Hyperparameters are learned anew from these facts, as a fresh optimiser would that was told them; values are judged
+anew too. What was corrected or taken back since counts as it does now.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ostinato.learning import Learner
+from ostinato.optimizer.answers import Answers
+from ostinato.optimizer.core import Core
+from ostinato.optimizer.facts import Fact, Mind
+from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.state import State
+from ostinato.policies import Uniform
+
+
+def answers_after(problem: Problem, now: State, facts: Sequence[Fact]) -> Answers:
+    """The answers of an optimiser of this problem that knows these facts of the present state only."""
+    mind = Mind(now.mind.random)
+    state = State(problem.sign, problem.cost, mind)
+    state.gaps = now.gaps
+    state.rewrite(facts, mind)
+    return Core(problem, state).answers
+
+
+def without_choosing(problem: Problem) -> Problem:
+    """The same without a model of all candidates, which only choosing needs; where answers do not need the policy."""
+    learner = problem.learner()
+    return replace(problem, policy=Uniform()) if learner is None or isinstance(learner, Learner) else problem

@@ -1,0 +1,115 @@
+"""Measurements by candidate: every repeat as a point, the estimate with its interval on top."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ostinato.plots.data import CandidateRow, Measurements
+from ostinato.plots.data.common import cut, said
+from ostinato.plots.drawing.numbers import number_axis
+from ostinato.plots.drawing.style import (
+    BLUE,
+    GREY,
+    INK,
+    SKY,
+    VERMILLION,
+    Axes,
+    add_note,
+    dress,
+    new_figure,
+    value_label,
+)
+
+TITLE = "Measurements by candidate"
+LONGEST = 34  # characters of a label
+LEGEND = 56  # characters: beside it stands how often each was measured
+CELL = 6  # characters, at least, of each column in it
+ROW = 0.27  # inches
+BUSY = 40  # points of a candidate from which they are paler
+
+
+def draw(series: Measurements) -> Figure:
+    figure = new_figure(max(2.6, 1.55 + ROW * len(series.rows)))
+    axes = figure.add_subplot()
+    rows = list(enumerate(series.rows))
+    for y, row in rows:
+        _points(axes, y, row)
+        _estimate(axes, y, row)
+    _labels(axes, series)
+    number_axis(axes.xaxis, value_label(series))
+    axes.grid(visible=False, axis="y")
+    _key(axes, series)
+    dress(axes, TITLE, legend=LEGEND)
+    if not any(row.n for row in series.rows):
+        axes.set_xticks([])
+        axes.grid(visible=False)
+        axes.text(0.5, 0.5, series.note, ha="center", va="center", transform=axes.transAxes)
+    else:
+        add_note(figure, series.note)
+    return figure
+
+
+def _points(axes: Axes, y: int, row: CandidateRow) -> None:
+    """A little above and below the line, always in the same way."""
+    shift = np.random.default_rng(row.index).uniform(-0.26, 0.26, len(row.values))
+    alpha = 0.75 if len(row.values) < BUSY else 0.35
+    axes.scatter(row.values, y + shift, s=15, color=SKY, alpha=alpha, linewidths=0, zorder=2)
+    for each in row.averages:
+        spread = each.std or 0.0
+        axes.plot([each.value - spread, each.value + spread], [y, y], color=SKY, alpha=0.6, linewidth=6, zorder=1)
+    if row.failed:
+        axes.scatter([0.008], [y], s=22, marker="x", color=GREY, transform=axes.get_yaxis_transform(), zorder=2)
+
+
+def _estimate(axes: Axes, y: int, row: CandidateRow) -> None:
+    if row.mean is None or row.low is None or row.high is None:
+        return
+    colour = VERMILLION if row.best else BLUE
+    axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=3)
+    axes.plot([row.mean], [y], marker="D" if row.best else "o", markersize=6, color=colour, zorder=4)
+
+
+def _labels(axes: Axes, series: Measurements) -> None:
+    places = range(len(series.rows))
+    axes.set_yticks(places, short_labels(series.rows), fontsize=9)
+    axes.set_ylim(len(series.rows) - 0.4, -0.6)
+    beside = axes.secondary_yaxis("right")
+    beside.set_yticks(places, [_count(row) for row in series.rows], fontsize=9)
+    beside.tick_params(length=0)
+    beside.spines["right"].set_visible(False)
+    axes.text(1.015, 1.005, "measured", transform=axes.transAxes, fontsize=8, color=INK, ha="left", va="bottom")
+
+
+def _count(row: CandidateRow) -> str:
+    failed = f"{row.failed:,} failed" if row.failed else ""
+    return f"{row.n:,}×" + (f", {failed}" if failed else "") if row.n else failed
+
+
+def short_labels(rows: tuple[CandidateRow, ...]) -> list[str]:
+    """Candidates in few characters, all different."""
+    labels = [_short(row) for row in rows]
+    return [label if labels.count(label) == 1 else f"row {row.index}" for label, row in zip(labels, rows, strict=True)]
+
+
+def _short(row: CandidateRow) -> str:
+    if len(row.label) <= LONGEST:
+        return row.label
+    cells = [said(value) for value in row.candidate.values() if value is not None]
+    room = LONGEST // max(len(cells), 1) - 2
+    return ", ".join(cut(cell, room) for cell in cells) if room >= CELL else f"row {row.index}"
+
+
+def _key(axes: Axes, series: Measurements) -> None:
+    """What stands for what, of what there is."""
+    nowhere: Any = ([], [])
+    if any(row.values for row in series.rows):
+        axes.scatter(*nowhere, s=14, color=SKY, label="measurement")
+    if any(row.averages for row in series.rows):
+        axes.plot(*nowhere, color=SKY, alpha=0.6, linewidth=6, label="told as average ± std")
+    if any(row.mean is not None and not row.best for row in series.rows):
+        axes.plot(*nowhere, color=BLUE, marker="o", markersize=6, linewidth=2.2, label="estimate")
+    if any(row.best for row in series.rows):
+        axes.plot(*nowhere, color=VERMILLION, marker="D", markersize=6, linewidth=2.2, label="recommended")
+    if any(row.failed for row in series.rows):
+        axes.scatter(*nowhere, s=22, marker="x", color=GREY, label="failed")

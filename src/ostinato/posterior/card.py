@@ -1,0 +1,196 @@
+# pyright: basic, reportMissingImports=false
+"""Candidates on a GPU: features, means and variances, and nothing that grows with the unique candidates.
+
+Covariances are computed again whenever they are needed, in one pass over the candidates (`card_covariances.py`). So a
+candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Self
+
+import numpy as np
+import torch
+
+from ostinato.arrays import Matrix, Vector
+from ostinato.kernels import Kernel
+from ostinato.kernels.form import product_form
+from ostinato.posterior.cache import Indices
+from ostinato.posterior.card_covariances import PART, TILE, Covariances, Extremes, Features, Fused, Plain, tiled
+from ostinato.posterior.device import Device
+from ostinato.posterior.factor import Factor
+from ostinato.posterior.screen_block import ScreenBlock
+
+HOPEFUL = 64  # candidates that are looked at first
+FUSE = False  # whether our own kernels run on the processor too, by Triton's interpreter
+
+Tensor = torch.Tensor
+
+
+def card_block(
+    kernel: Kernel, features: Matrix, kappa2: float, device: Device, memory: "Features | None" = None
+) -> "CardBlock":
+    """The candidates on a card. memory: of a block of the same candidates."""
+    form = product_form(kernel, features.shape[1]) if device.name.startswith("cuda") or FUSE else None
+    dtype = torch.float64 if device.double or form is None else torch.float32
+    if memory is None or memory.columns.dtype != dtype:
+        memory = Features(features, device.name, dtype)
+    covariances = Plain(memory, kernel, kappa2) if form is None else Fused(memory, form)
+    return CardBlock(covariances, memory)
+
+
+class CardBlock(ScreenBlock):
+    """All candidates of one card. Variances are always by all unique candidates."""
+
+    start, affordable = 0, 1.0
+
+    def __init__(self, covariances: Covariances, features: Features) -> None:
+        self._covariances, self._features = covariances, features
+        self.size, self.accuracy, self.strip = features.size, covariances.accuracy, covariances.strip
+        like = features.columns
+        self.unit = torch.finfo(like.dtype).eps / 2
+        self._mean = torch.zeros(self.size, dtype=like.dtype, device=like.device)
+        self._variance = covariances.prior.expand(self.size).clone()
+        self._noted = Extremes.empty(self.size, like)
+        self._noted.low[:], self._noted.high[:], self._noted.widest[:] = 0.0, 0.0, covariances.prior.max()
+
+    def prepared(self, numbers: Matrix | Vector) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(numbers)).to(device=self._mean.device, dtype=self._mean.dtype)
+
+    @property
+    def memory(self) -> Features:
+        return self._features
+
+    def fork(self) -> Self:
+        other = copy(self)
+        other._variance, other._covariances = self._variance.clone(), copy(self._covariances)
+        return other
+
+    def add(self, X: Matrix, filled: int) -> None:
+        self._covariances.add(X)
+
+    def condition(self, P: Tensor, z: Tensor) -> None:
+        self._noted = self._covariances.condition(P, z, self._mean, self._variance)
+
+    def refresh(self, alpha: Tensor, W: Tensor) -> None:
+        step = max(TILE, PART * 256 // max(256, len(W)))
+        for start in range(0, self.size, step):
+            part = slice(start, min(start + step, self.size))
+            T = _in_strips(W, self._covariances.columns(part), self.strip)
+            prior = self._covariances.prior
+            self._variance[part] = (prior if len(prior) == 1 else prior[part]) - T.square_().sum(0)
+        self._noted = self._covariances.spread(alpha, self._mean, self._variance)
+
+    def at(self, places: Indices) -> tuple[Vector, Vector]:
+        here = torch.from_numpy(places).to(self._mean.device)
+        return _numpy(self._mean[here]), _numpy(self._variance[here])
+
+    @property
+    def means(self) -> tuple[float, float]:
+        return float(self._noted.low.min()), float(self._noted.high.max())
+
+    @property
+    def largest_variance(self) -> float:
+        return float(self._noted.widest.max())
+
+    @property
+    def variances(self) -> Vector:
+        return _numpy(self._variance)
+
+    def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
+        return self._above(bar, slope, error).cpu().numpy()
+
+    def beyond(
+        self, chord: tuple[float, float], lines: Sequence[tuple[float, float]], error: float
+    ) -> tuple[Indices, Vector]:
+        here = self._above(*chord, error)
+        over = torch.stack([self._reach(here, slope, error) - bar for bar, slope in lines]).amax(0)
+        return here[over >= 0].cpu().numpy(), _numpy(over[over >= 0])
+
+    def _above(self, bar: float, slope: float, error: float) -> Tensor:
+        tiles = torch.nonzero(self._tops(slope, error) >= bar)[:, 0]
+        return torch.cat([self._within(part, bar, slope, error) for part in torch.split(tiles, PART // TILE * 64)])
+
+    def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
+        count = min(count, self.size)
+        tops = self._tops(slope, 0.0)
+        bar = torch.topk(tops, min(count, len(tops))).values[-1]  # as many tiles reach it, so as many candidates do
+        places = torch.from_numpy(self.above(float(bar), slope) if len(tops) >= count else np.arange(self.size))
+        reach = self._reach(places.to(self._mean.device), slope, 0.0)
+        best = torch.topk(reach, count)
+        return places[best.indices.cpu()].numpy(), _numpy(best.values)
+
+    def hopeful(self, slope: float, taken: Indices) -> Indices:
+        tops = self._tops(slope, 0.0)
+        tiles = torch.topk(tops, min(len(tops), HOPEFUL)).indices
+        places = self._places(tiles)
+        reach = self._reach(places.clamp(max=self.size - 1), slope, 0.0)
+        out = (places >= self.size) | torch.isin(places, torch.from_numpy(taken).to(places.device))
+        best = torch.where(out, -torch.inf, reach).max(1)
+        found = places[torch.arange(len(places), device=places.device), best.indices][best.values > -torch.inf]
+        return np.sort(found.cpu().numpy())
+
+    def _tops(self, slope: float, error: float) -> Tensor:
+        """The highest mean + slope · standard deviation in each tile."""
+        if slope == 0:
+            return self._noted.high
+        if self._mean.is_cuda:
+            return self._fused_tops(slope, error)
+        reach = self._mean + slope * torch.sqrt(torch.clamp(self._variance + error, min=0))
+        return tiled(reach, -torch.inf).amax(1)
+
+    def _fused_tops(self, slope: float, error: float) -> Tensor:
+        from ostinato.posterior.card_fused import tops_kernel
+
+        tops = torch.empty_like(self._noted.high)
+        line = torch.tensor([slope, error], dtype=torch.float64).to(self._mean)
+        tops_kernel[(len(tops),)](self._mean, self._variance, self.size, line, tops, TILE=TILE)
+        return tops
+
+    def _within(self, tiles: Tensor, bar: float, slope: float, error: float) -> Tensor:
+        """The places of some tiles that reach a bar."""
+        places = self._places(tiles).ravel()
+        places = places[places < self.size]
+        return places[self._reach(places, slope, error) >= bar]
+
+    def _places(self, tiles: Tensor) -> Tensor:
+        return tiles[:, None] * TILE + torch.arange(TILE, device=tiles.device)
+
+    def _reach(self, places: Tensor, slope: float, error: float) -> Tensor:
+        return self._mean[places] + slope * torch.sqrt(torch.clamp(self._variance[places] + error, min=0))
+
+
+def means_and_variances(
+    kernel: Kernel, X: Matrix, points: Matrix, factor: Factor, device: Device
+) -> tuple[Vector, Vector]:
+    """Of f at any points about the prior mean, in double precision, by a factorisation; X: the unique candidates."""
+    unique, alpha, W = (
+        torch.from_numpy(np.ascontiguousarray(each)).to(device.name) for each in (X, factor.alpha, factor.whitener)
+    )
+    means, variances = np.empty(len(points)), np.empty(len(points))
+    step = max(1, PART * 64 // max(1, len(X)))
+    with torch.device(device.name):  # for what kernels make
+        for start in range(0, len(points), step):
+            part = slice(start, start + step)
+            here = torch.from_numpy(np.ascontiguousarray(points[part])).to(device.name)
+            K = kernel(unique, here)
+            means[part] = _numpy(alpha @ K)
+            variances[part] = _numpy(kernel.diag(here) - (W @ K).square_().sum(0))
+    return means, variances
+
+
+def _in_strips(W: Tensor, K: Tensor, strip: int) -> Tensor:
+    """W K for a lower-triangular W, summed in strips; in full precision, whatever the program at large has chosen."""
+    T = torch.zeros((len(W), K.shape[1]), dtype=K.dtype, device=K.device)
+    chosen = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        for start in range(0, len(W), strip):
+            T[start:].addmm_(W[start:, start : start + strip], K[start : start + strip])
+    finally:
+        torch.set_float32_matmul_precision(chosen)
+    return T
+
+
+def _numpy(values: Tensor) -> Vector:
+    return values.to(dtype=torch.float64, device="cpu").numpy()

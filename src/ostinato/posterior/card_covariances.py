@@ -1,0 +1,225 @@
+# pyright: basic, reportMissingImports=false
+"""Covariances on a GPU, computed whenever they are needed and never kept.
+
+`Fused` uses kernels of our own, where the covariance function has a form for that (`card_fused.py`); `Plain` uses
+PyTorch's operations in double precision, some candidates at a time.
+"""
+
+from collections.abc import Iterator
+from math import e, log2
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from ostinato.arrays import Matrix
+from ostinato.kernels import Kernel
+from ostinato.kernels.form import ProductForm
+
+TILE, WARPS = 2_048, 8  # candidates of which the extremes are noted together, and on how many threads
+PART = 2**18  # covariances of so many candidates are computed at a time, where they are stored
+UPLOADED = 2**22  # rows that travel to the card at a time
+EXPANDED_UP_TO = 3.0  # length-scales from the middle, at which |a|² + |x|² − 2ax is as good as (a − x)²
+LOG2E = log2(e)
+SCALED = {  # squared distances, so that all formulas are powers of 2
+    "rbf": 0.5 * LOG2E,
+    "matern12": LOG2E**2,
+    "matern32": 3 * LOG2E**2,
+    "matern52": 5 * LOG2E**2,
+    "hamming": LOG2E,
+}
+CODES = {"rbf": 0, "matern12": 1, "matern32": 2, "matern52": 3, "rational": 4, "hamming": 0}
+
+Tensor = torch.Tensor
+
+
+class Covariances(Protocol):
+    """k(X, A)/κ² for the candidates A of a card and ever more unique ones X."""
+
+    accuracy: float
+    strip: int
+    prior: Tensor  # k(x, x)/κ², of all or of each
+
+    def add(self, X: Matrix) -> None: ...
+
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> "Extremes": ...
+
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> "Extremes": ...
+
+    def columns(self, part: slice) -> Tensor: ...
+
+
+class Extremes:
+    """Of each tile: the lowest and the highest mean, and the largest variance."""
+
+    def __init__(self, low: Tensor, high: Tensor, widest: Tensor) -> None:
+        self.low, self.high, self.widest = low, high, widest
+
+    @classmethod
+    def empty(cls, size: int, like: Tensor) -> "Extremes":
+        return cls(*(torch.empty(-(-size // TILE), dtype=like.dtype, device=like.device) for _ in range(3)))
+
+    @classmethod
+    def of(cls, mean: Tensor, variance: Tensor) -> "Extremes":
+        return cls(tiled(mean, torch.inf).amin(1), tiled(mean, -torch.inf).amax(1), tiled(variance, -torch.inf).amax(1))
+
+
+class Features:
+    """The candidates on a card, one row a column of the table; numbers about their middle. Uploaded once."""
+
+    def __init__(self, features: Matrix, device: str, dtype: torch.dtype) -> None:
+        low, high = np.min(features, axis=0), np.max(features, axis=0)
+        self.middle, self.half_widths = (low + high) / 2, (high - low) / 2  # halves of codes: these stay exact
+        size, width = features.shape
+        self.columns = torch.empty((width, size), dtype=dtype, device=device)
+        for start in range(0, size, UPLOADED):
+            part = np.ascontiguousarray((features[start : start + UPLOADED] - self.middle).T)
+            self.columns[:, start : start + part.shape[1]] = torch.from_numpy(part).to(device=device, dtype=dtype)
+
+    @property
+    def size(self) -> int:
+        return self.columns.shape[1]
+
+    def rows(self, X: Matrix) -> Tensor:
+        """Other candidates, in the same units; rounded in the same way, so that equal ones are equal."""
+        rows = torch.from_numpy(X - self.middle)
+        return rows.to(device=self.columns.device, dtype=self.columns.dtype)
+
+
+class Fused:
+    """Where the covariance function has a product form: one kernel for each pass."""
+
+    def __init__(self, features: Features, form: ProductForm) -> None:
+        from ostinato.posterior import card_fused
+
+        self._kernels, self._features = card_fused, features
+        self.strip = card_fused.STRIP
+        places = [(f, j) for f, factor in enumerate(form.factors) for j in factor.weights]
+        like = {"dtype": features.columns.dtype, "device": features.columns.device}
+        scaled = [_scale(factor) for factor in form.factors]
+        weights = [scaled[f] * form.factors[f].weights[j] for f, j in places]
+        numbers = [j not in form.factors[f].categories for f, j in places]
+        self._scales = torch.tensor(
+            [w**0.5 if number else w for w, number in zip(weights, numbers, strict=True)], dtype=torch.float64
+        ).to(**like)
+        self._alphas = torch.tensor([factor.alpha for factor in form.factors], dtype=torch.float64).to(**like)
+        self._constant = torch.tensor([form.share, form.offset], dtype=torch.float64).to(**like)
+        self._columns = [j for _, j in places]
+        self._numbers = numbers
+        self._shape = {
+            "COLUMNS": tuple(self._columns),
+            "FACTORS": tuple(f for f, _ in places),
+            "FORMULAS": tuple(CODES[factor.formula] for factor in form.factors),
+            "NUMBERS": tuple(numbers),
+        }
+        unit = torch.finfo(features.columns.dtype).eps / 2
+        width = form.steepness(features.half_widths)
+        self._shape["EXPANDED"] = (
+            len(form.factors) == 1 and form.factors[0].formula == "rbf" and all(numbers) and width < EXPANDED_UP_TO
+        )
+        cancelled = 8 * width**2 if self._shape["EXPANDED"] else 4 * width
+        self.accuracy = unit * (16 + 2 * len(places) + cancelled)
+        self._X, self.prior = torch.zeros((0, len(places) + 1), **like), torch.ones(1, **like)
+
+    def add(self, X: Matrix) -> None:
+        rows = self._features.rows(X)[:, self._columns]
+        scales = torch.where(torch.tensor(self._numbers, device=rows.device), self._scales, 1.0)
+        rows = rows * scales
+        self._X = torch.cat([self._X, torch.cat([rows, (rows * rows).sum(1, keepdim=True)], dim=1)])
+
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+        X, P = self._padded(P)
+        noted = Extremes.empty(len(mean), mean)
+        self._kernels.condition_kernel[self._grid](
+            self._features.columns, len(mean), X, P, z, self._offsets(P), len(P), P.shape[1], *self._numbers_of_form,
+            mean, variance, noted.low, noted.high, noted.widest,
+            **self._shape, STRIP=self.strip, TILE=TILE, num_warps=WARPS,
+        )  # fmt: skip
+        return noted
+
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+        X, P = self._padded(p[None, :])
+        noted = Extremes.empty(len(mean), mean)
+        self._kernels.spread_kernel[self._grid](
+            self._features.columns, len(mean), X, P, self._offsets(P), P.shape[1], *self._numbers_of_form,
+            mean, variance, noted.low, noted.high, noted.widest,
+            **self._shape, STRIP=self.strip, TILE=TILE, num_warps=WARPS,
+        )  # fmt: skip
+        return noted
+
+    def columns(self, part: slice) -> Tensor:
+        count = part.stop - part.start
+        out = torch.empty((len(self._X), count), dtype=self._X.dtype, device=self._X.device)
+        self._kernels.rows_kernel[(-(-count // TILE), len(self._X))](
+            self._features.columns, self._features.size, part.start, self._X, *self._numbers_of_form,
+            out, count, **self._shape, TILE=TILE,
+        )  # fmt: skip
+        return out
+
+    @property
+    def _grid(self) -> tuple[int]:
+        return (-(-self._features.size // TILE),)
+
+    @property
+    def _numbers_of_form(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self._scales, self._alphas, self._constant
+
+    def _offsets(self, P: Tensor) -> Tensor:
+        """What the kernel's constant adds to each row's sums."""
+        return self._constant[1] * P.sum(1)
+
+    def _padded(self, P: Tensor) -> tuple[Tensor, Tensor]:
+        """Unique candidates and coefficients, up to a whole number of strips."""
+        count = P.shape[1]
+        more = -count % self.strip
+        X = torch.nn.functional.pad(self._X[:count], (0, 0, 0, more))
+        return X.contiguous(), torch.nn.functional.pad(P, (0, more)).contiguous()
+
+
+class Plain:
+    """Any covariance function in PyTorch's own operations, in double precision, some candidates at a time."""
+
+    accuracy = 1e-12
+    strip = 64
+
+    def __init__(self, features: Features, kernel: Kernel, kappa2: float) -> None:
+        self._features, self._kernel, self._kappa2 = features, kernel, kappa2
+        self._middle = torch.from_numpy(features.middle).to(features.columns.device)
+        self._X = torch.zeros((0, len(features.middle)), dtype=torch.float64, device=features.columns.device)
+        self._part = max(1, PART // max(1, len(features.middle)))
+        with torch.device(features.columns.device):  # for what kernels make
+            self.prior = kernel.diag(features.columns.T + self._middle) / kappa2
+
+    def add(self, X: Matrix) -> None:
+        self._X = torch.cat([self._X, torch.from_numpy(np.ascontiguousarray(X)).to(self._X.device)])
+
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+        for part in self._parts():
+            C = P @ self.columns(part)[: P.shape[1]]
+            mean[part] += z @ C
+            variance[part] -= (C * C).sum(0)
+        return Extremes.of(mean, variance)
+
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+        for part in self._parts():
+            mean[part] = p @ self.columns(part)[: len(p)]
+        return Extremes.of(mean, variance)
+
+    def columns(self, part: slice) -> Tensor:
+        candidates = self._features.columns[:, part].T + self._middle
+        with torch.device(self._X.device):
+            return self._kernel(self._X, candidates) / self._kappa2
+
+    def _parts(self) -> Iterator[slice]:
+        step = max(1, self._part // max(1, len(self._X)))
+        yield from (slice(a, min(a + step, self._features.size)) for a in range(0, self._features.size, step))
+
+
+def _scale(factor: Any) -> float:
+    """What weights are multiplied with, so that the formula is a power of 2."""
+    return 1 / (2 * factor.alpha) if factor.formula == "rational" else SCALED[factor.formula]
+
+
+def tiled(values: Tensor, rest: float) -> Tensor:
+    """One row a tile; the last one filled up."""
+    return torch.nn.functional.pad(values, (0, -len(values) % TILE), value=rest).view(-1, TILE)

@@ -1,0 +1,57 @@
+"""Where what has the size of the candidate set is computed: `device="cuda"`."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from ostinato.errors import InvalidSetting
+from ostinato.kernels import Custom, Kernel, On, Product, Scaled, Sum
+
+Precision = Literal["single", "double"]
+ON_THE_PROCESSOR = "torch"  # PyTorch without a GPU: to try what runs on one
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU, as PyTorch names it. double: whether everything is in double precision there."""
+
+    name: str
+    double: bool = False
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Whether covariances can be computed there: users' own functions take NumPy arrays."""
+        if isinstance(kernel, Sum | Product):
+            return self.takes(kernel.first) and self.takes(kernel.second)
+        if isinstance(kernel, Scaled | On):
+            return self.takes(kernel.kernel)
+        return not isinstance(kernel, Custom)
+
+
+def read_device(device: Any, precision: Precision) -> Device | None:
+    """The device of this name, where it can be used; None for the processor."""
+    if precision not in ("single", "double"):
+        raise InvalidSetting(f"precision={precision!r} is not one: give 'single' or 'double'.")
+    if device is None or device == "cpu":
+        return None
+    if not isinstance(device, str) or not (device == ON_THE_PROCESSOR or device.split(":")[0] == "cuda"):
+        raise InvalidSetting(f"device={device!r} is not a device: give 'cuda', 'cuda:1' or 'cpu'.")
+    if find_spec("torch") is None:
+        raise InvalidSetting(f"device={device!r} needs PyTorch, which is not installed: pip install 'ostinato[gpu]'.")
+    if device == ON_THE_PROCESSOR:
+        return Device("cpu", precision == "double")
+    _check_cuda(device)
+    return Device(device, precision == "double")
+
+
+def _check_cuda(name: str) -> None:
+    torch: Any = import_module("torch")
+    if not torch.cuda.is_available():
+        raise InvalidSetting(
+            f"device={name!r}: PyTorch finds no GPU here. Leave device out to compute on the processor."
+        )
+    number = name.partition(":")[2]
+    if number and not (number.isdigit() and int(number) < torch.cuda.device_count()):
+        raise InvalidSetting(
+            f"device={name!r} is not there: PyTorch finds {torch.cuda.device_count()} GPU(s), from cuda:0."
+        )

@@ -1,0 +1,267 @@
+"""Some of very many candidates, with means and variances in low precision: what a screen asks of them.
+
+`ScreenBlock` says what that is; `HostBlock` is one in the machine's memory, in single precision, and
+`accelerator.CardBlock` one on a GPU. All numbers are in units of κ, about the prior mean. Places are counted within the
+block.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
+from math import ceil, inf
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.arrays import Matrix, Vector
+from ostinato.kernels.single import ACCURACY, Single, SinglePrecision
+from ostinato.posterior.cache import Indices
+
+SWEEP = 2_048  # candidates whose variances are computed at a time
+STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
+SPREAD = 16_384  # candidates of which one is hopeful
+HALF = STRIP // 2
+FIRST = STRIP  # unique candidates by which variances are bounded at first
+SAMPLE = 256  # candidates of a block, about, that are looked at first
+
+
+class ScreenBlock(ABC):
+    """Candidates start … start + size."""
+
+    start: int
+    size: int
+    unit: float  # the rounding error of one operation, relative
+    accuracy: float  # by how much covariances may be off, of the largest
+    strip: int  # covariances that are summed at a time
+    affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
+
+    @abstractmethod
+    def prepared(self, numbers: Matrix | Vector) -> Any:
+        """Coefficients as blocks like this one use them."""
+
+    @property
+    @abstractmethod
+    def memory(self) -> Any:
+        """What another block of the same candidates may take over, when this one is not needed any more."""
+
+    @abstractmethod
+    def fork(self) -> Self:
+        """The same covariances and means, with variances that go their own way."""
+
+    @abstractmethod
+    def add(self, X: Matrix, filled: int) -> None:
+        """More unique candidates, after those that are filled."""
+
+    @abstractmethod
+    def condition(self, P: Any, z: Any) -> None:
+        """mean += z c, variance −= c², for each row p of P and c = p · k(X, A)."""
+
+    @abstractmethod
+    def refresh(self, alpha: Any, W: Any) -> None:
+        """Means from scratch; variances as they are, or more."""
+
+    # Blocks that do not always have the variances by all unique candidates:
+
+    def unrefined(self, places: Indices) -> NDArray[np.bool_]:
+        """At which of some places variances are by some of the unique candidates alone."""
+        return np.zeros(len(places), dtype=np.bool_)
+
+    def refine(self, W: Any, places: Indices) -> None:  # noqa: B027 (nothing, unless there is something to refine)
+        """Variances by all unique candidates, at some places."""
+
+    def refine_high(self, W: Any, slope: float, bar: float) -> None:  # noqa: B027 (nothing, unless there is something to refine)
+        """The same wherever mean + slope · standard deviation may be above a bar."""
+
+    def reach(self, slope: float) -> float:
+        """The highest mean + slope · standard deviation of some that are spread over the block and refined."""
+        return -inf
+
+    def know(self, places: Indices, variances: Vector) -> None:  # noqa: B027 (nothing, unless there is something to refine)
+        """What the variances at some places are."""
+
+    @abstractmethod
+    def at(self, places: Indices) -> tuple[Vector, Vector]:
+        """Means and variances at some places, as they are here."""
+
+    @property
+    @abstractmethod
+    def means(self) -> tuple[float, float]:
+        """The lowest and the highest."""
+
+    @property
+    @abstractmethod
+    def largest_variance(self) -> float:
+        """Of all that are here."""
+
+    @property
+    @abstractmethod
+    def variances(self) -> Vector:
+        """All of them."""
+
+    @abstractmethod
+    def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
+        """Where mean + slope · standard deviation may be above a bar, if variances are off by `error` at the most."""
+
+    def beyond(
+        self, chord: tuple[float, float], lines: Sequence[tuple[float, float]], error: float
+    ) -> tuple[Indices, Vector]:
+        """Where any of some lines (bar, slope) may be reached, and by how much; a chord lies below them all."""
+        here = self.above(*chord, error)
+        mean, variance = self.at(here)
+        width = np.sqrt(np.maximum(variance + error, 0.0))
+        over = np.max([slope * width + mean - bar for bar, slope in lines], axis=0)
+        return here[over >= 0], over[over >= 0]
+
+    @abstractmethod
+    def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
+        """Where mean + slope · standard deviation is highest, and how high; as many places as asked for, or all."""
+
+    @abstractmethod
+    def hopeful(self, slope: float, taken: Indices) -> Indices:
+        """Some refined places of high mean + slope · standard deviation, spread over all but those that are taken."""
+
+
+class HostBlock(ScreenBlock):
+    """In single precision, with the covariances of all candidates with the unique ones."""
+
+    unit = 2.0**-24
+    accuracy = ACCURACY
+
+    def __init__(self, start: int, covariances: SinglePrecision, size: int, chunks: list[Single]) -> None:
+        self.start, self.size, self._covariances = start, size, covariances
+        self.strip, self._chunks = STRIP, chunks
+        self._mean, self._variance = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+        self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
+
+    def prepared(self, numbers: Matrix | Vector) -> Single:
+        return numbers.astype(np.float32)
+
+    def fork(self) -> Self:
+        other = copy(self)
+        other._variance, other._refined = self._variance.copy(), self._refined.copy()
+        other._chunks = self._chunks.copy()
+        return other
+
+    @property
+    def memory(self) -> tuple[list[Single], Matrix]:
+        return self._chunks, self._covariances.memory
+
+    def add(self, X: Matrix, filled: int) -> None:
+        while len(X):
+            chunk, row = divmod(filled, STRIP)
+            if chunk == len(self._chunks):
+                self._chunks.append(np.empty((STRIP, self.size), dtype=np.float32))
+            now = X[: STRIP - row]
+            self._covariances.fill(now, self._chunks[chunk][row : row + len(now)])
+            X, filled = X[len(now) :], filled + len(now)
+
+    def condition(self, P: Single, z: Single) -> None:
+        C = self._spread(P)
+        self._mean += np.matmul(z, C)
+        np.multiply(C, C, out=C)
+        for c2 in C:
+            self._variance -= c2
+
+    def refresh(self, alpha: Single, W: Single) -> None:
+        """Variances by the first unique candidates alone, but for some that are spread over the block."""
+        self._mean = self._spread(alpha)
+        few = min(len(W), FIRST)
+        self._refined[:] = few == len(W)
+        for start in range(0, self.size, SWEEP):
+            part = slice(start, min(start + SWEEP, self.size))
+            left = self._variance[part]
+            left[:] = 1
+            for row, stop in zip(range(0, few, HALF), (*range(HALF, few, HALF), few), strict=True):
+                left -= _squares(np.matmul(W[row:stop, :stop], self._chunks[0][:stop, part]))  # lower-triangular
+        self.refine(W, self._sample)
+
+    def unrefined(self, places: Indices) -> NDArray[np.bool_]:
+        return ~self._refined[places]
+
+    def refine(self, W: Single, places: Indices) -> None:
+        places = places[self.unrefined(places)]
+        self._refined[places] = True
+        for start in range(0, len(places), SWEEP):
+            here = places[start : start + SWEEP]
+            columns = [rows.take(here, axis=1) for _, rows in self._strips(W)]
+            taken = np.zeros(len(here), dtype=np.float32)
+            for first in range(0, len(W), STRIP):
+                T = np.matmul(W[first : first + STRIP, :STRIP], columns[0])
+                for place in range(1, first // STRIP + 1):  # W is lower-triangular
+                    T += np.matmul(W[first : first + STRIP, place * STRIP : (place + 1) * STRIP], columns[place])
+                taken += _squares(T)
+            self._variance[here] = np.float32(1) - taken
+
+    def refine_high(self, W: Single, slope: float, bar: float) -> None:
+        self.refine(W, self.above(bar, slope))
+
+    def reach(self, slope: float) -> float:
+        return float(np.max(self._reach(slope, self._sample)))
+
+    def know(self, places: Indices, variances: Vector) -> None:
+        self._variance[places], self._refined[places] = variances, True
+
+    def at(self, places: Indices) -> tuple[Vector, Vector]:
+        return self._mean[places].astype(np.float64), self._variance[places].astype(np.float64)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        return float(np.min(self._mean)), float(np.max(self._mean))
+
+    @property
+    def largest_variance(self) -> float:
+        return float(np.max(self._variance))
+
+    @property
+    def variances(self) -> Vector:
+        return self._variance.astype(np.float64)
+
+    def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
+        if slope == 0:
+            return np.flatnonzero(self._mean >= np.float32(bar))
+        return np.flatnonzero(self._reach(slope, error=error) >= np.float32(bar))
+
+    def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
+        reach = self._reach(slope)
+        places = np.argpartition(-reach, count)[:count] if count < self.size else np.arange(self.size)
+        return places, reach[places].astype(np.float64)
+
+    def hopeful(self, slope: float, taken: Indices) -> Indices:
+        hope = self._reach(slope)
+        np.copyto(hope, np.float32(-np.inf), where=~self._refined)
+        hope[taken] = -np.inf
+        best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, self.size, SPREAD)]
+        return np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64)
+
+    @property
+    def _sample(self) -> Indices:
+        return np.arange(0, self.size, ceil(self.size / SAMPLE))
+
+    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Single:
+        """mean + slope · standard deviation, if variances are this much more."""
+        reach = self._variance[places] + np.float32(error)
+        np.sqrt(np.maximum(reach, np.float32(0), out=reach), out=reach)
+        reach *= np.float32(slope)
+        reach += self._mean[places]
+        return reach
+
+    def _spread(self, P: Single) -> Single:
+        """P · k(X, A), for one row of coefficients or several."""
+        parts = (np.matmul(part, rows) for part, rows in self._strips(P))
+        total = next(parts)
+        for part in parts:
+            total += part
+        return total
+
+    def _strips(self, P: Single) -> Iterator[tuple[Single, Single]]:
+        """Coefficients and covariances, some rows at a time."""
+        for chunk, start in zip(self._chunks, range(0, P.shape[-1], STRIP), strict=False):
+            coefficients = P[..., start : start + STRIP]
+            yield coefficients, chunk[: coefficients.shape[-1]]
+
+
+def _squares(T: Single) -> Single:
+    """The sum of squares in each column; T is overwritten."""
+    np.multiply(T, T, out=T)
+    return np.matmul(np.ones(len(T), dtype=np.float32), T)

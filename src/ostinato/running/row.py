@@ -1,0 +1,50 @@
+"""Failures in a row, by the moments at which they happened: workers side by side bring theirs in any order."""
+
+from math import inf
+
+from ostinato.running.task import Task
+
+
+class Row:
+    """Failures since something last gave a value, one repeat each.
+
+    A value shows that measuring worked at some moment between its beginning and its end. So failures before its end are
+    no part of the row. But those after its beginning may be the first ones of an outage: they are kept beside it.
+    """
+
+    def __init__(self) -> None:
+        self._failed: list[tuple[float, Task]] = []  # since the beginning of the last value
+        self._begun = self._worked = -inf  # of the last value: when it was begun, and when it came
+
+    def fail(self, at: float, task: Task) -> bool:
+        """A failure; returns whether it is part of the row."""
+        if at > self._begun:
+            self._failed.append((at, task))
+        return at > self._worked
+
+    def work(self, begun: float, at: float) -> None:
+        """A value."""
+        self._begun, self._worked = max(self._begun, begun), max(self._worked, at)
+        self._failed = [(when, task) for when, task in self._failed if when > self._begun]
+
+    def clear(self) -> None:
+        """Nothing more is to be made of them."""
+        self._failed = []
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The failures since the last value."""
+        return [task for when, task in self._failed if when > self._worked]
+
+    @property
+    def with_doubtful(self) -> list[Task]:
+        """The same, and those that came while the last value was being measured."""
+        return [task for _, task in self._failed]
+
+    @property
+    def began(self) -> float | None:
+        """When the first of all these came, if there is any."""
+        return min((when for when, _ in self._failed), default=None)
+
+    def __len__(self) -> int:
+        return len(self.tasks)

@@ -1,0 +1,1 @@
+"""Studies over HTTP: the server (`app.py`, extra `[server]`) and its client (`client/`)."""

@@ -1,0 +1,143 @@
+"""Candidates on a GPU. Here PyTorch computes on the processor, and Triton's interpreter runs our own kernels."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ostinato import MiniEI, MiniUCB, Optimizer
+from ostinato.errors import InvalidSetting
+from ostinato.kernels import (
+    RBF,
+    Constant,
+    Custom,
+    Hamming,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    ProductMatern52,
+    RationalQuadratic,
+)
+from ostinato.kernels.base import Column
+from ostinato.posterior import Posterior
+from ostinato.posterior.device import Device
+from ostinato.study import Study
+from terminal import environment
+
+pytest.importorskip("torch")
+rng = np.random.default_rng(0)
+X = rng.random((2_500, 3))
+X[:, 2] = np.floor(4 * X[:, 2])
+COLUMNS = [Column(0), Column(1), Column(2, "category")]
+KERNELS = {
+    "learned": Matern52((0.5, 0.3, 0.8), 1.3) + Constant(2.0),
+    "smooth": RBF(0.4),
+    "smooth and long": RBF(2.0).on(0, 1),
+    "rough": Matern12(0.4),
+    "rougher": Matern32(0.3),
+    "mixed": RationalQuadratic(0.4, alpha=0.7),
+    "product": 2.0 * RBF(0.5).on(0) * Hamming(1.0).on(2) * Matern32(0.4).on(1),
+    "by column": ProductMatern52((0.5, 0.3, 0.8)),
+    "constant": Constant(2.0),
+    "sum": RBF(0.4) + Linear(1.0).on(0, 1),
+}
+
+
+def check(kernel, device, steps=12):
+    """Means and variances are within the errors that the screen says; at most."""
+    model = Posterior(X, kernel.bind(COLUMNS), np.full(len(X), 0.01), device=device)
+    told = np.random.default_rng(1)
+    everyone = np.arange(len(X))
+    for step in range(steps):
+        model.condition(int(told.integers(8)), 1 + step % 3, float(told.standard_normal()))
+        if step in (3, 4, steps - 1):
+            found, kappa = model.screen, np.sqrt(model.kappa2)
+            mean, variance = model.predict(X)
+            most_mean, most_variance = found.most(everyone)
+            assert np.max(np.abs(most_mean - found.mean_error - mean / kappa)) <= found.mean_error
+            least = np.maximum(variance / kappa**2 - 1e-15, 0)
+            assert np.all(least <= most_variance)
+            assert np.max(most_variance - variance / kappa**2) <= 2 * found.variance_error + 1e-15
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_means_and_variances_are_within_their_errors(kernel):
+    check(kernel, Device("cpu"))
+
+
+INTERPRETED = """
+import sys
+sys.path[:0] = {path!r}
+from ostinato.posterior import card, card_covariances
+from ostinato.posterior.device import Device
+import test_card
+card.FUSE = True
+card.TILE = card_covariances.TILE = 256
+test_card.X = test_card.X[:400]
+for name in ("learned", "smooth and long", "product"):
+    test_card.check(test_card.KERNELS[name], Device("cpu", name == "product"), steps=5)
+print("checked")
+"""
+
+
+def test_our_own_kernels_too():
+    """In a process of their own: whether Triton interprets is settled when it is imported."""
+    pytest.importorskip("triton")
+    code = INTERPRETED.format(path=[*sys.path, __file__.rpartition("/")[0]])
+    run = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(run, env=environment(TRITON_INTERPRET="1"), capture_output=True, text=True)
+    assert done.stdout.startswith("checked"), done.stderr
+
+
+SETTINGS = {
+    "bounds": {"policy": MiniUCB(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.2},
+    "improvement": {"policy": MiniEI(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2, "switch_cost": 2.0},
+    "find, learned": {"goal": "find", "budget": 36},
+}
+
+
+def choices(settings, **more):
+    opt, noise = Optimizer(X[:800], seed=3, **settings, **more), np.random.default_rng(3)
+    truth, found = np.sin(7 * X[:, 0]) + X[:, 1] * np.cos(2 * X[:, 2]), []
+    while opt.steps < 36:
+        for batch in opt.ask(slots=3) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            opt.tell(batch, truth[batch.index] + 0.2 * noise.standard_normal(batch.repeats))
+    return found, opt.best().index
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_choices_are_those_of_the_processor(settings):
+    assert choices(settings, device="torch") == choices(settings)
+
+
+def test_a_study_may_be_opened_with_one_or_without(tmp_path):
+    where = tmp_path / "lab.db"
+    study = Study("lab", where, X[:300], seed=0, budget=20, device="torch")
+    first = study.run(lambda x: float(x[0]), 10)
+    again = Study("lab", where)  # nothing of it is stored
+    assert (again.best().index, again.best().mean) == (first.best.index, first.best.mean)
+    assert Study("lab", where, device="torch", precision="double").run(lambda x: float(x[0]), 20).steps == 20
+
+
+def test_functions_of_the_user_stay_on_the_processor():
+    opt = Optimizer(
+        X[:50], kernel=Custom(lambda A, B: np.exp(-np.abs(A[:, :1] - B[:, 0]))), noise_std=0.1, device="torch"
+    )
+    opt.tell(opt.ask(limit=1), [1.0])
+    assert opt.ask(limit=1) is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"device": "gpu"}, "device='gpu' is not a device: give 'cuda', 'cuda:1' or 'cpu'"),
+        ({"device": "cuda:99"}, "device='cuda:99'"),
+        ({"device": "torch", "precision": "half"}, "precision='half' is not one: give 'single' or 'double'"),
+    ],
+)
+def test_bad_names_are_refused(settings, words):
+    with pytest.raises(InvalidSetting, match=words):
+        Optimizer(X[:10], **settings)

@@ -1,0 +1,45 @@
+"""Failures in a row, by when they happened and not by when they were heard of."""
+
+import pytest
+
+from ostinato.running.row import Row
+from ostinato.running.task import Task
+
+
+def task(number):
+    return Task("", number, number, None, 0, 1)
+
+
+@pytest.fixture
+def row():
+    return Row()
+
+
+def numbers(tasks):
+    return [each.batch for each in tasks]
+
+
+def test_a_value_that_is_heard_of_late_does_not_hide_failures_after_it(row):
+    for number, at in ((1, 10.0), (2, 11.0)):
+        assert row.fail(at, task(number))
+    row.work(8.0, 9.0)
+    assert numbers(row.tasks) == [1, 2]
+    assert row.began == 10.0
+
+
+def test_failures_before_a_value_are_no_part_of_the_row(row):
+    row.work(11.0, 12.0)
+    assert not row.fail(10.0, task(1))
+    assert row.with_doubtful == []
+
+
+def test_failures_while_a_value_was_measured_are_kept_in_doubt_until_the_next_one(row):
+    row.fail(10.0, task(1))
+    row.work(5.0, 12.0)
+    row.fail(13.0, task(2))
+    assert numbers(row.tasks) == [2]
+    assert numbers(row.with_doubtful) == [1, 2]
+    row.work(12.5, 14.0)
+    assert (numbers(row.tasks), numbers(row.with_doubtful)) == ([], [2])
+    row.work(14.0, 15.0)
+    assert row.with_doubtful == []
