@@ -50,7 +50,7 @@ class InMemory:
     def ask(self, limit):
         batch = self.optimizer.ask(limit=limit)
         self._batches[batch.id] = batch
-        return [BatchFacts(batch)]
+        return [], [BatchFacts(batch)]
 
     def room(self, life):
         """Batches that wait for values, and for how many."""
@@ -93,7 +93,7 @@ class Stored:
         self._tasks.append([task, 0])
         new = [each.facts for each in self.study.history() if each.facts.id >= 0 and each.facts.id not in self._asked]
         self._asked |= {facts.id for facts in new}
-        return new
+        return self._closings(), new
 
     def room(self, life):
         left = {task.batch: task.repeats - done for task, done in self._tasks if done < task.repeats}
@@ -113,7 +113,7 @@ class Stored:
         return self._closings()
 
     def _closings(self):
-        """Batches that were closed, also by retiring their candidate."""
+        """Batches that were closed, also since their candidate was retired and nobody measures it any more."""
         closed = {each.facts.id for each in self.study.history() if each.facts.closed} - self._closed
         self._closed |= closed
         return sorted(closed)
@@ -153,7 +153,9 @@ class Life:
         self.correct(0, 0)  # last of all, so that no fit from before is in the way
 
     def ask(self, a, b):
-        self.events += [Event("ask", facts) for facts in self.subject.ask(1 + a % 6)]
+        closed, asked = self.subject.ask(1 + a % 6)
+        self._closed(closed)
+        self.events += [Event("ask", facts) for facts in asked]
 
     def tell(self, a, b):
         room = self.subject.room(self)

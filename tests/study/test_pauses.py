@@ -259,11 +259,14 @@ def test_failures_that_were_taken_back_bar_no_candidate(address):
 
 WAITING = """
 import itertools, sys, time
+from pathlib import Path
 from ostinato.errors import Failed
 from ostinato.study import Study
 numbers = itertools.count(1)
 def down(x):
     number = next(numbers)
+    if number > 44:
+        Path(sys.argv[2], "stuck").touch()
     while number == 41 or number > 44:
         time.sleep(1)  # it takes for ever, and nothing is judged before it is over
     if number > 41:
@@ -276,9 +279,9 @@ Study("lab", sys.argv[1]).run(down, 90, workers=2)
 def test_a_run_that_is_killed_before_it_comes_to_judge_leaves_nothing_behind(tmp_path):
     """However few failures it has seen; while they are so few, it does not pause yet, nor say so."""
     address = f"sqlite:///{tmp_path}/lab.db"
-    study = Study("lab", address, X, seed=0)
+    study = Study("lab", address, X, seed=0, max_repeats=1)  # so that different candidates fail: that is in doubt
     process = start("-c", WAITING, address, tmp_path)
-    wait_until(lambda: len(judged_in(study)) == 3, process)
+    wait_until(lambda: (tmp_path / "stuck").exists() and len(judged_in(study)) == 3, process)
     assert study.status().paused == ()
     process.send_signal(signal.SIGKILL)
     process.wait(PATIENCE)
