@@ -52,6 +52,16 @@ def long_waits(monkeypatch):
 @pytest.fixture(params=["sqlite", "postgresql"])
 def address(request, tmp_path):
     """Where a new storage can be made: of each kind in turn."""
+    return new_address(request, tmp_path)
+
+
+@pytest.fixture(params=size(["sqlite"], ["sqlite", "postgresql"]))
+def any_address(request, tmp_path):
+    """The same for what does not depend on the kind of storage, by the promise that all storages are tested for."""
+    return new_address(request, tmp_path)
+
+
+def new_address(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/lab.db"
     return request.getfixturevalue("postgres").schema()

@@ -122,9 +122,9 @@ def test_minimising_is_maximising_the_negative(policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_blocks_and_array_libraries_agree(policy):
     """The same choices, because scores that differ by rounding only are ties."""
-    expected = run(make(policy=policy), 80)
-    assert run(make(policy=policy, block_size=4), 80) == expected
-    assert run(make(policy=policy, block_size=9, xp=array_api_strict), 80) == expected
+    expected = run(make(policy=policy), 50)
+    assert run(make(policy=policy, block_size=4), 50) == expected
+    assert run(make(policy=policy, block_size=9, xp=array_api_strict), 50) == expected
 
 
 def test_a_batch_says_what_to_do_before_anything_is_measured():

@@ -143,8 +143,8 @@ def test_the_result_of_a_run_names_it():
     assert "outlier     measurement 13: 1" in str(result)
 
 
-def test_a_study_names_it_wherever_it_is_opened(address):
-    study = Study("typed", address, X, budget=60, seed=0)
+def test_a_study_names_it_wherever_it_is_opened(any_address):
+    study = Study("typed", any_address, X, budget=60, seed=0)
     mirror, rng = Optimizer(X, budget=60, seed=0), np.random.default_rng(0)
     while (task := study.ask()) is not None:
         batch = mirror.ask(limit=60 - mirror.steps)
@@ -155,7 +155,7 @@ def test_a_study_names_it_wherever_it_is_opened(address):
         study.tell(task, y)
         mirror.tell(batch, y)
         if task.batch % 3 == 0:
-            study = Study("typed", address)  # as another process does
+            study = Study("typed", any_address)  # as another process does
     expected = [(each.number, each.value) for each in mirror.outliers]
     assert len(expected) == 1
     assert [(each.number, each.value) for each in study.status().outliers] == expected

@@ -39,8 +39,8 @@ def test_a_condition_is_added_and_other_processes_hear_of_it(address, settings):
     assert (a.index, a.repeats) == (b.index, b.repeats)
 
 
-def test_a_study_decides_as_an_optimiser_to_which_the_same_was_added(address):
-    study, opt = Study("s", address, X[:20], seed=4, **GIVEN), Optimizer(X[:20], seed=4, **GIVEN)
+def test_a_study_decides_as_an_optimiser_to_which_the_same_was_added(any_address):
+    study, opt = Study("s", any_address, X[:20], seed=4, **GIVEN), Optimizer(X[:20], seed=4, **GIVEN)
     for each in (study, opt):
         each.observe(3, [0.5])
         each.add(X[20:25])
@@ -51,8 +51,8 @@ def test_a_study_decides_as_an_optimiser_to_which_the_same_was_added(address):
     assert study.retired == opt.retired == [7, 8]
 
 
-def test_a_retired_candidate_is_out_of_the_question_until_it_is_restored(address):
-    study = Study("s", address, X, seed=0)
+def test_a_retired_candidate_is_out_of_the_question_until_it_is_restored(any_address):
+    study = Study("s", any_address, X, seed=0)
     run(study, 30)
     best = study.best().index
     assert study.retire(best) == 1
@@ -62,38 +62,38 @@ def test_a_retired_candidate_is_out_of_the_question_until_it_is_restored(address
         task = study.ask(limit=3)
         assert task.index != best
         study.tell(task, [TRUTH[task.index]] * task.repeats)
-    assert Study("s", address).restore(best) == 1
+    assert Study("s", any_address).restore(best) == 1
     assert study.retired == []
 
 
-def test_a_table_with_more_rows_is_added_where_that_is_said(address):
+def test_a_table_with_more_rows_is_added_where_that_is_said(any_address):
     frame = pd.DataFrame({"t": [1.0, 2.0, 3.0, 4.0], "s": ["a", "b", "a", "c"]})
-    study = Study("s", address, frame[:3], seed=0)
+    study = Study("s", any_address, frame[:3], seed=0)
     with pytest.raises(StudyDiffers, match="3 rows, and the candidates that were given 1 row more"):
-        Study("s", address, frame)
-    assert Study("s", address, frame, extend=True).status().candidates == 4
-    assert Study("s", address, frame[:3]).status().candidates == 4  # fewer are fine: they are all there
+        Study("s", any_address, frame)
+    assert Study("s", any_address, frame, extend=True).status().candidates == 4
+    assert Study("s", any_address, frame[:3]).status().candidates == 4  # fewer are fine: they are all there
     with pytest.raises(StudyDiffers, match=r"row 1 is .*'t': 2.0.*, and .*'t': 9.0"):
-        Study("s", address, frame.assign(t=[1.0, 9.0, 3.0, 4.0]))
+        Study("s", any_address, frame.assign(t=[1.0, 9.0, 3.0, 4.0]))
     with pytest.raises(InvalidCandidates, match="columns do not change"):
         study.add({"t": 5.0})
     assert study.status().candidates == 4
 
 
-def test_candidates_with_noise_of_their_own_are_added(address):
+def test_candidates_with_noise_of_their_own_are_added(any_address):
     noise = np.linspace(0.1, 0.4, 30)
     given = GIVEN | {"noise_std": noise[:20], "seed": 4}
-    study, opt = Study("s", address, X[:20], **given), Optimizer(X[:20], **given)
-    other = Study("s", address)
+    study, opt = Study("s", any_address, X[:20], **given), Optimizer(X[:20], **given)
+    other = Study("s", any_address)
     assert other.status().candidates == 20
     for each in (study, opt):
         each.observe(3, [0.5])
         each.add(X[20:25], noise_std=noise[20:25])
         each.add(X[25], noise_std=noise[25])
         each.observe(22, [0.5])
-    for each in (study, other, Study("s", address), Study("s", address, X[:20], noise_std=noise[:20])):
+    for each in (study, other, Study("s", any_address), Study("s", any_address, X[:20], noise_std=noise[:20])):
         assert each.optimizer.predict().std == pytest.approx(opt.predict().std)
-    grown = Study("s", address, X, noise_std=noise, extend=True)
+    grown = Study("s", any_address, X, noise_std=noise, extend=True)
     opt.add(X[26:], noise_std=noise[26:])
     assert grown.optimizer.predict().std == pytest.approx(opt.predict().std)
     assert study.add(X[:3], noise_std=0.1) == []
@@ -106,10 +106,10 @@ def test_candidates_with_noise_of_their_own_are_added(address):
             with pytest.raises(InvalidSetting, match=words):
                 each.add(rows, noise_std=more)
     with pytest.raises(StudyDiffers, match="noise_std"):
-        Study("s", address, X, noise_std=noise + 1)
+        Study("s", any_address, X, noise_std=noise + 1)
     with pytest.raises(StudyDiffers, match="noise_std"):
-        Study("s", address, noise_std=noise[:3])
+        Study("s", any_address, noise_std=noise[:3])
     with pytest.raises(InvalidSetting, match=r"noise_std has shape \(29,\) for 30 candidates"):
-        Study("s", address, X, noise_std=noise[:29])
+        Study("s", any_address, X, noise_std=noise[:29])
     assert study.status().candidates == 30
     assert verify(study.storage, "s") == []

@@ -68,17 +68,17 @@ def test_rows_are_read_as_they_were_given(address, tmp_path):
     assert Study("large", address, FRAME.to_pandas()).table.rows == ROWS
 
 
-def test_other_candidates_are_refused_and_the_difference_is_shown(address):
-    Study("large", address, FRAME, seed=0)
+def test_other_candidates_are_refused_and_the_difference_is_shown(any_address):
+    Study("large", any_address, FRAME, seed=0)
     other = FRAME.with_columns(layers=pl.when(pl.col("layers") == 11_111).then(-5).otherwise(pl.col("layers")))
     with pytest.raises(StudyDiffers, match="row 11111 is"):
-        Study("large", address, other)
+        Study("large", any_address, other)
     with pytest.raises(StudyDiffers, match="row 0 is"):
-        Study("large", address, FRAME.with_columns(layers=pl.col("layers").cast(pl.Float64)))
+        Study("large", any_address, FRAME.with_columns(layers=pl.col("layers").cast(pl.Float64)))
     with pytest.raises(StudyDiffers, match="row 3 is"):
-        Study("large", address, FRAME[[0, 1, 2, 4, 3, *range(5, ROWS)]])
+        Study("large", any_address, FRAME[[0, 1, 2, 4, 3, *range(5, ROWS)]])
     with pytest.raises(StudyDiffers, match="2 rows more"):
-        Study("large", address, pl.concat([FRAME, MORE]))
+        Study("large", any_address, pl.concat([FRAME, MORE]))
 
 
 @pytest.mark.parametrize("how", ["add", "extend"])
@@ -97,22 +97,22 @@ def test_candidates_are_added(address, how):
     assert Study("large", address, pl.concat([FRAME, MORE])).index({"temp": 0.25, "layers": -2, "solvent": "water"})
 
 
-def test_the_last_answer_is_shown_without_a_model(address, no_model):
-    study = measured(address)
+def test_the_last_answer_is_shown_without_a_model(any_address, no_model):
+    study = measured(any_address)
     best, status = study.optimizer.best(), study.status()
     no_model()
-    again = Study("large", address)
+    again = Study("large", any_address)
     assert str(again.status()) == str(status)
     assert str(again.best()) == str(best)
     assert again.best().candidate == best.candidate == FRAME.row(best.index, named=True)
 
 
-def test_what_took_a_model_is_stored_for_the_next_who_asks(address, no_model):
-    Study("large", address, FRAME, budget=5, seed=0, noise_std=0.1).observe(3, [1.0, 2.0])
-    best = Study("large", address).best()
+def test_what_took_a_model_is_stored_for_the_next_who_asks(any_address, no_model):
+    Study("large", any_address, FRAME, budget=5, seed=0, noise_std=0.1).observe(3, [1.0, 2.0])
+    best = Study("large", any_address).best()
     no_model()
-    assert str(Study("large", address).best()) == str(best)
-    assert Study("large", address).status().unique == 1
+    assert str(Study("large", any_address).best()) == str(best)
+    assert Study("large", any_address).status().unique == 1
 
 
 def test_looking_does_not_wait_for_whoever_writes(address, no_model, long_waits):
@@ -166,13 +166,13 @@ def test_an_answer_is_never_stale(answered, tmp_path, change):
         assert status.best.index == 3 != before.best.index
 
 
-def test_an_answer_is_stored_while_everybody_measures(address):
-    study = Study("large", address, FRAME, budget=2, seed=0, noise_std=0.1)
+def test_an_answer_is_stored_while_everybody_measures(any_address):
+    study = Study("large", any_address, FRAME, budget=2, seed=0, noise_std=0.1)
     seen, calls = [], []
 
     def slow(candidate):
         calls.append(candidate)
-        other, start = Study("large", address), monotonic()
+        other, start = Study("large", any_address), monotonic()
         while len(calls) == 2 and monotonic() - start < PATIENCE and not seen:
             sleep(0.1)
             seen.extend(each for each in [other._stored.read(lambda reader: reader.answer())] if each is not None)
@@ -194,11 +194,11 @@ def test_answers_that_rest_on_code_are_not_stored(tmp_path):
     assert looked.missing == ("kernel",)
 
 
-def test_a_damaged_answer_is_as_good_as_none(address):
-    study = measured(address)
+def test_a_damaged_answer_is_as_good_as_none(any_address):
+    study = measured(any_address)
     best = study.best()
     changed(study, "UPDATE answers SET data = moment_of.state FROM studies AS moment_of")
-    assert str(Study("large", address).best()) == str(best)
+    assert str(Study("large", any_address).best()) == str(best)
 
 
 def test_damaged_candidates_are_noticed(address):
@@ -222,18 +222,18 @@ def test_a_study_that_is_deleted_leaves_nothing(address):
             assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar() == 0
 
 
-def test_a_block_of_candidates_that_is_lost_is_told(address, monkeypatch):
+def test_a_block_of_candidates_that_is_lost_is_told(any_address, monkeypatch):
     monkeypatch.setattr("ostinato.candidates.blocks.SIZE", 5_000)
-    study = Study("large", address, FRAME, seed=0)
+    study = Study("large", any_address, FRAME, seed=0)
     changed(study, "DELETE FROM blocks WHERE number = 1")
     with pytest.raises(Damaged, match="in 3 blocks, and 2 are there"):
-        Study("large", address, budget=5).ask()
+        Study("large", any_address, budget=5).ask()
 
 
-def test_an_answer_of_another_version_is_none(address, monkeypatch):
-    study = measured(address)
+def test_an_answer_of_another_version_is_none(any_address, monkeypatch):
+    study = measured(any_address)
     best = study.best()
     monkeypatch.setattr("ostinato.study.answer._version", lambda: "another")
-    again = Study("large", address).best()
+    again = Study("large", any_address).best()
     assert again.index == best.index
     assert again.mean == pytest.approx(best.mean)

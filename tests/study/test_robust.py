@@ -19,9 +19,9 @@ def estimates(opt):
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_a_study_decides_and_answers_as_an_optimiser_in_memory(address, reopened):
+def test_a_study_decides_and_answers_as_an_optimiser_in_memory(any_address, reopened):
     opt, rng = Optimizer(X, robust=True, seed=0, budget=40), np.random.default_rng(0)
-    study = Study("lab", address, X, robust=True, seed=0, budget=40)
+    study = Study("lab", any_address, X, robust=True, seed=0, budget=40)
     while opt.steps < 40:
         batch, task = opt.ask(), study.ask()
         assert (task.index, task.repeats) == (batch.index, batch.repeats)
@@ -29,13 +29,13 @@ def test_a_study_decides_and_answers_as_an_optimiser_in_memory(address, reopened
         opt.tell(batch, values)
         study.tell(task, values)
         if reopened:
-            study = Study("lab", address)
+            study = Study("lab", any_address)
     assert estimates(study.optimizer) == pytest.approx(estimates(opt), rel=1e-9)
     assert study.best().index == opt.best().index
 
 
-def test_observations_count_less_too(address):
-    opt, study = Optimizer(X, robust=True, seed=0), Study("lab", address, X, robust=True, seed=0)
+def test_observations_count_less_too(any_address):
+    opt, study = Optimizer(X, robust=True, seed=0), Study("lab", any_address, X, robust=True, seed=0)
     rng = np.random.default_rng(1)
     for index in range(0, 30, 2):
         told = [float(TRUTH[index] + 0.1 * rng.standard_normal())]
@@ -48,9 +48,12 @@ def test_observations_count_less_too(address):
     assert opt.best().mean < 20
 
 
-def test_a_value_that_is_taken_back_was_never_told(address, tmp_path):
+def test_a_value_that_is_taken_back_was_never_told(any_address, tmp_path):
     rng = np.random.default_rng(2)
-    wrong, right = Study("wrong", address, X, robust=True, seed=0), Study("right", address, X, robust=True, seed=0)
+    wrong, right = (
+        Study("wrong", any_address, X, robust=True, seed=0),
+        Study("right", any_address, X, robust=True, seed=0),
+    )
     for index in range(0, 30, 2):
         values = [value(rng, index), value(rng, index)]
         wrong.observe(index, [*values, 500.0])

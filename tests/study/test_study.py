@@ -29,6 +29,7 @@ from ostinato.policies import BBKB, BKB, UCB, Combined, EpsilonGreedy, Proposal,
 from ostinato.stopping import Width
 from ostinato.storage.access import SQLReader
 from ostinato.study import Study, Task, verify
+from sizes import size
 
 GIVEN = {"kernel": RBF(0.4), "noise_std": 0.5, "policy": MiniUCB(C=1.5)}
 
@@ -42,11 +43,11 @@ def facts(study):
     return [batch.facts for batch in study.history()]
 
 
-def test_a_study_is_the_optimiser_it_stores(address):
+def test_a_study_is_the_optimiser_it_stores(any_address):
     """Asked one task at a time, it asks for what an Optimizer with the same seed asks for."""
-    study, opt = Study("lab", address, X, budget=90, seed=3), Optimizer(X, seed=3, budget=90)
+    study, opt = Study("lab", any_address, X, budget=50, seed=3), Optimizer(X, seed=3, budget=50)
     while (task := study.ask()) is not None:
-        batch = opt.ask(limit=90 - opt.steps)
+        batch = opt.ask(limit=50 - opt.steps)
         assert (task.index, task.start, task.repeats) == (batch.index, 0, batch.repeats)
         assert np.array_equal(task.candidate, batch.candidate)
         values = measured(task)
@@ -55,9 +56,9 @@ def test_a_study_is_the_optimiser_it_stores(address):
     assert study.finished
     assert study.best().index == opt.best().index
     assert study.best().mean == pytest.approx(opt.best().mean)
-    assert study.status().measurements == 90
+    assert study.status().measurements == 50
     assert study.status().switches == opt.switches
-    assert "90 of 90 measurements" in str(study.status())
+    assert "50 of 50 measurements" in str(study.status())
     assert "measured" in str(study.explain(7))
 
 
@@ -72,9 +73,9 @@ def test_it_is_opened_again_and_goes_on_wherever_it_is_stored(address):
 
 def opened_again_and_again(address, settings):
     """Opened anew for every step, by name alone, it does what one that stayed open does."""
-    one = Study("one", address, X, budget=60, seed=0, **settings)
+    one = Study("one", address, X, budget=40, seed=0, **settings)
     finish(one)
-    Study("two", address, X, budget=60, seed=0, **settings)
+    Study("two", address, X, budget=40, seed=0, **settings)
     while (task := Study("two", address).ask()) is not None:
         Study("two", address).tell(task, measured(msgspec.structs.replace(task)))
     assert [(f.index, f.repeats) for f in facts(one)] == [(f.index, f.repeats) for f in facts(Study("two", address))]
@@ -151,16 +152,16 @@ def test_only_what_is_missing_is_handed_out_again(address, a_minute_later):
     assert other.ask().batch != task.batch
 
 
-def test_a_task_can_be_handed_back(address):
-    study = Study("lab", address, X, seed=0, **GIVEN)
+def test_a_task_can_be_handed_back(any_address):
+    study = Study("lab", any_address, X, seed=0, **GIVEN)
     task = study.ask()
     study.release(task)
     again = study.ask()
     assert (again.batch, again.start) == (task.batch, task.start)
 
 
-def test_repeats_are_shared_between_workers(address):
-    study = Study("lab", address, X, seed=0, **GIVEN)
+def test_repeats_are_shared_between_workers(any_address):
+    study = Study("lab", any_address, X, seed=0, **GIVEN)
     task = study.ask(share=4)
     while study.history()[-1].facts.repeats < 8:
         study.tell(task, measured(task))
@@ -173,8 +174,8 @@ def test_repeats_are_shared_between_workers(address):
     assert len({each.start for each in tasks}) == 4
 
 
-def test_a_batch_is_closed_with_what_there_is(address):
-    study = Study("lab", address, X, budget=200, seed=0, **GIVEN)
+def test_a_batch_is_closed_with_what_there_is(any_address):
+    study = Study("lab", any_address, X, budget=200, seed=0, **GIVEN)
     task = study.ask()
     while task.repeats < 3:
         study.tell(task, measured(task))
@@ -186,28 +187,28 @@ def test_a_batch_is_closed_with_what_there_is(address):
     assert study.optimizer.steps == study.status().measurements
 
 
-def test_the_budget_holds_and_can_be_raised(address):
-    study = Study("lab", address, X, budget=40, seed=0)
+def test_the_budget_holds_and_can_be_raised(any_address):
+    study = Study("lab", any_address, X, budget=40, seed=0)
     task = study.ask()
-    assert Study("lab", address).status().in_flight == task.repeats
+    assert Study("lab", any_address).status().in_flight == task.repeats
     study.tell(task, measured(task))
     finish(study)
     assert study.status().measurements == 40
     with pytest.raises(InvalidSetting, match="below the 40"):
         study.allow(10)
-    Study("lab", address, budget=60)
+    Study("lab", any_address, budget=60)
     finish(study)
     assert study.status().measurements == 60
 
 
-def test_measurements_that_were_not_asked_for(address):
-    study = Study("lab", address, X, seed=0)
+def test_measurements_that_were_not_asked_for(any_address):
+    study = Study("lab", any_address, X, seed=0)
     study.observe(5, [1.0, 2.0])
     study.observe(X[7], n=100, mean=0.5, std=0.1)
     study.observe(9, [1.0], stderr=[0.2])
     task = study.ask()
     study.tell(task, measured(task))
-    again = Study("lab", address)
+    again = Study("lab", any_address)
     assert again.optimizer.steps == 103 + task.repeats
     assert again.optimizer.unique == 4
 
@@ -224,8 +225,8 @@ BAD = {
 }
 
 
-def test_bad_values_change_nothing(address):
-    study = Study("lab", address, X, seed=0)
+def test_bad_values_change_nothing(any_address):
+    study = Study("lab", any_address, X, seed=0)
     task = study.ask()
     for name, values in BAD.items():
         with pytest.raises(InvalidFeedback):
@@ -234,8 +235,8 @@ def test_bad_values_change_nothing(address):
     assert study.tell(task, measured(task)) == task.repeats
 
 
-def test_other_bad_input(address):
-    study = Study("lab", address, X, seed=0)
+def test_other_bad_input(any_address):
+    study = Study("lab", any_address, X, seed=0)
     task = study.ask()
     with pytest.raises(UnknownBatch, match="not a task"):
         study.tell("batch 0", [1.0])
@@ -248,57 +249,57 @@ def test_other_bad_input(address):
     with pytest.raises(InvalidSetting, match="limit"):
         study.ask(limit=0)
     with pytest.raises(UnknownStudy, match="it holds 'lab'"):
-        Study("other", address)
+        Study("other", any_address)
     with pytest.raises(InvalidSetting, match=r"C=0\.5"):
-        Study("bad", address, X, policy=MiniUCB(C=0.5))
+        Study("bad", any_address, X, policy=MiniUCB(C=0.5))
     with pytest.raises(InvalidCandidates):
-        Study("empty", address, np.zeros((0, 2)))
+        Study("empty", any_address, np.zeros((0, 2)))
     assert study.storage.names() == ["lab"]
     assert study.tell(task, measured(task)) == task.repeats
 
 
-def test_a_catalogue_that_changed_is_noticed(address):
+def test_a_catalogue_that_changed_is_noticed(any_address):
     table = pd.DataFrame({"temp": [20, 30, 40], "solvent": ["a", "b", "a"]})
-    Study("lab", address, table, seed=0)
-    Study("lab", address, table.copy())
+    Study("lab", any_address, table, seed=0)
+    Study("lab", any_address, table.copy())
     changed = table.copy()
     changed.loc[1, "temp"] = 31
     with pytest.raises(StudyDiffers, match=r"row 1 is .*30.*31"):
-        Study("lab", address, changed)
+        Study("lab", any_address, changed)
     with pytest.raises(StudyDiffers, match="3 rows, and 2 were given"):
-        Study("lab", address, table[:2])
+        Study("lab", any_address, table[:2])
     with pytest.raises(StudyDiffers, match="its columns are"):
-        Study("lab", address, table.rename(columns={"temp": "heat"}))
+        Study("lab", any_address, table.rename(columns={"temp": "heat"}))
 
 
-def test_settings_do_not_change(address):
-    Study("lab", address, X, seed=0, goal="earn", **GIVEN)
-    Study("lab", address, X, goal="earn", kernel=RBF(0.4))
+def test_settings_do_not_change(any_address):
+    Study("lab", any_address, X, seed=0, goal="earn", **GIVEN)
+    Study("lab", any_address, X, goal="earn", kernel=RBF(0.4))
     with pytest.raises(StudyDiffers, match="goal='earn', and now goal='find'"):
-        Study("lab", address, goal="find")
+        Study("lab", any_address, goal="find")
     with pytest.raises(StudyDiffers, match="kernel="):
-        Study("lab", address, kernel=RBF(0.5))
+        Study("lab", any_address, kernel=RBF(0.5))
 
 
 def costs(a, b):
     return abs(a[0] - b[0])
 
 
-def test_code_is_given_again(address):
-    Study("lab", address, X, seed=0, switch_cost=costs)
+def test_code_is_given_again(any_address):
+    Study("lab", any_address, X, seed=0, switch_cost=costs)
     with pytest.raises(MissingSetting, match="a switch_cost of your own"):
-        Study("lab", address, X)
+        Study("lab", any_address, X)
     with pytest.raises(MissingSetting, match="switch_cost="):
-        Study("lab", address).ask()
-    study = Study("lab", address, switch_cost=costs)
-    finish(Study("lab", address, budget=30, switch_cost=costs))
+        Study("lab", any_address).ask()
+    study = Study("lab", any_address, switch_cost=costs)
+    finish(Study("lab", any_address, budget=30, switch_cost=costs))
     assert study.optimizer.costs.switch_cost > 0
 
 
-def test_without_the_code_one_can_look_and_correct_but_not_decide(address):
-    study = Study("lab", address, X, seed=0, budget=30, switch_cost=costs)
+def test_without_the_code_one_can_look_and_correct_but_not_decide(any_address):
+    study = Study("lab", any_address, X, seed=0, budget=30, switch_cost=costs)
     finish(study)
-    plain = Study("lab", address)
+    plain = Study("lab", any_address)
     one, other = plain.status(), study.status()
     assert (one.unique, one.switches, one.measurements) == (other.unique, other.switches, other.measurements)
     assert (one.best, one.missing) == (None, ("switch_cost",))
@@ -323,12 +324,12 @@ class Width2:
         return optimizer.steps >= 5
 
 
-def test_a_rule_of_ones_own_is_given_again(address):
-    Study("lab", address, X, seed=0, stop=Width2())
-    assert Study("lab", address).status().measurements == 0
+def test_a_rule_of_ones_own_is_given_again(any_address):
+    Study("lab", any_address, X, seed=0, stop=Width2())
+    assert Study("lab", any_address).status().measurements == 0
     with pytest.raises(MissingSetting, match="stop="):
-        _ = Study("lab", address).stopped
-    study = Study("lab", address, stop=Width2())
+        _ = Study("lab", any_address).stopped
+    study = Study("lab", any_address, stop=Width2())
     study.observe(3, [1.0] * 5)
     assert study.stopped is not None
 
@@ -373,22 +374,22 @@ class Shy(Rule):
     ],
     ids=["rule", "score", "policy", "unknown"],
 )
-def test_code_with_other_settings_is_refused(address, first, same, other):
+def test_code_with_other_settings_is_refused(any_address, first, same, other):
     given = {"kernel": RBF(0.4), "noise_std": 0.5}
-    Study("lab", address, X, seed=0, policy=first, **given)
-    Study("lab", address, X, policy=same, **given)
+    Study("lab", any_address, X, seed=0, policy=first, **given)
+    Study("lab", any_address, X, policy=same, **given)
     with pytest.raises(StudyDiffers, match="made with policy=") as refused:
-        Study("lab", address, X, policy=other, **given)
+        Study("lab", any_address, X, policy=other, **given)
     assert "python" not in str(refused.value)
 
 
-def test_a_study_that_kept_only_the_name_of_its_code_is_opened(address):
-    study = Study("lab", address, X, seed=0, policy=Rule(3))
+def test_a_study_that_kept_only_the_name_of_its_code_is_opened(any_address):
+    study = Study("lab", any_address, X, seed=0, policy=Rule(3))
     with study.storage.write("lab") as writer:
         kept = msgspec.json.decode(writer.record.settings)
         kept["policy"].pop("says")
         writer.change(msgspec.structs.replace(writer.record, settings=msgspec.json.encode(kept).decode()))
-    Study("lab", address, X, policy=Rule(4))
+    Study("lab", any_address, X, policy=Rule(4))
 
 
 def test_processes_share_a_study(address):
@@ -417,9 +418,9 @@ def test_a_worker_of_this_machine_that_died_is_known_to_be_gone(address):
     assert (task.batch, task.start) == (0, 0)
 
 
-def test_yes_and_no_in_a_study(address):
+def test_yes_and_no_in_a_study(any_address):
     X = np.arange(30.0)[:, None]
-    study = Study("clicks", address, X, budget=80, outcome="binary", goal="earn", seed=0)
+    study = Study("clicks", any_address, X, budget=80, outcome="binary", goal="earn", seed=0)
     task = study.ask()
     assert task is not None
     assert study.tell(task, successes=0, trials=task.repeats) == task.repeats
@@ -428,21 +429,21 @@ def test_yes_and_no_in_a_study(address):
         study.observe(3, [0.5])
     study.observe(3, successes=5, trials=20)
     study.observe_all([(4, {"successes": 1, "trials": 10}), (5, {"value": 1})])
-    again = Study("clicks", address)
+    again = Study("clicks", any_address)
     assert again.run(lambda x: bool(x[0] > 20), progress=False).steps == 80
     low, high = again.best().interval
     assert 0 <= low <= again.best().mean <= high <= 1
     assert verify(again.storage, "clicks") == []
-    assert Study("clicks", address, outcome="binary").best().mean == pytest.approx(again.best().mean)
+    assert Study("clicks", any_address, outcome="binary").best().mean == pytest.approx(again.best().mean)
     with pytest.raises(StudyDiffers, match="outcome"):
-        Study("clicks", address, outcome="count")
+        Study("clicks", any_address, outcome="count")
 
 
-def test_a_half_life_in_a_study_decides_as_without_one(address):
+def test_a_half_life_in_a_study_decides_as_without_one(any_address):
     """However often it is opened anew: what has faded is told by the facts alone."""
     X, rng = np.arange(20.0)[:, None], np.random.default_rng(0)
     study, mirror = (
-        Study("fades", address, X, budget=100, half_life=30, seed=0),
+        Study("fades", any_address, X, budget=100, half_life=30, seed=0),
         Optimizer(X, budget=100, half_life=30, seed=0),
     )
     while (task := study.ask()) is not None:
@@ -452,15 +453,15 @@ def test_a_half_life_in_a_study_decides_as_without_one(address):
         study.tell(task, y)
         mirror.tell(batch, y)
         if task.batch % 4 == 0:
-            study = Study("fades", address)
+            study = Study("fades", any_address)
     assert study.best().mean == pytest.approx(mirror.best().mean)
 
 
 PLATE = np.array([(t, c) for t in (20.0, 30.0, 40.0) for c in np.linspace(0, 1, 12)])
 
 
-def test_a_plate_is_planned(address):
-    study = Study("lab", address, PLATE, seed=0, budget=60)
+def test_a_plate_is_planned(any_address):
+    study = Study("lab", any_address, PLATE, seed=0, budget=60)
     first = study.ask(limit=1)
     tasks = study.ask(slots=24)
     assert sum(task.repeats for task in tasks) == 24
@@ -473,15 +474,15 @@ def test_a_plate_is_planned(address):
     assert study.ask(slots=5) == []
 
 
-def test_work_for_as_many_workers(address):
-    study = Study("lab", address, PLATE, seed=0)
+def test_work_for_as_many_workers(any_address):
+    study = Study("lab", any_address, PLATE, seed=0)
     assert sum(task.repeats for task in study.ask(workers=8)) == 8
     assert study.ask(workers=8) == []  # they have some
     assert sum(task.repeats for task in study.ask(workers=10)) == 2
 
 
-def test_plates_of_different_candidates_that_share_a_column(address):
-    study = Study("lab", address, PLATE, seed=0)
+def test_plates_of_different_candidates_that_share_a_column(any_address):
+    study = Study("lab", any_address, PLATE, seed=0)
     waiting = study.ask(limit=1)
     study.release(waiting)
     tasks = study.ask(slots=8, distinct=True, shared=[0])
@@ -586,7 +587,7 @@ LEARNED, KNOWN = {}, {"kernel": RBF(0.4), "noise_std": 0.3, "mean": 0.0}
 def test_whatever_a_policy_draws_is_kept(tmp_path, policy, settings):
     """The same decisions in memory, in a study, and in a study that is opened anew for every one of them."""
     truth, rng = np.sin(4 * PLATE[:, 1]), np.random.default_rng(1)
-    settings = settings | {"seed": 1, "budget": 25, "policy": policy}
+    settings = settings | {"seed": 1, "budget": size(15, 25), "policy": policy}
     opt, kept = Optimizer(PLATE, **settings), Study("kept", tmp_path / "kept.db", PLATE, **settings)
     Study("again", tmp_path / "again.db", PLATE, **settings)
     while (task := kept.ask()) is not None:
@@ -629,32 +630,38 @@ def test_a_study_that_is_refused_leaves_nothing_behind(tmp_path, refused):
     assert study.storage.names() == ["lab"]
 
 
-def test_a_rule_that_is_met_is_said_and_whoever_asks_goes_on(address):
-    study = Study("lab", address, X, seed=0, stop=Width(0.5), **GIVEN)
+def test_a_rule_that_is_met_is_said_and_whoever_asks_goes_on(any_address):
+    study = Study("lab", any_address, X, seed=0, stop=Width(0.5), **GIVEN)
     assert study.stopped is None
     while study.stopped is None:
         task = study.ask()
         study.tell(task, measured(task))
-    assert Study("lab", address).stopped == "Width(width=0.5, level=0.95)"
+    assert Study("lab", any_address).stopped == "Width(width=0.5, level=0.95)"
     assert study.ask() is not None
 
 
-def test_with_what_it_is_measured_is_kept_and_a_change_of_it_said(address):
-    study = Study("lab", address, X, seed=0)
+def test_with_what_it_is_measured_is_kept_and_a_change_of_it_said(any_address):
+    study = Study("lab", any_address, X, seed=0)
     assert study.note_program("./measure {temp}") is None
-    assert Study("lab", address, X, seed=0).note_program("./measure {temp}") is None
+    assert Study("lab", any_address, X, seed=0).note_program("./measure {temp}") is None
     assert study.note_program("./other {temp}") == "./measure {temp}"
-    assert Study("lab", address).ask() is not None
+    assert Study("lab", any_address).ask() is not None
 
 
-def test_a_plan_of_a_study_keeps_to_its_limit_and_to_what_waits(address):
-    study = Study("lab", address, PLATE, seed=0)
+def test_a_plan_of_a_study_keeps_to_its_limit_and_to_what_waits(any_address):
+    study = Study("lab", any_address, PLATE, seed=0)
     assert sum(task.repeats for task in study.ask(2, workers=6)) == 2
 
 
-def test_what_waits_is_handed_out_where_nothing_more_can_be_decided(address):
+def test_what_waits_is_handed_out_where_nothing_more_can_be_decided(any_address):
     study = Study(
-        "lab", address, np.array([[0.0]]), seed=0, policy=MiniUCB(cap_per_candidate=1), kernel=RBF(1.0), noise_std=1.0
+        "lab",
+        any_address,
+        np.array([[0.0]]),
+        seed=0,
+        policy=MiniUCB(cap_per_candidate=1),
+        kernel=RBF(1.0),
+        noise_std=1.0,
     )
     task = study.ask()
     study.release(task)

@@ -34,12 +34,12 @@ def test_many_processes_at_once(address, tmp_path):
 def test_a_server_that_restarts(tmp_path):
     server = Server()  # of its own: one with the databases of all other tests would take minutes to recover
     try:
-        found, errors = torture.restarted(server, server.database(), tmp_path, 3)
+        found, errors = torture.restarted(server, server.database(), tmp_path, 2)
     finally:
         server.remove()
     assert_nothing_is_lost(found)
     assert not errors
-    assert found.done == 3
+    assert found.done == 2
 
 
 @pytest.fixture
@@ -93,9 +93,9 @@ def test_a_day_of_a_study(tmp_path):
 
 @pytest.mark.filterwarnings("default")  # Dask's own
 def test_a_dask_cluster_that_loses_workers(tmp_path):
-    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 300, kill=1, workers=2)
+    best, left, deaths = torture.on_dask(tmp_path / "lab.db", 150, kill=1, workers=2)
     calm = Study("calm", tmp_path / "calm.db", X, seed=0, **SETTINGS)
-    calm.run(slowly, 300, workers=2)
+    calm.run(slowly, 150, workers=2)
     assert (left, deaths) == ([], 1)
     assert best == calm.best().index
 
