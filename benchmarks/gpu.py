@@ -3,6 +3,9 @@
     python -m benchmarks.gpu epochs        one epoch, with the choice, against the number of candidates
     python -m benchmarks.gpu choices       full runs on the GPU and on the processor choose alike
     python -m benchmarks.gpu run 100000000 300      a whole learned run of 300 measurements over 10⁸ candidates
+    python -m benchmarks.gpu run 10000000 200 cpu   the same on the processor
+    python -m benchmarks.gpu peers         one epoch over 10⁶ candidates, and BoTorch's on the same card
+    python -m benchmarks.gpu problems      ten problems: what is recommended on the GPU and on the processor
 
 Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's own events.
 """
@@ -18,7 +21,7 @@ import numpy as np
 import torch
 
 from ostinato import MiniEI, MiniUCB, Optimizer
-from ostinato.arrays import Matrix
+from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import RBF, Kernel, Matern12, Matern32, Matern52, ProductMatern52, RationalQuadratic
 from ostinato.kernels.form import product_form
 from ostinato.policies import GPEI, GPUCB
@@ -142,11 +145,11 @@ def asked(X: Matrix, settings: dict[str, Any], device: str, steps: int) -> tuple
     return found, opt.best().index
 
 
-def run(size: str, budget: str) -> None:
-    """A whole run, everything learned, with where its time goes."""
+def run(size: str, budget: str, device: str = "cuda") -> None:
+    """A whole run, everything learned."""
     X = np.random.default_rng(0).random((int(size), 3))
     start = perf_counter()
-    opt, rng = Optimizer(X, seed=0, goal="find", budget=int(budget), device="cuda"), np.random.default_rng(0)
+    opt, rng = Optimizer(X, seed=0, goal="find", budget=int(budget), device=device), np.random.default_rng(0)
     print(f"made in {perf_counter() - start:.1f} s", flush=True)
     start, asks = perf_counter(), list[float]()
     while opt.steps < int(budget):
@@ -164,5 +167,62 @@ def run(size: str, budget: str) -> None:
     print(f"{memory:.1f} GB on the card")
 
 
+def peers() -> None:
+    """The highest upper confidence bound of 10⁶ candidates, hyperparameters given: BoTorch on the same card."""
+    kernel, q, width = RBF(0.3), 256, 3
+    block = block_of(10**6, q, kernel, width)
+    ours = timed(epoch, block, *conditioned(block, kernel, width, q))
+    for precision in (torch.float32, torch.float64):
+        theirs = _botorch(block._features.columns.T + 0.5, q, precision)
+        print(f"10⁶ candidates, q {q}: ours {ours:.2f} ms, BoTorch {theirs:.1f} ms in {precision}", flush=True)
+
+
+def _botorch(A: torch.Tensor, q: int, dtype: torch.dtype) -> float:
+    """Milliseconds for the bound of all candidates and the highest of them; candidates a few at a time, as they fit."""
+    import gpytorch
+    from botorch.acquisition import UpperConfidenceBound
+    from botorch.models import SingleTaskGP
+
+    X = torch.from_numpy(np.random.default_rng(0).random((q, A.shape[1]))).to(A.device, dtype)
+    kernel = gpytorch.kernels.RBFKernel()
+    model = SingleTaskGP(
+        X, torch.sin(5 * X).sum(1, keepdim=True), torch.full((q, 1), 0.01).to(X), covar_module=kernel,
+        outcome_transform=None,
+    ).to(X)  # fmt: skip
+    kernel.lengthscale = 0.3
+    model.eval()
+    bound, candidates = UpperConfidenceBound(model, beta=4.0), A.to(dtype)
+
+    def highest() -> torch.Tensor:
+        with torch.no_grad():
+            parts = [bound(part[:, None, :]) for part in torch.split(candidates, 100_000)]
+        return torch.cat(parts).argmax()
+
+    return timed(highest)
+
+
+def problems() -> None:
+    """Ten functions over 10⁵ candidates: what is recommended after 150 measurements, everything learned."""
+    rng, same = np.random.default_rng(5), 0
+    for number in range(10):
+        width = 2 + number % 5
+        X, W, b = rng.random((100_000, width)), 6 * rng.standard_normal((width, 12)), 6 * rng.random(12)
+        truth = np.cos(X @ W + b) @ rng.standard_normal(12)
+        found = [recommended(X, truth, number, device) for device in ("cuda", "cpu")]
+        same += found[0] == found[1]
+        print(f"{width} columns: {found[0]} on the card, {found[1]} on the processor", flush=True)
+    print(f"{same} of 10 the same")
+
+
+def recommended(X: Matrix, truth: Vector, seed: int, device: str) -> int:
+    opt, rng = Optimizer(X, seed=seed, goal="find", budget=150, device=device), np.random.default_rng(seed)
+    while opt.steps < 150:
+        batch = opt.ask(limit=150 - opt.steps)
+        opt.tell(batch, truth[batch.index] + rng.standard_normal(batch.repeats))
+    return opt.best().index
+
+
+COMMANDS = {"epochs": epochs, "choices": choices, "run": run, "peers": peers, "problems": problems}
+
 if __name__ == "__main__":
-    {"epochs": epochs, "choices": choices, "run": run}[sys.argv[1]](*sys.argv[2:])
+    COMMANDS[sys.argv[1]](*sys.argv[2:])

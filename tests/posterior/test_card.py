@@ -60,6 +60,22 @@ def check(kernel, device, steps=12):
             least = np.maximum(variance / kappa**2 - 1e-15, 0)
             assert np.all(least <= most_variance)
             assert np.max(most_variance - variance / kappa**2) <= 2 * found.variance_error + 1e-15
+    for block in found._blocks:
+        check_choices(block)
+
+
+def check_choices(block):
+    """The highest, and those that reach a bar, are found as NumPy finds them."""
+    mean, variance = block.at(np.arange(block.size))
+    reach = mean + 2 * np.sqrt(np.maximum(variance, 0))
+    for count in (1, 5, block.size):
+        places, values = block.highest(2.0, count)
+        assert values == pytest.approx(np.sort(reach)[::-1][:count])
+        assert reach[places] == pytest.approx(values)
+    for bar in np.quantile(reach, [0.0, 0.5, 0.99]) - 1e-4:
+        assert np.array_equal(block.above(bar, 2.0), np.flatnonzero(reach >= bar))
+    assert len(block.above(np.max(reach) + 1e-3, 2.0)) == 0
+    assert len(block.above(np.max(mean) - 1e-5, 0.0)) >= 1
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)

@@ -106,6 +106,9 @@ class Absent:
 
 def on_log_scale(name: str | int, values: Vector) -> Logs | None:
     """How to see a column that spreads over decades; None where it does not. A zero lies a step below the others."""
+    lowest, highest = np.min(values), np.max(values)
+    if lowest < 0 or highest < WIDE * lowest:
+        return None
     levels = np.unique(values)
     positive = levels[1:] if levels[0] == 0 else levels
     if not _spreads_over_decades(positive):

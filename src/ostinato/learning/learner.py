@@ -125,18 +125,16 @@ class Learner:
         if self._last is None:
             return None
         prior, point, spread = self._last.prior, self._last.point, self._last.spread
-        relative: Vector = prior.noise / (exp(point.noise) * spread**2)
         floor = None if prior.floor == -inf else prior.floor
+        varying, by_outcome = None, dict[int, float]()
+        if self._wanted.varying or not self._wanted.outcome.real:  # else noise is the same for all
+            relative: Vector = prior.noise / (exp(point.noise) * spread**2)
+            varying = relative.tobytes() if self._wanted.varying else None
+            if not self._wanted.outcome.real:
+                by_outcome = {int(i): float(relative[i]) for i in np.flatnonzero(relative != 1)}
         return FitState(
-            self._at,
-            self.fits,
-            _finite(point.vector()),
-            prior.mean,
-            spread,
-            floor,
-            relative.tobytes() if self._wanted.varying else None,
-            {} if self._wanted.outcome.real else {int(i): float(relative[i]) for i in np.flatnonzero(relative != 1)},
-        )
+            self._at, self.fits, _finite(point.vector()), prior.mean, spread, floor, varying, by_outcome
+        )  # fmt: skip
 
     def recall(self, fit_state: FitState) -> Prior:
         """The prior of a fit that was made before."""

@@ -22,6 +22,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.screen_block import ScreenBlock
 
 HOPEFUL = 64  # candidates that are looked at first
+ROOM = 2**14  # places that one pass can write down
 FUSE = False  # whether our own kernels run on the processor too, by Triton's interpreter
 
 Tensor = torch.Tensor
@@ -98,6 +99,10 @@ class CardBlock(ScreenBlock):
         return _numpy(self._variance)
 
     def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
+        if self._fused and slope != 0:
+            few = self._fused_above(bar, slope, error)
+            if few is not None:
+                return few
         return self._above(bar, slope, error).cpu().numpy()
 
     def beyond(
@@ -114,11 +119,16 @@ class CardBlock(ScreenBlock):
     def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
         count = min(count, self.size)
         tops = self._tops(slope, 0.0)
-        bar = torch.topk(tops, min(count, len(tops))).values[-1]  # as many tiles reach it, so as many candidates do
-        places = torch.from_numpy(self.above(float(bar), slope) if len(tops) >= count else np.arange(self.size))
-        reach = self._reach(places.to(self._mean.device), slope, 0.0)
-        best = torch.topk(reach, count)
-        return places[best.indices.cpu()].numpy(), _numpy(best.values)
+        tiles = torch.topk(tops, min(count, len(tops))).indices  # so many candidates are in no more tiles than that
+        found, values = list[Tensor](), list[Tensor]()
+        for some in torch.split(tiles, PART // TILE * 64):
+            places = self._places(some).ravel()
+            reach = self._reach(places.clamp(max=self.size - 1), slope, 0.0)
+            best = torch.topk(torch.where(places < self.size, reach, -torch.inf), min(count, len(places)))
+            found.append(places[best.indices])
+            values.append(best.values)
+        best = torch.topk(torch.cat(values), count)
+        return torch.cat(found)[best.indices].cpu().numpy(), _numpy(best.values)
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
         tops = self._tops(slope, 0.0)
@@ -134,7 +144,7 @@ class CardBlock(ScreenBlock):
         """The highest mean + slope · standard deviation in each tile."""
         if slope == 0:
             return self._noted.high
-        if self._mean.is_cuda:
+        if self._fused:
             return self._fused_tops(slope, error)
         reach = self._mean + slope * torch.sqrt(torch.clamp(self._variance + error, min=0))
         return tiled(reach, -torch.inf).amax(1)
@@ -143,9 +153,28 @@ class CardBlock(ScreenBlock):
         from ostinato.posterior.card_fused import tops_kernel
 
         tops = torch.empty_like(self._noted.high)
-        line = torch.tensor([slope, error], dtype=torch.float64).to(self._mean)
-        tops_kernel[(len(tops),)](self._mean, self._variance, self.size, line, tops, TILE=TILE)
+        tops_kernel[(len(tops),)](self._mean, self._variance, self.size, self._sent(slope, error), tops, TILE=TILE)
         return tops
+
+    def _fused_above(self, bar: float, slope: float, error: float) -> Indices | None:
+        """In one pass after the tiles' highest, and one wait; None where there is no room for so many."""
+        from ostinato.posterior.card_fused import above_kernel
+
+        tops, line = self._tops(slope, error), self._sent(slope, error, bar)
+        written = torch.zeros(1 + ROOM, dtype=torch.int64, device=self._mean.device)
+        above_kernel[(len(tops),)](
+            self._mean, self._variance, self.size, tops, line, line[2:], ROOM, written, written[1:], TILE=TILE
+        )
+        numbers = written.cpu().numpy()
+        return np.sort(numbers[1 : 1 + numbers[0]]) if numbers[0] <= ROOM else None
+
+    def _sent(self, *numbers: float) -> Tensor:
+        return torch.tensor(numbers, dtype=torch.float64).to(self._mean)
+
+    @property
+    def _fused(self) -> bool:
+        """Whether our own kernels run here."""
+        return self._mean.is_cuda or FUSE
 
     def _within(self, tiles: Tensor, bar: float, slope: float, error: float) -> Tensor:
         """The places of some tiles that reach a bar."""

@@ -171,3 +171,22 @@ def tops_kernel(means, variances, size, line, tops, TILE: tl.constexpr):
     variance = tl.load(variances + here, mask=inside, other=0.0) + tl.load(line + 1)
     reach = mean + tl.load(line) * tl.sqrt(tl.maximum(variance, 0.0))
     tl.store(tops + tl.program_id(0), tl.max(reach, axis=0))
+
+
+@triton.jit
+def above_kernel(means, variances, size, tops, line, bar, room, count, places, TILE: tl.constexpr):
+    """Write down the places of the candidates that reach a bar, in any order; count: how many there are.
+
+    tops: of `tops_kernel`; tiles that do not reach the bar are left at once. Places beyond the room are only counted.
+    """
+    least = tl.load(bar)
+    if tl.load(tops + tl.program_id(0)) >= least:
+        here = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
+        inside = here < size
+        mean = tl.load(means + here, mask=inside, other=-float("inf"))
+        variance = tl.load(variances + here, mask=inside, other=0.0) + tl.load(line + 1)
+        found = inside & (mean + tl.load(line) * tl.sqrt(tl.maximum(variance, 0.0)) >= least)
+        number = tl.cumsum(found.to(tl.int64), axis=0)
+        first = tl.atomic_add(count, tl.max(number, axis=0))
+        place = first + number - 1
+        tl.store(places + place, here, mask=found & (place < room))
