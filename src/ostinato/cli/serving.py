@@ -1,5 +1,6 @@
 """`ostinato serve` and `ostinato token`: studies over HTTP, and who may reach them."""
 
+import gc
 from datetime import datetime
 from enum import StrEnum
 from time import time
@@ -16,6 +17,9 @@ from ostinato.cli.terminal import Json, plain, print_answer
 from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.running.tables import show, table_of
 from ostinato.storage import TokenRecord, open_storage
+
+
+OBJECTS = 20_000  # that are made, and kept, before they are looked through for cycles
 
 
 class RoleName(StrEnum):
