@@ -13,6 +13,7 @@ from typing import Any
 
 STREAM = "streamEvents"  # it never ends
 DESTRUCTIVE = "deleteStudy"
+ROUNDS = 2  # through all routes: the second sees what the first has stored
 STEPS = 8  # requests of one walk along the links
 LEFT_OUT = {
     "negative_data_rejection",  # unknown query parameters are ignored
@@ -70,11 +71,11 @@ def fuzz(path: Path, cases: int, seed: int = 0) -> int:
         schema = schemathesis.openapi.from_dict(described, config=config).exclude(operation_id=STREAM)
         operations = [each.ok() for each in schema.get_all_operations()]
         operations = [each for each in operations if each.definition.raw["operationId"] != DESTRUCTIVE]
-        for operation in operations:
+        for number, operation in enumerate(operations * ROUNDS):
 
-            @seeded(seed)
+            @seeded(seed + number)
             @settings(
-                max_examples=max(1, cases // len(operations)),
+                max_examples=max(1, cases // len(operations) // ROUNDS),
                 deadline=None,
                 database=None,
                 suppress_health_check=list(HealthCheck),

@@ -18,7 +18,6 @@ from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.running.tables import show, table_of
 from ostinato.storage import TokenRecord, open_storage
 
-
 OBJECTS = 20_000  # that are made, and kept, before they are looked through for cycles
 
 

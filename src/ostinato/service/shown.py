@@ -54,6 +54,8 @@ def status_out(study: Study) -> StatusOut:
         outliers=[outlier_out(each) for each in found.outliers],
         missing=list(found.missing),
         paused=[str(each) for each in found.paused],
+        value=found.quantity.name,
+        unit=found.quantity.unit,
     )
 
 
