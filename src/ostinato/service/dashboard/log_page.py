@@ -104,7 +104,7 @@ def _table(request: Request[Any, Any, Any], name: str, found: Page, words: Words
     if not found.measurements:
         return empty("Nothing was measured yet. Every measurement will be here, for ever.")
     admin = may(request, Role.ADMIN)
-    heads = heads_of(("Number", "Told", "Candidate", words.value, "Batch", "Worker"), [words.value]) + (
+    heads = heads_of(("Number", "Candidate", words.value, "Told", "Batch", "Worker"), [words.value]) + (
         [th(span("Actions", class_="hidden"), scope="col")] if admin else []
     )
     now = time()
@@ -118,9 +118,9 @@ def _table(request: Request[Any, Any, Any], name: str, found: Page, words: Words
 def _row(name: str, each: Measurement, words: str, now: float, *, admin: bool, marked: bool) -> Html:
     cells = [
         th(f"{each.number:,}", scope="row"),
-        td(moment(each.at), span(ago(each.at, now), class_="muted small block")),
         td(a(words, href=address_of(name, "log", row=each.index)), class_="cut", title=words),
         td(value_words(each), class_="number value-cell"),
+        td(moment(each.at), span(ago(each.at, now), class_="muted small block")),
         td(f"{each.batch}.{each.repeat + 1}" if each.batch >= 0 else "observed", class_="muted"),
         td(each.worker or "–", class_="muted cut"),
     ]
