@@ -58,7 +58,8 @@ def table(rows: list[dict[str, object]]) -> Candidates:
 def make_studies(file: Path, budget: int = 120) -> None:
     """A laboratory: a study that goes on, with tasks under way and a typing mistake; one that is over; a new one."""
     rng = np.random.default_rng(3)
-    study = Study("Suzuki coupling", file, candidates=table(reactions()), budget=budget, seed=1)
+    called = {"value": "yield", "unit": "%"}
+    study = Study("Suzuki coupling", file, candidates=table(reactions()), budget=budget, seed=1, **called)
     for _ in range(200):
         task = study.ask(worker="robot-1")
         if task is None or study.counters()[0].answered >= budget * 0.7:
@@ -132,7 +133,7 @@ def take_all(camera: Camera) -> None:
     camera.take("progress", f"{study}/progress")
     page.goto(f"{camera.root}{study}/bench")
     page.get_by_role("button", name="What should I measure?").click()
-    page.get_by_label("Value 1").fill("81.3")
+    page.get_by_label("Yield (%) 1").fill("81.3")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("81.3").first.wait_for()
     camera.take("bench", "", phone=True)

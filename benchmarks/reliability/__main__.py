@@ -183,8 +183,8 @@ def grown() -> Iterator[Row]:
     lengths = [growth.at_length(values, one_batch=False) for values in growth.LENGTHS]
     yield from _lengths("SQLite, observations", lengths)
     yield from _lengths("SQLite, one batch", [growth.at_length(n, one_batch=True) for n in growth.LENGTHS])
-    few = [growth.at_length(n, one_batch=False, address=server.database()) for n in growth.LENGTHS[:-1]]
-    yield from _lengths("PostgreSQL, observations", few)
+    other = [growth.at_length(n, one_batch=False, address=server.database()) for n in growth.LENGTHS]
+    yield from _lengths("PostgreSQL, observations", other)
     server.remove()
     file, what = torture.ROOT / "docs" / "growth.svg", "single values in the log"
     growth.figure(growth.BY_LENGTH, growth.LENGTHS, lengths, what, file)

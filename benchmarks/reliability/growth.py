@@ -103,7 +103,7 @@ def _one_batch(study: Study, values: int) -> None:
         told = [told_values(each) for each in np.random.default_rng(0).standard_normal((values, 1))]
         entries = writer.append_all([LogRow(0, place, each) for place, each in enumerate(told)])
         for place, entry in enumerate(entries):
-            batch = log._joined(batch, entry.told.feedback(), place, entry.number)
+            batch = log.joined(batch, entry.told.feedback(), place, entry.number)
         writer.change_batch(batch)
         writer.change(replace(writer.record, answered=values))
 

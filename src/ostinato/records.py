@@ -78,6 +78,32 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
         return not (self.capped or self.truncated)
 
 
+class Quantity(msgspec.Struct, frozen=True):
+    """What the measured number is called, and its unit where it has one. given: whether the user gave the name."""
+
+    name: str
+    unit: str = ""
+    given: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Of single measurements: Yield (%); Value, where the user said nothing."""
+        return self.label[:1].upper() + self.label[1:] if self.given or self.unit else "Value"
+
+    @property
+    def label(self) -> str:
+        """For an axis or a heading: yield (%)."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def of(self, number: str) -> str:
+        """A number with its unit: 70.1 %."""
+        return f"{number} {self.unit}" if self.unit else number
+
+    def said(self, number: str) -> str:
+        """A number in a sentence, with the name where the user gave one: yield 70.1 %."""
+        return f"{self.name} {self.of(number)}" if self.given else self.of(number)
+
+
 class Best(msgspec.Struct, frozen=True, eq=False):
     """The measured candidate of the best lower bound: its mean less a standard deviation.
 
@@ -95,11 +121,12 @@ class Best(msgspec.Struct, frozen=True, eq=False):
     n: int
     chance: float
     within: float
+    quantity: Quantity = Quantity("value")
 
     def __str__(self) -> str:
         mean, low, high = (rounded(each, self.std) for each in (self.mean, *self.interval))
         return (
-            f"{self.candidate}: {mean} ({self.level:.0%} interval {low} to {high}) "
+            f"{self.candidate}: {self.quantity.said(mean)} ({self.level:.0%} interval {low} to {high}) "
             f"after {counted(self.n, 'measurement')}; {self.standing}"
         )
 
@@ -107,7 +134,7 @@ class Best(msgspec.Struct, frozen=True, eq=False):
         mean, low, high = (rounded(each, self.std) for each in (self.mean, *self.interval))
         rows = (
             ("candidate", self.candidate),
-            ("estimate", mean),
+            (self.quantity.label if self.quantity.given else "estimate", self.quantity.of(mean)),
             (f"{self.level:.0%} interval", f"{low} to {high}"),
             ("measured", counted(self.n, "time")),
             ("standing", self.standing),
@@ -119,7 +146,7 @@ class Best(msgspec.Struct, frozen=True, eq=False):
         """How near the best candidate it is, in words."""
         if self.chance >= NEARLY_CERTAIN:
             return f"the best of all with {self.chance:.0%} probability"
-        return f"within {short(self.within)} of the best with 90% probability"
+        return f"within {self.quantity.of(short(self.within))} of the best with 90% probability"
 
 
 class Estimate(msgspec.Struct, frozen=True):

@@ -267,3 +267,18 @@ def test_points_that_differ_in_length_are_refused(lab):
     answer = lab.post("predict", {"points": [[1.0, 2.0], [1.0]]})
     assert answer.status_code == 422
     assert "differ in kind or length" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30), 2**63])
+def test_a_batch_of_a_number_that_no_database_knows_is_unknown(lab, number):
+    assert lab.get(f"batches/{number}/explanation").status_code == 404
+
+
+def test_name_and_unit_of_what_is_measured(lab):
+    body = {"name": "named", "rows": [{"a": 1}, {"a": 2}], "settings": {"value": "yield", "unit": "%"}}
+    assert lab.request("POST", "/api/v1/studies", json=body).status_code == 201
+    status = lab.request("GET", "/api/v1/studies/named").json()
+    assert (status["value"], status["unit"]) == ("yield", "%")
+    assert (
+        lab.request("POST", "/api/v1/studies", json={**body, "name": "n", "settings": {"unit": ""}}).status_code == 422
+    )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ostinato.errors import InvalidSetting
 from ostinato.service.configuration import Config, Limits
+from ostinato.service.headers import HEADERS
 from ostinato.service.serving import Place, check_place
 from ostinato.service.tokens import Role, revoke_token
 from service_lab import Lab, listening_at, wait_until
@@ -225,12 +226,8 @@ def limited(tmp_path, **limits):
     return Lab(tmp_path / "limited.db", Config(limits=replace(Limits(), **limits)))
 
 
-def test_huge_and_slow_bodies(tmp_path):
-    lab = limited(tmp_path, body=1_000, body_seconds=0.05)
-
-    async def slow():
-        yield b'{"batch": 0,'
-        await asyncio.Event().wait()
+def test_huge_bodies(tmp_path):
+    lab = limited(tmp_path, body=1_000)
 
     async def endless():
         while True:
@@ -242,9 +239,49 @@ def test_huge_and_slow_bodies(tmp_path):
 
     assert asyncio.run(send(b" " * 2_000)).status_code == 413
     assert asyncio.run(send(endless())).status_code == 413
-    late = asyncio.run(send(slow()))
-    assert (late.status_code, late.json()["type"]) == (408, "urn:ostinato:slow-body")
     lab.app.service.close()
+
+
+def head_of_tell(token, length):
+    """Of a request whose body is to come."""
+    return (
+        f"POST {TELL} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    ).encode()
+
+
+def test_slow_bodies(tmp_path):
+    lab = limited(tmp_path, body_seconds=0.2)
+    with listening_at(lab.app) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(head_of_tell(lab.tokens["worker"], 100) + b'{"batch": 0,')
+        said = connection.makefile("rb").read().decode()  # until the server closes it
+        assert said.startswith("HTTP/1.1 408 ")
+        assert "urn:ostinato:slow-body" in said
+
+
+def test_a_refused_request_does_not_hold_its_connection(tmp_path):
+    """It was answered before its body came, which is not waited for longer than others are."""
+    lab = limited(tmp_path, body_seconds=0.2)
+    with listening_at(lab.app) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(head_of_tell("ost_1_wrong", 100) + b"{")
+        said = connection.makefile("rb").read().decode()
+        assert said.startswith("HTTP/1.1 401 ")
+        assert said.count("HTTP/1.1 ") == 1
+
+
+def test_requests_that_come_together_are_answered_in_order(tmp_path):
+    """With the headers that every answer has, also where it is written in one piece."""
+    lab = Lab(tmp_path / "lab.db")
+    with listening_at(lab.app) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        body = b'{"worker": "robot"}'
+        head = head_of_tell(lab.tokens["worker"], len(body)).replace(b"/tell", b"/heartbeat")
+        last = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        connection.sendall(head + body + head + body + last)
+        said = connection.makefile("rb").read().decode().split("HTTP/1.1 ")[1:]
+        assert [each[:3] for each in said] == ["200", "200", "200"]
+        assert [each.endswith('{"changed":0}') for each in said] == [True, True, False]
+        for name in (*HEADERS, "cache-control", "date", "content-type"):
+            assert all(f"\r\n{name}: " in each for each in said), name
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ from ostinato.cli.options import (
     SetupStd,
     Stop,
     SwitchCost,
+    Unit,
+    ValueName,
     settings_of,
 )
 from ostinato.cli.reading import made, read_table
@@ -39,6 +41,8 @@ def create(
     goal: Goal = None,
     direction: Direction = None,
     outcome: Outcome = None,
+    value: ValueName = None,
+    unit: Unit = None,
     half_life: HalfLife = None,
     switch_cost: SwitchCost = None,
     max_repeats: MaxRepeats = None,
@@ -66,8 +70,9 @@ def create(
             f"The study {called!r} exists in {where}: give another --name, or change its budget with `ostinato budget`."
         )
     settings = settings_of(
-        goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
-        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
+        goal=goal, direction=direction, outcome=outcome, value=value, unit=unit, half_life=half_life,
+        switch_cost=switch_cost, max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std,
+        robust=robust or None, kernel=kernel,
         policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
     )  # fmt: skip
     print_status(made(called, where, read_table(candidates), budget=budget, **settings), json)

@@ -43,6 +43,8 @@ from ostinato.cli.options import (
     SetupStd,
     Stop,
     SwitchCost,
+    Unit,
+    ValueName,
     settings_of,
 )
 from ostinato.cli.reading import made, read_table, said_meanwhile
@@ -103,6 +105,8 @@ def optimize(
     goal: Goal = None,
     direction: Direction = None,
     outcome: Outcome = None,
+    value: ValueName = None,
+    unit: Unit = None,
     half_life: HalfLife = None,
     switch_cost: SwitchCost = None,
     max_repeats: MaxRepeats = None,
@@ -184,8 +188,9 @@ def optimize(
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
     settings = settings_of(
-        goal=goal, direction=direction, outcome=outcome, half_life=half_life, switch_cost=switch_cost,
-        max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std, robust=robust or None, kernel=kernel,
+        goal=goal, direction=direction, outcome=outcome, value=value, unit=unit, half_life=half_life,
+        switch_cost=switch_cost, max_repeats=max_repeats, noise_std=noise_std, setup_std=setup_std,
+        robust=robust or None, kernel=kernel,
         policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
         device=device, precision=precision,
     )  # fmt: skip

@@ -55,6 +55,10 @@ Outcome = Annotated[
     OutcomeName | None,
     typer.Option(help="What is measured: any number, yes or no (1 or 0), a count, or an amount of 0 or more."),
 ]
+ValueName = Annotated[
+    str | None, typer.Option("--value", help="What the measured number is called, in answers and figures: yield.")
+]
+Unit = Annotated[str | None, typer.Option(help="Its unit: %, mg/l.")]
 HalfLife = Annotated[
     int | None,
     typer.Option(min=1, help="Where what is measured changes: in how many measurements one counts for half."),

@@ -172,6 +172,7 @@ class Answers:
             n=found.n,
             chance=rivalry[0],
             within=min(rivalry[1], room),
+            quantity=self._problem.quantity,
         )
 
     def _estimate(self, number: int, mean: float, std: float, width: float) -> Estimate:

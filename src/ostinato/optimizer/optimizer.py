@@ -50,6 +50,7 @@ class Optimizer(OptimizerView):
     setup_std: standard deviation of the error that repeats of a batch, one set-up, share; "learn": from returns.
     outcome: what kind of number a measurement is: "real", "binary" (0 or 1, True or False), "count" (0, 1, 2, …) or
         "positive" (0 or more, with noise in proportion). Noise then follows the mean, and intervals stay within bounds.
+    value, unit: what the measured number is called, and its unit, in answers and figures: value="yield", unit="%".
     half_life: in how many measurements a measurement comes to count for half, where what is measured changes with time.
     max_repeats: the most repeats that are asked for at once.
     robust: whether single measurements that are far off count less.
@@ -85,6 +86,8 @@ class Optimizer(OptimizerView):
         switch_cost: Any = None,
         measurement_cost: float = 1.0,
         outcome: OutcomeName = "real",
+        value: str | None = None,
+        unit: str | None = None,
         half_life: int | None = None,
         max_repeats: int | None = None,
         robust: bool = False,
@@ -107,6 +110,8 @@ class Optimizer(OptimizerView):
             mean,
             setup_std,
             outcome=outcome,
+            value=value,
+            unit=unit,
             goal=goal,
             policy=policy,
             direction=direction,

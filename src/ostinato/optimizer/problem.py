@@ -14,6 +14,7 @@ from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
+from ostinato.measurements.quantity import quantity_of
 from ostinato.optimizer.certifiable import check_search
 from ostinato.optimizer.costs import SwitchCost, read_costs
 from ostinato.optimizer.settings import (
@@ -28,6 +29,7 @@ from ostinato.optimizer.settings import (
 from ostinato.policies.base import BasePolicy
 from ostinato.posterior import Model, Posterior
 from ostinato.posterior.device import Device
+from ostinato.records import Quantity
 
 
 class Portable:
@@ -49,6 +51,8 @@ class Settings(Portable):
     mean: Any = None
     setup_std: Any = None
     outcome: str = "real"
+    value: str | None = None
+    unit: str | None = None
     goal: str = "find"
     policy: Any = None
     direction: str = "maximize"
@@ -65,9 +69,9 @@ class Settings(Portable):
 
     def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
         """The problem of these candidates, all settings checked."""
+        outcome = outcome_of(self.outcome)
         self._check()
         sign, table = sign_of(self.direction), candidates.on_logs() if self.kernel is None else candidates
-        outcome = outcome_of(self.outcome)
         wanted = what_to_learn(table, self.kernel, self.noise_std, self.mean, self.setup_std, sign, outcome)
         by_goal = policy_for(self.goal, learned=bool(wanted.learned))
         policy = by_goal if self.policy is None else checked_policy(self.policy)
@@ -75,6 +79,7 @@ class Settings(Portable):
         return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
 
     def _check(self) -> None:
+        quantity_of(self.value, self.unit, self.outcome)
         positive("measurement_cost", self.measurement_cost)
         flag("robust", self.robust)
         given = {"half_life": self.half_life, "max_repeats": self.max_repeats, "block_size": self.block_size}
@@ -119,6 +124,11 @@ class Problem:
     @property
     def outcome(self) -> Outcome:
         return self.wanted.outcome
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the measured number is called, and its unit."""
+        return quantity_of(self.settings.value, self.settings.unit, self.settings.outcome)
 
     @property
     def learned(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from ostinato.optimizer.readings import readings
 from ostinato.optimizer.state import State
 from ostinato.policies import Policy
 from ostinato.policies.base import Custom
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Prediction
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Prediction, Quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,6 +79,11 @@ class OptimizerView:
     def keeps_setups(self) -> bool:
         """Whether repeats share the error of a set-up."""
         return self._problem.by_setup
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the measured number is called, and its unit."""
+        return self._problem.quantity
 
     @property
     def maximizes(self) -> bool:

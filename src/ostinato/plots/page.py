@@ -86,7 +86,8 @@ def _answer(source: Source) -> str:
         return f'<div class="answer">{text(error)}</div>'
     mean, low, high = (rounded(each, best.std) for each in (best.mean, *best.interval))
     return (
-        f'<div class="answer"><strong>{text(words)}</strong><br>{mean}, with a {best.level:.0%} interval of {low} to '
+        f'<div class="answer"><strong>{text(words)}</strong><br>'
+        f"{text(best.quantity.said(mean))}, with a {best.level:.0%} interval of {low} to "
         f"{high}, after {counted(best.n, 'measurement')} of it; {text(best.standing)}.</div>"
     )
 
@@ -150,12 +151,23 @@ def _figure(what: Drawable, name: str) -> str:
 def _tables(source: Source) -> Iterable[str]:
     told = source.batches()
     try:
-        top, batches = source.looked(lambda optimizer: (_top(optimizer), _batches(optimizer, told)))
+        top, batches, quantity = source.looked(
+            lambda optimizer: (_top(optimizer), _batches(optimizer, told), optimizer.quantity)
+        )
     except MissingSetting:
         return
     if top:
         yield "<h2>Best candidates</h2>"
-        yield _table(("candidate", "estimate", "95% interval*", "measured", "below the best by at most (90%)"), top)
+        yield _table(
+            (
+                "candidate",
+                quantity.label if quantity.given else "estimate",
+                "95% interval*",
+                "measured",
+                "below the best by at most (90%)",
+            ),
+            top,
+        )
         yield '<p class="soft">* All of these intervals hold at once with 95% probability.</p>'
     if batches:
         yield "<h2>Batches</h2>"

@@ -14,11 +14,14 @@ from litestar.handlers import HTTPRouteHandler
 from ostinato.service.errors import refusal_of
 from ostinato.service.gate import Application, Receive, Scope, Send, send_answer, send_problem
 from ostinato.service.guards import ROLE, check_access
+from ostinato.service.headers import PRIVATE, raw, raw_headers
+from ostinato.service.protocol import WHOLE, head_of
 from ostinato.service.requests import check_json, decoded, empty_body
 from ostinato.service.service import Service
 
 SHORT = "short"  # of a route, in its `opt`
 METHOD = "POST"
+JSON = b"application/json"
 
 
 class Short(msgspec.Struct, frozen=True):
@@ -34,6 +37,8 @@ class Direct:
     def __init__(self, app: Application, service: Service, routes: Iterable[HTTPRouteHandler]) -> None:
         self._app, self._service = app, service
         marked = [each for each in routes if each.opt.get(SHORT) is not None]
+        headers = raw_headers(secure=service.config.secure)
+        self._head = head_of([(b"content-type", JSON), *headers, raw(PRIVATE)])
         self._routes = {_parts(path): each for each in marked for path in each.paths}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,7 +54,9 @@ class Direct:
             await send_problem(send, refused.problem, refused.headers)
             return
         if body is not None:
-            await send_answer(send, 200, b"application/json", body)
+            whole = scope.get("extensions", {}).get(WHOLE)
+            if whole is None or not whole(self._head, body):
+                await send_answer(send, 200, JSON, body)
 
     def _found(self, scope: Scope) -> tuple[str, HTTPRouteHandler] | None:
         """The study that a path names, and the route."""

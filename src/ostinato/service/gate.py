@@ -3,7 +3,6 @@
 It wraps the whole application, so that a route that is added later cannot be reached around it.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from math import ceil
 from typing import Any, TypeAlias
@@ -13,9 +12,8 @@ import msgspec
 
 from ostinato.errors import OstinatoError
 from ostinato.service.auth import COOKIE
-from ostinato.service.configuration import Limits
 from ostinato.service.errors import PROBLEM, TYPE, Problem, Refused, refusal_of
-from ostinato.service.headers import PRIVATE, raw_headers
+from ostinato.service.headers import PRIVATE, raw, raw_headers
 from ostinato.service.limits import Rate
 from ostinato.service.service import Service
 from ostinato.service.sign_in import STYLE
@@ -47,7 +45,7 @@ class Gate:
         self._app, self._service, self._limits = app, service, service.config.limits
         self._hosts = frozenset(service.config.hosts)
         self._headers = raw_headers(secure=service.config.secure)
-        self._private = (PRIVATE[0].encode(), PRIVATE[1].encode())
+        self._private = raw(PRIVATE)
         self._rate = Rate(self._limits.rate, self._limits.burst)
         self.failures = Rate(self._limits.failures / 60, self._limits.failures)
 
@@ -65,7 +63,7 @@ class Gate:
             self._check(scope, headers)
             if scope["path"] not in PUBLIC:
                 scope[IDENTITY] = await self._identity(scope, headers)
-            body = Body(receive, self._limits)
+            body = Body(receive, self._limits.body)
             body.check_announced(headers)
         except (Refused, OstinatoError) as error:
             refused = refusal_of(error)
@@ -127,37 +125,26 @@ class Gate:
 
 
 class Body:
-    """A request's body, as it comes: within a time, and up to a size."""
+    """A request's body, as it comes, up to a size. How long it takes is the connection's matter (`protocol.py`)."""
 
-    def __init__(self, receive: Receive, limits: Limits) -> None:
-        self._receive, self._limits = receive, limits
-        self._size, self._ended, self._deadline = 0, False, 0.0
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self._most, self._size = receive, most, 0
 
     def check_announced(self, headers: dict[bytes, bytes]) -> None:
         """A body that says that it is too large is not read at all."""
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._limits.body:
+        if length.isdigit() and int(length) > self._most:
             raise self._too_large()
 
     async def __call__(self) -> MutableMapping[str, Any]:
-        if self._ended:
-            return await self._receive()  # whether the client has gone
-        loop = asyncio.get_running_loop()
-        self._deadline = self._deadline or loop.time() + self._limits.body_seconds
-        try:
-            async with asyncio.timeout_at(self._deadline):
-                message = await self._receive()
-        except TimeoutError:
-            seconds = f"{self._limits.body_seconds:g} s"
-            raise Refused(408, "slow-body", f"The body did not arrive within {seconds}: send it at once.") from None
+        message = await self._receive()
         self._size += len(message.get("body", b""))
-        if self._size > self._limits.body:
+        if self._size > self._most:
             raise self._too_large()
-        self._ended = not message.get("more_body", False)
         return message
 
     def _too_large(self) -> Refused:
-        most = f"{self._limits.body:,} bytes"
+        most = f"{self._most:,} bytes"
         return Refused(413, "too-large", f"The body is larger than {most}: send it in parts.", {"connection": "close"})
 
 

@@ -21,5 +21,9 @@ SECURE = ("strict-transport-security", "max-age=31536000")
 
 def raw_headers(*, secure: bool) -> list[tuple[bytes, bytes]]:
     """As ASGI sends them."""
-    pairs = [*HEADERS.items(), *([SECURE] if secure else [])]
-    return [(name.encode(), value.encode()) for name, value in pairs]
+    return [raw(each) for each in (*HEADERS.items(), *([SECURE] if secure else []))]
+
+
+def raw(header: tuple[str, str]) -> tuple[bytes, bytes]:
+    """One of them."""
+    return header[0].encode(), header[1].encode()

@@ -54,6 +54,8 @@ def status_out(study: Study) -> StatusOut:
         outliers=[outlier_out(each) for each in found.outliers],
         missing=list(found.missing),
         paused=[str(each) for each in found.paused],
+        value=found.quantity.name,
+        unit=found.quantity.unit,
     )
 
 
@@ -63,7 +65,7 @@ def best_out(best: Best) -> BestOut:
         candidate=plain(best.candidate),
         mean=best.mean,
         std=best.std,
-        interval=best.interval,
+        interval=[*best.interval],
         level=best.level,
         n=float(best.n),
         chance=best.chance,
@@ -78,7 +80,7 @@ def outlier_out(each: Outlier) -> OutlierOut:
         row=each.index,
         candidate=plain(each.candidate),
         value=each.value,
-        expected=each.expected,
+        expected=[*each.expected],
     )
 
 
@@ -155,7 +157,7 @@ def diagnosis_out(found: Diagnosis) -> DiagnosisOut:
         fits=found.fits,
         checks=checks,
         noise_std=found.noise_std,
-        noise_interval=found.noise_interval,
+        noise_interval=None if found.noise_interval is None else [*found.noise_interval],
         outliers=[outlier_out(each) for each in found.outliers],
         words=str(found),
     )

@@ -34,6 +34,7 @@ from ostinato.storage.schema import answers, leases, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
 T = TypeVar("T", int, str)
+NUMBERS = 2**63  # of batches: databases know no larger ones
 AT_ONCE = 500  # candidates, or sources, in one query: databases limit how many values one has
 _BLOCKS = select(schema.blocks).order_by(schema.blocks.c.number)
 
@@ -141,11 +142,12 @@ class SQLReader(Reader):
         return [self._batch(row) for _, row in sorted((told | asked).items())]
 
     def batch(self, number: int) -> BatchRecord | None:
-        row = self._rows(statements.BATCH, in_batch=number).first()
+        row = self._rows(statements.BATCH, in_batch=number).first() if abs(number) < NUMBERS else None
         return None if row is None else self._batch(row)
 
     def batches_of(self, numbers: Collection[int]) -> dict[int, BatchRecord]:
-        found = (self._rows(statements.BATCHES, numbers=part) for part in _parts(numbers))
+        possible = [number for number in numbers if abs(number) < NUMBERS]
+        found = (self._rows(statements.BATCHES, numbers=part) for part in _parts(possible))
         return {row.id: self._batch(row) for rows in found for row in rows}
 
     def unfinished(self) -> list[BatchRecord]:

@@ -17,6 +17,8 @@ import numpy as np
 
 from ostinato.checks import brief
 from ostinato.errors import MissingSetting, StudyDiffers
+from ostinato.measurements.quantity import quantity_of
+from ostinato.records import Quantity
 
 ROOMS = ("kernels", "policies", "confidence", "stopping")  # whose objects are kept
 CODE = "python"  # the mark of what cannot be kept
@@ -91,6 +93,12 @@ def _without_stop(text: str) -> dict[str, Any]:
 def outcome_name(text: str) -> str:
     """What kind of number a measurement is."""
     return _kept(text).get("outcome", "real")
+
+
+def quantity_in(text: str) -> Quantity:
+    """What the measured number is called, and its unit."""
+    kept = _kept(text)
+    return quantity_of(kept.get("value"), kept.get("unit"), kept.get("outcome", "real"))
 
 
 def has_setting(text: str, name: str) -> bool:

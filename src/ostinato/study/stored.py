@@ -20,6 +20,7 @@ from ostinato.study.settings import (
     has_setting,
     missing_code,
     outcome_name,
+    quantity_in,
     restored,
     stop_of,
     with_setting,
@@ -77,6 +78,7 @@ class Stored:
         self.here: dict[str, Any] = {}  # settings of this process alone, which are not stored
         check_given(self._text, self._given, name, rows_given=candidates is not None)
         self.outcome = outcome_of(outcome_name(self._text))
+        self.quantity = quantity_in(self._text)
         self.replica: Replica | None = None
         self._lock = os.getpid(), RLock()
 

@@ -12,7 +12,7 @@ from ostinato.lazy import from_above
 from ostinato.measurements.outcomes import Outcome
 from ostinato.notebook import described
 from ostinato.optimizer.explanation import Explanation, explanation
-from ostinato.records import Best, Outlier, Reason
+from ostinato.records import Best, Outlier, Quantity, Reason
 from ostinato.storage import BatchRecord, Entry, Reader, Storage, StudyRecord
 from ostinato.study.answer import Answer, answer_of, keep, last_answer
 from ostinato.study.assigned import assigned
@@ -59,6 +59,11 @@ class StudyView:
     def outcome(self) -> Outcome:
         """What kind of number a measurement is."""
         return self._stored.outcome
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the measured number is called, and its unit."""
+        return self._stored.quantity
 
     # Where it stands
 
@@ -346,4 +351,5 @@ def _status(stored: Stored, answer: Answer) -> Status:
         outliers=answer.outliers,
         missing=stored.missing,
         paused=paused,
+        quantity=stored.quantity,
     )

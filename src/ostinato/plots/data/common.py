@@ -13,7 +13,6 @@ from ostinato.kernels import Column
 from ostinato.optimizer import Optimizer
 
 LEVEL = 0.95  # of intervals
-VALUES = {"real": "value", "binary": "success rate", "count": "count", "positive": "amount"}
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +31,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 def basics(name: str, optimizer: Optimizer) -> dict[str, Any]:
     """The fields that every figure has."""
-    outcome = optimizer.core.problem.outcome.name
-    return {"study": name, "value": VALUES.get(outcome, "value"), "maximizes": optimizer.maximizes}
+    return {"study": name, "value": optimizer.quantity.label, "maximizes": optimizer.maximizes}
 
 
 def lacking(optimizer: Optimizer) -> str:

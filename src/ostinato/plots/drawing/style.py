@@ -20,10 +20,12 @@ from matplotlib.font_manager import fontManager
 
 from ostinato.errors import InvalidSetting
 from ostinato.plots.data import Series
+from ostinato.plots.data.common import cut
 
 Axes: TypeAlias = Any  # matplotlib's types are partial: they end here
 
 INK, FAINT = "#3b4048", "#8a919b"
+LONGEST = 44  # characters of the name of an axis
 PAPER = "#fffffe"  # what is behind the drawing: in a page, the page
 BLUE, VERMILLION, GREEN, SKY, GREY = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#a0a6ae"
 STYLE: dict[str, Any] = {
@@ -129,7 +131,8 @@ def add_note(figure: Any, note: str) -> None:
 
 def value_label(series: Series) -> str:
     """What the measured number is called, and which way is better where that is not the usual one."""
-    return series.value if series.maximizes else f"{series.value} (lower is better)"
+    name = cut(series.value, LONGEST)
+    return name if series.maximizes else f"{name} (lower is better)"
 
 
 # ---- files --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from litestar.params import FromPath, FromQuery
 
 from ostinato.checks import counted
 from ostinato.errors import InvalidFeedback
+from ostinato.records import Quantity
 from ostinato.service.dashboard.addresses import address_of, from_address
 from ostinato.service.dashboard.html import (
     Html,
@@ -95,11 +96,11 @@ def _own(name: str, own: list[Assigned]) -> Html:
 async def _measuring(request: Request[Any, Any, Any], name: str, batch: int, start: int, repeats: int) -> Html:
     service = service_of(request)
     task: Held = await service.viewing(name, held, batch, max(start, 0), max(repeats, 0))
-    binary = (await service.opened(name)).viewing.outcome.binary
-    return _task(name, task, binary=binary)
+    study = (await service.opened(name)).viewing
+    return _task(name, task, study.quantity, binary=study.outcome.binary)
 
 
-def _task(name: str, task: Held, *, binary: bool) -> Html:
+def _task(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
     left, done = task.left, task.repeats - len(task.left)
     times = "once" if task.repeats == 1 else f"{task.repeats} times"
     return div(
@@ -107,7 +108,7 @@ def _task(name: str, task: Held, *, binary: bool) -> Html:
         h1(candidate_list(task.candidate, "candidate huge")),
         p(strong(times), span(f" · {done} of {task.repeats} done", class_="muted"), class_="times", role="status"),
         tag("progress", value=done, max=task.repeats, aria_label="Repeats that are done"),
-        _entry(name, task, binary=binary) if left else _done(name),
+        _entry(name, task, quantity, binary=binary) if left else _done(name),
         _told(name, task) if task.told else None,
         _others(name, task) if left else None,
         id="bench",
@@ -115,7 +116,7 @@ def _task(name: str, task: Held, *, binary: bool) -> Html:
     )
 
 
-def _entry(name: str, task: Held, *, binary: bool) -> Html:
+def _entry(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
     place = task.left[0] - task.start + 1
     answers = (
         div(
@@ -132,7 +133,7 @@ def _entry(name: str, task: Held, *, binary: bool) -> Html:
         _hidden(task),
         answers,
         label(
-            f"Value {place} of {task.repeats}",
+            f"{quantity.heading} {place} of {task.repeats}",
             input_(
                 name="values" if not binary else "typed",
                 inputmode="decimal",

@@ -47,6 +47,7 @@ from ostinato.service.service import unknown
 from ostinato.service.tokens import Role
 from ostinato.study import Study
 
+SETTINGS = ("direction", "goal", "outcome", "value", "unit")
 SOME = 6  # levels that are shown
 OUTCOMES = (
     ("real", "A number", "any value: yield, time, signal"),
@@ -179,6 +180,11 @@ def _questions(name: str) -> Html:
                 span("Kind", class_="hidden"),
                 select(*(option(f"{words}: {about}", value=key) for key, words, about in OUTCOMES), name="outcome"),
             ),
+            div(
+                label("What it is called", input_(name="value", maxlength=60, placeholder="yield")),
+                label("Unit", input_(name="unit", maxlength=60, placeholder="%", size=8)),
+                class_="two",
+            ),
         ),
         p(class_="form-error", role="alert"),
         button("Make the study", class_="button primary"),
@@ -209,7 +215,7 @@ async def make(request: Request[Any, Any, Any]) -> Response[str]:
     """Make it, and go there."""
     given = await _form(request)
     _, text = await _text(given)
-    said = {key: str(given.get(key) or "").strip() for key in ("name", "budget", "direction", "goal", "outcome")}
+    said = {key: str(given.get(key) or "").strip() for key in ("name", "budget", *SETTINGS)}
     wanted = _wanted(said, text)
     service = service_of(request)
     if not request.user.sees(wanted.name):
@@ -227,7 +233,7 @@ def _wanted(said: dict[str, str], text: str) -> NewStudy:
         raise InvalidSetting(f"budget={budget[:20]!r} is not a whole number above 0: give one, or leave it empty.")
     if not said["name"]:
         raise InvalidSetting("The study has no name: give one.")
-    settings: dict[str, Any] = {key: said[key] for key in ("direction", "goal", "outcome") if said[key]}
+    settings: dict[str, Any] = {key: said[key] for key in SETTINGS if said[key]}
     try:
         return msgspec.convert(
             {"name": said["name"], "csv": text, "settings": settings} | ({"budget": int(budget)} if budget else {}),

@@ -191,7 +191,7 @@ def best_words(status: Status) -> Html:
     low, high = found.interval
     mean, low_, high_ = (number(each, found.std) for each in (found.mean, low, high))
     return div(
-        p(span(mean, class_="estimate-small"), span(f"{low_} to {high_}", class_="muted")),
+        p(span(found.quantity.of(mean), class_="estimate-small"), span(f"{low_} to {high_}", class_="muted")),
         p(in_line(found.candidate), class_="muted small cut", title=in_line(found.candidate)),
     )
 

@@ -4,6 +4,7 @@ from math import isnan
 from time import time
 from typing import Any
 
+import msgspec
 from litestar import Request, Response
 from litestar.params import FromPath, FromQuery
 
@@ -38,7 +39,12 @@ from ostinato.service.tokens import Role
 from ostinato.storage import Revision
 from ostinato.study import Measurement, Study
 
-HEADS = ("Number", "Told", "Candidate", "Value", "Batch", "Worker")
+
+class Words(msgspec.Struct, frozen=True):
+    """What the table says of a study: the heading of values, and candidates by row."""
+
+    value: str
+    candidates: dict[int, str]
 
 
 @shown("/studies/{study:str}/log")
@@ -78,7 +84,7 @@ async def _body(
     found = await (
         service.viewing(name, page_before, before) if row is None else service.viewing(name, of_candidate, row, before)
     )
-    words = await service.viewing(name, _named, {each.index for each in found.measurements})
+    words = await service.viewing(name, _words, {each.index for each in found.measurements})
     live = {"hx_get": address_of(name, "parts", "log", row=row, before=before), "hx_trigger": "refresh"}
     return div(
         _table(request, name, found, words, number),
@@ -90,18 +96,20 @@ async def _body(
     )
 
 
-def _named(study: Study, rows: set[int]) -> dict[int, str]:
-    return {row: in_line(study.candidate(row)) for row in rows}
+def _words(study: Study, rows: set[int]) -> Words:
+    return Words(study.quantity.heading, {row: in_line(study.candidate(row)) for row in rows})
 
 
-def _table(request: Request[Any, Any, Any], name: str, found: Page, words: dict[int, str], marked: int | None) -> Html:
+def _table(request: Request[Any, Any, Any], name: str, found: Page, words: Words, marked: int | None) -> Html:
     if not found.measurements:
         return empty("Nothing was measured yet. Every measurement will be here, for ever.")
     admin = may(request, Role.ADMIN)
-    heads = heads_of(HEADS, ["Value"]) + ([th(span("Actions", class_="hidden"), scope="col")] if admin else [])
+    heads = heads_of(("Number", "Candidate", words.value, "Told", "Batch", "Worker"), [words.value]) + (
+        [th(span("Actions", class_="hidden"), scope="col")] if admin else []
+    )
     now = time()
     rows = [
-        _row(name, each, words[each.index], now, admin=admin, marked=each.number == marked)
+        _row(name, each, words.candidates[each.index], now, admin=admin, marked=each.number == marked)
         for each in found.measurements
     ]
     return scrolling_table("Measurements, the newest first", heads, rows, "log-table")
@@ -110,9 +118,9 @@ def _table(request: Request[Any, Any, Any], name: str, found: Page, words: dict[
 def _row(name: str, each: Measurement, words: str, now: float, *, admin: bool, marked: bool) -> Html:
     cells = [
         th(f"{each.number:,}", scope="row"),
-        td(moment(each.at), span(ago(each.at, now), class_="muted small block")),
         td(a(words, href=address_of(name, "log", row=each.index)), class_="cut", title=words),
         td(value_words(each), class_="number value-cell"),
+        td(moment(each.at), span(ago(each.at, now), class_="muted small block")),
         td(f"{each.batch}.{each.repeat + 1}" if each.batch >= 0 else "observed", class_="muted"),
         td(each.worker or "–", class_="muted cut"),
     ]

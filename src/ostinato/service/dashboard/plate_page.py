@@ -112,12 +112,11 @@ def _from_address(text: str) -> list[tuple[int, int, int]]:
 async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Html:
     listed = _from_address(tasks)
 
-    def find(study: Study) -> tuple[list[Held], list[str]]:
-        return [held(study, batch, start, min(repeats, MOST)) for batch, start, repeats in listed], column_names(
-            study.table
-        )
+    def find(study: Study) -> tuple[list[Held], list[str], str]:
+        tasks = [held(study, batch, start, min(repeats, MOST)) for batch, start, repeats in listed]
+        return tasks, column_names(study.table), study.quantity.heading
 
-    found, columns = await service_of(request).viewing(name, find)
+    found, columns, value = await service_of(request).viewing(name, find)
     wells = [(task, repeat) for task in found for repeat in range(task.start, task.start + task.repeats)]
     left = sum(len(task.left) for task in found)
     return div(
@@ -138,7 +137,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Ht
         ),
         form(
             input_(type="hidden", name="tasks", value=tasks),
-            _wells(wells, columns),
+            _wells(wells, columns, value),
             p(class_="form-error", role="alert"),
             button("Save the values", class_="button primary") if left else p("All values are stored.", class_="lead"),
             hx_post=address_of(name, "plate", "tell"),
@@ -149,9 +148,9 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Ht
     )
 
 
-def _wells(wells: list[tuple[Held, int]], columns: list[str]) -> Html:
+def _wells(wells: list[tuple[Held, int]], columns: list[str], value: str) -> Html:
     rows = [_well(place, task, repeat, columns) for place, (task, repeat) in enumerate(wells, start=1)]
-    return scrolling_table("Wells of the plate", heads_of(["Well", *columns, "Value"]), rows, "plate-table")
+    return scrolling_table("Wells of the plate", heads_of(["Well", *columns, value]), rows, "plate-table")
 
 
 def _well(place: int, task: Held, repeat: int, columns: list[str]) -> Html:

@@ -190,14 +190,14 @@ def _recommended(name: str, best: Best) -> Html:
         h2("Recommended"),
         candidate_list(best.candidate, "candidate large"),
         p(
-            span(number(best.mean, best.std), class_="estimate"),
+            span(number(best.mean, best.std), span(f" {best.quantity.unit}", class_="unit"), class_="estimate"),
             span(f"{low} to {high}", class_="range"),
-            span(f"{best.level:.0%} interval of the true value", class_="muted"),
+            span(f"{best.level:.0%} interval of the true {best.quantity.name}", class_="muted"),
             class_="estimate-line",
         ),
         p(_standing(best), class_="standing"),
         p(
-            f"Measured {counted(int(best.n), 'time')}. ",
+            f"Measured {'once' if best.n == 1 else counted(int(best.n), 'time')}. ",
             a("Its measurements", href=address_of(name, "log", row=best.index)),
             class_="muted",
         ),
@@ -208,7 +208,14 @@ def _recommended(name: str, best: Best) -> Html:
 def _standing(best: Best) -> Html:
     if best.chance >= NEARLY_CERTAIN:
         return tag("span", "The best of all with ", strong(percent(best.chance)), " probability")
-    return tag("span", "Within ", strong(short(best.within)), " of the best with ", strong("90%"), " probability")
+    return tag(
+        "span",
+        "Within ",
+        strong(best.quantity.of(short(best.within))),
+        " of the best with ",
+        strong("90%"),
+        " probability",
+    )
 
 
 def _facts(status: Status, now: Now) -> Html:

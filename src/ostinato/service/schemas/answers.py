@@ -6,6 +6,8 @@ from msgspec import Meta
 
 from ostinato.service.schemas.common import Body, Candidate, Index, Out, Row
 
+Interval = Annotated[list[float | None], Meta(min_length=2, max_length=2, description="From and to.")]
+
 
 class BestOut(Out, frozen=True):
     """A candidate, its estimate, and how sure that is."""
@@ -14,7 +16,7 @@ class BestOut(Out, frozen=True):
     candidate: Candidate
     mean: float | None
     std: float | None
-    interval: tuple[float | None, float | None]
+    interval: Interval
     level: float
     n: float
     chance: float | None
@@ -29,7 +31,7 @@ class OutlierOut(Out, frozen=True):
     row: int
     candidate: Candidate
     value: float | None
-    expected: tuple[float | None, float | None]
+    expected: Interval
 
 
 class TopOut(Out, frozen=True):
@@ -79,6 +81,6 @@ class DiagnosisOut(Out, frozen=True):
     fits: bool | None
     checks: list[CheckOut]
     noise_std: float | None
-    noise_interval: tuple[float | None, float | None] | None
+    noise_interval: Interval | None
     outliers: list[OutlierOut]
     words: str

@@ -7,6 +7,8 @@ from msgspec import Meta, field
 from ostinato.service.schemas.answers import BestOut, OutlierOut
 from ostinato.service.schemas.common import Body, Cell, Count, Finite, Name, Out
 
+Label = Annotated[str, Meta(min_length=1, max_length=60)]
+
 
 class Settings(Body, frozen=True):
     """As for `ostinato create`; what is left out is learned, or has the default of `Optimizer`."""
@@ -14,6 +16,8 @@ class Settings(Body, frozen=True):
     goal: Literal["find", "earn"] | None = None
     direction: Literal["maximize", "minimize"] | None = None
     outcome: Literal["real", "binary", "count", "positive"] | None = None
+    value: Label | None = None
+    unit: Label | None = None
     half_life: Count | None = None
     switch_cost: Annotated[float, Meta(ge=0, le=1e9)] | None = None
     max_repeats: Count | None = None
@@ -80,6 +84,8 @@ class StatusOut(Out, frozen=True):
     outliers: list[OutlierOut]
     missing: list[str]
     paused: list[str]
+    value: str
+    unit: str
 
 
 class StudyOut(Out, frozen=True):

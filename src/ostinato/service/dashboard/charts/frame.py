@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
+from typing import Any
 
 import msgspec
 
@@ -25,6 +26,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 14, 24, 44
 NARROW = 480
 EDGE = 6  # pixels by which marks may leave the plot
 ROWS = 200  # of a table of numbers
+CHARACTER = 7.0  # pixels that a letter of an axis's name takes
 NARROWEST, WIDEST = 280, 1600
 NEAREST = 1e-12  # how far to zoom in, relative to the numbers on the axis
 
@@ -119,13 +121,13 @@ def y_axis(y: Scale, x: Scale, name: str) -> Html:
         )
         for tick, label in zip(ticks, y.labels(ticks), strict=True)
     ]
-    return joined(lines, tag("text", y.named(name), x=2, y=y.end - 11, class_="axis"))
+    return joined(lines, _name(y.named(name), x.end, x=2, y=y.end - 11, class_="axis"))
 
 
 def x_axis(x: Scale, bottom: float, name: str, *, levels: Sequence[str] = ()) -> Html:
     middle = (x.start + x.end) / 2
     base = tag("line", x1=x.start, x2=x.end, y1=bottom, y2=bottom, class_="base")
-    words = tag("text", x.named(name), x=middle, y=bottom + 36, class_="axis middle")
+    words = _name(x.named(name), x.end - x.start, x=middle, y=bottom + 36, class_="axis middle")
     if levels:
         return joined(base, _level_ticks(x, bottom, levels), words)
     ticks = x.ticks(max(2, round((x.end - x.start) / 90)))
@@ -137,6 +139,11 @@ def x_axis(x: Scale, bottom: float, name: str, *, levels: Sequence[str] = ()) ->
         for tick, label in zip(ticks, x.labels(ticks), strict=True)
     ]
     return joined(base, marks, words)
+
+
+def _name(words: str, room: float, **place: Any) -> Html:
+    """The name of an axis, cut to the room that it has; hovering says it all."""
+    return tag("text", cut(words, int(room / CHARACTER)), tag("title", words), **place)
 
 
 def _level_ticks(x: Scale, bottom: float, levels: Sequence[str]) -> Html:

@@ -23,7 +23,7 @@ from ostinato.service.dashboard.words import number
 ROW, ROW_NARROW, FOOT = 30, 42, 44
 COUNT = 40  # pixels for how often each was measured
 FAR = 1.5  # times the range of all intervals, from which values are shown at the edge
-LETTER = 6.4  # pixels, about
+LETTER = 7.2  # pixels that a bold one takes, about
 
 
 def draw(data: Measurements, view: View) -> Picture:
