@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace, is_numpy
-from ostinato.candidates import Sampled, extended, read_candidates
+from ostinato.candidates import Sampled, ShardedTable, extended, read_candidates
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Optimizer(OptimizerView):
     """Optimise a noisy function over a table or a space of candidates by ask and tell.
 
-    candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
+    candidates: a 2-D array, a pandas, polars or pyarrow data frame, a `Space`, or a `ShardedTable`. Nothing else has to be given:
 
     goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.
     budget: how many measurements there will be in all, where that is known: "find" ends by telling the best apart with
@@ -118,7 +118,7 @@ class Optimizer(OptimizerView):
             search=search,
             block_size=block_size,
             memory_limit=read_limit(memory_limit) or (default_limit() if is_numpy(xp) else None),
-            device=read_device(device, precision),
+            device=read_device(device, precision, here=not isinstance(self._table, ShardedTable)),
             xp=xp,
         )
         if isinstance(self._table, Sampled):
