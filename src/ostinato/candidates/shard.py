@@ -164,7 +164,7 @@ def _codes(column: Any, known: dict[str, int]) -> Vector:
     """The places of texts among those that are known, which grow."""
     import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
-    coded: Any = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+    coded: Any = column if isinstance(column, cast("Any", pa).DictionaryArray) else column.dictionary_encode()
     places = np.array([known.setdefault(text, len(known)) for text in coded.dictionary.to_pylist()], dtype=np.float64)
     return places[coded.indices.to_numpy(zero_copy_only=False)]
 

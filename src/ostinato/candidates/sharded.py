@@ -203,8 +203,8 @@ class ShardedTable(Candidates):
 
     @property
     def grown(self) -> list[int]:
-        ends = np.cumsum(self.parts)
-        return [int(end) - int(np.searchsorted(self._repeats, end)) for end in ends]
+        ends: list[int] = np.cumsum(self.parts).tolist()
+        return [end - int(np.searchsorted(self._repeats, end)) for end in ends]
 
     def _lookup(self, row: Vector) -> int | None:
         number, gap = self._nearest(row)

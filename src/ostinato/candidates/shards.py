@@ -134,7 +134,7 @@ class Shards:
         buckets = range(len(self._futures))
         submit = self.client.submit
         parts = [submit(split, shard, *arguments, pure=False) for shard in self._futures]
-        own = [] if self.tail is None else split(self.tail, *arguments)
+        own: list[Any] = [] if self.tail is None else split(self.tail, *arguments)
         merged = [
             submit(
                 merge,

@@ -14,7 +14,7 @@ from ostinato.confidence import Progress
 from ostinato.learning import Learner
 from ostinato.optimizer.foresight import Foresight, worths_of
 from ostinato.optimizer.knowledge import Knowledge, Lot
-from ostinato.optimizer.parts import Outline, ask_leaders, lots_for
+from ostinato.optimizer.parts import Lots, Outline, ask_leaders, lots_for
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal, RepeatValue
@@ -104,8 +104,8 @@ class Present(Belief):
         """Of candidates on workers, as they find them."""
         if not isinstance(self._model, ShardedPosterior):
             return super().leaders(score)
-        outline = Outline(self.top, self.bottom, self.travels, self._counts, self.priority)
-        lots = lots_for(self._model, worths_of(self._known, self._lots)) if self.pending else {}
+        outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
+        lots: Lots = lots_for(self._model, worths_of(self._known, self._lots)) if self.pending else {}
         return ask_leaders(self._model, score, outline, self.barred, lots)
 
     @cached_property

@@ -23,7 +23,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.optimizer.foresight import Foresight, largest_ratio
 from ostinato.optimizer.order import Order
 from ostinato.policies.belief import Belief, Rises, Scores
-from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Screen
+from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Posterior, Screen
 from ostinato.posterior.part import Facts, PartPosterior, Visited, model_of
 from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
 
@@ -51,7 +51,7 @@ class Question(NamedTuple):
 
 
 class Leaders(NamedTuple):
-    """Candidates that may be chosen: their numbers, features and scores, and how far apart scores count as different."""
+    """Candidates that may be chosen: numbers, features, scores, and how far apart scores count as different."""
 
     numbers: Indices
     rows: Matrix
@@ -162,7 +162,7 @@ def foreseen(shard: Shard, model: PartPosterior, features: Visited, lots: Lots, 
     """A shard's model with what is in flight; kept from one question of a plan to the next."""
     foresight: Foresight = shard.held.pop(name, None) or Foresight()
     here = {key: (features.place_of(number, shard.start, row), worth) for key, (number, row, worth) in lots.items()}
-    foresight.with_worths(model, here)
+    foresight.with_worths(cast("Posterior", model), here)
     shard.held[name] = foresight
     return foresight
 

@@ -73,7 +73,9 @@ class Visited:
         places = np.asarray(which)
         if not places.size or int(places.max()) < len(self._own):
             return self._own[places.astype(np.int64)]
-        rows = [self._own[p] if p < len(self._own) else self._visitors[p - len(self._own)] for p in places.tolist()]
+        rows: list[Vector] = [
+            self._own[p] if p < len(self._own) else self._visitors[p - len(self._own)] for p in places.tolist()
+        ]
         return np.array(rows)
 
     def place_of(self, number: int, start: int, row: Vector) -> int:
@@ -101,9 +103,13 @@ class PartPosterior(Posterior):
         if settings.device is not None:
             check_there(settings.device)
         super().__init__(
-            cast("Any", features), settings.kernel, cast("Any", One()), mean=settings.mean, device=settings.device
+            cast("Any", features),
+            settings.kernel,
+            cast("Any", One()),
+            mean=settings.mean,
+            block_size=BLOCK_SIZE,
+            device=settings.device,
         )
-        self.block_size = BLOCK_SIZE
 
     def _find_grid(self) -> Grid | None:
         return None  # visitors need not lie on it

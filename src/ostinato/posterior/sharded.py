@@ -23,8 +23,8 @@ from ostinato.posterior.screening import Screening
 
 EVERYWHERE = (
     "This looks at all candidates at once, and those of a ShardedTable are on their workers: goal='find', UCB and "
-    "expected improvement (MiniUCB, MiniEI, GP-UCB, …) work with it; draws (MiniTS), rounds (GP-BUCB, BBKB) and numbers "
-    "for every candidate do not."
+    "expected improvement (MiniUCB, MiniEI, GP-UCB, …) work with it; draws (MiniTS), rounds (GP-BUCB, BBKB), a learned "
+    "goal='earn' and numbers for every candidate do not."
 )
 
 
