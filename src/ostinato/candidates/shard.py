@@ -202,6 +202,22 @@ def made(loaded: Loaded, codecs: Sequence[Any], start: int, left_out: NDArray[np
     return Shard(start, np.delete(features, left_out, axis=0) if len(left_out) else features)
 
 
+def row_in_files(pattern: str, kinds: Sequence[tuple[str, str]], index: int) -> dict[str, Any] | None:
+    """One row of some files, read from where they are; None where they cannot be read from this machine."""
+    try:
+        for file in files_at(pattern):
+            if index < file.rows:
+                loaded = load([Piece(file.path, index, index + 1)], kinds, index)
+                return {
+                    name: loaded.levels[place][0] if kind == "text" else KINDS[kind](loaded.features[0, place].item())
+                    for place, (name, kind) in enumerate(kinds)
+                }
+            index -= file.rows
+    except (OSError, ImportError):
+        return None
+    return None
+
+
 def rows_at(shard: Shard, places: NDArray[np.int64]) -> Matrix:
     return shard.features[places]
 

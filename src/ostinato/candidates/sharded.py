@@ -159,6 +159,18 @@ class ShardedTable(Candidates):
         return {"rows": first, "kinds": self._kinds, "checksum": f"{self._checksum:016x}"}
 
     @property
+    def base(self) -> "ShardedTable":
+        """Without the rows that were added later."""
+        if len(self.parts) == 1:
+            return self
+        other, kept = copy(self), int(np.searchsorted(self._repeats, self.parts[0]))
+        other.rows, other.parts = self.parts[0], self.parts[:1]
+        other._repeats, other._originals = self._repeats[:kept], self._originals[:kept]
+        other._row = other._row_at
+        other._begin(self._shards.with_tail(np.zeros((0, len(self._codecs)))), [None] * len(self._codecs))
+        return other
+
+    @property
     def added(self) -> list[list[Any]]:
         """The values of rows that were added later, column by column."""
         rows = [self[index] for index in range(self.parts[0], self.rows)]

@@ -133,7 +133,9 @@ class Optimizer(OptimizerView):
 
     def _limit(self, given: str | int | None, xp: Namespace) -> int | None:
         """Bytes for covariances here; those of candidates on workers are theirs."""
-        if given is not None and isinstance(self._table, ShardedTable):
+        if isinstance(self._table, ShardedTable):
+            if given is None:
+                return None
             raise InvalidSetting(
                 f"memory_limit={given!r} is for candidates in this machine's memory: limit that of Dask's workers "
                 "instead (docs/performance.md says what they need)."

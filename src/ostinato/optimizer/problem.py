@@ -196,11 +196,11 @@ def check_sharded(settings: Settings, table: Candidates, policy: BasePolicy) -> 
         raise InvalidSetting(f"{policy!r} does not work with a ShardedTable. {EVERYWHERE}")
     if not isinstance(settings.switch_cost, ONE):
         raise InvalidSetting(
-            "switch_cost= differs between candidates, and those of a ShardedTable are on their workers: give one number."
+            "switch_cost= differs between candidates, and those of a ShardedTable are on workers: give one number."
         )
     if not isinstance(settings.noise_std, ONE):
         raise InvalidSetting(
-            "noise_std= differs between candidates, and those of a ShardedTable are on their workers: give one number, "
+            "noise_std= differs between candidates, and those of a ShardedTable are on workers: give one number, "
             "or nothing to learn it."
         )
     if settings.xp is not np:
