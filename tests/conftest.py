@@ -55,3 +55,13 @@ def address(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/lab.db"
     return request.getfixturevalue("postgres").schema()
+
+
+@pytest.fixture(scope="session")
+def two_workers():
+    """A client of a real Dask cluster: a scheduler, and two workers in processes of their own."""
+    from distributed import Client, LocalCluster
+
+    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with LocalCluster(**how) as cluster, Client(cluster) as client:
+        yield client

@@ -69,7 +69,7 @@ class ShardedFeatures:
                 f"{numbers.size:,} candidates of a ShardedTable were asked for at once, above {AT_ONCE:,}: they stay "
                 "on the workers. Ask for fewer, predict(points) for instance."
             )
-        found = scaled(self.shards.rows(np.atleast_1d(numbers)), self.logs).reshape(-1, len(self.logs))
+        found = scaled(self.shards.rows(np.atleast_1d(numbers)).reshape(-1, len(self.logs)), self.logs)
         return found[0] if numbers.ndim == 0 else found
 
     def ask(self, function: Callable[[Shard, Any], T], message: Any = None) -> list[T]:
