@@ -1,5 +1,7 @@
 """Candidates as files, for tests with a Dask cluster."""
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -7,6 +9,6 @@ def written(frame, folder, files):
     """A data frame in some Parquet files, of several groups of rows each; returns the path of all of them."""
     folder.mkdir(exist_ok=True)
     edges = np.linspace(0, len(frame), files + 1).astype(int)
-    for number, (first, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for number, (first, stop) in enumerate(pairwise(edges)):
         frame[first:stop].to_parquet(folder / f"{number}.parquet", index=False, row_group_size=max(1, len(frame) // 7))
     return folder / "*.parquet"

@@ -84,13 +84,13 @@ def test_added_rows_come_after_all_others(frame, table):
 def test_files_that_cannot_be_candidates_are_refused(frame, two_workers, tmp_path):
     with pytest.raises(InvalidCandidates, match="no rows in Parquet files"):
         ShardedTable(two_workers, tmp_path / "*.parquet")
+    holes = frame.assign(temp=[None if row == 250 else 1.0 for row in range(ROWS)])
     with pytest.raises(InvalidCandidates, match="'temp' has no value in row 250"):
-        holes = frame.assign(temp=[None if row == 250 else 1.0 for row in range(ROWS)])
         ShardedTable(two_workers, written(holes, tmp_path / "holes", 3))
+    mixed = written(frame, tmp_path / "mixed", 1)
+    frame[["temp"]].to_parquet(tmp_path / "mixed" / "9.parquet")
     with pytest.raises(InvalidCandidates, match="same columns"):
-        path = written(frame, tmp_path / "mixed", 1)
-        frame[["temp"]].to_parquet(tmp_path / "mixed" / "9.parquet")
-        ShardedTable(two_workers, path)
+        ShardedTable(two_workers, mixed)
     with pytest.raises(InvalidCandidates, match=r"2\^53"):
         ShardedTable(two_workers, written(pd.DataFrame({"id": [2**60, 1]}), tmp_path / "ids", 1))
     with pytest.raises(InvalidSetting, match="not a Dask client"):

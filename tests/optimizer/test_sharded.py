@@ -16,6 +16,7 @@ from sizes import size
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask has some of its own
 MANY = 50_000  # candidates from which each of two shards is screened in single precision
+EPOCHS = size(15, 40)
 GIVEN = {"kernel": kernels.RBF((0.2, 2.0)), "noise_std": 0.1}
 SETTINGS = {
     "mini-UCB": {**GIVEN, "policy": MiniUCB(C=1.2, beta=2.0)},
@@ -53,7 +54,8 @@ def run(table, settings, epochs, at=None):
 
 def assert_alike(one, two):
     assert one[:2] == two[:2]
-    assert one[2] == pytest.approx(two[2], rel=1e-5)
+    assert one[2][:2] == pytest.approx(two[2][:2], rel=1e-6)
+    assert one[2][2] == pytest.approx(two[2][2], rel=5e-3)  # by draws, in which equal candidates may change places
 
 
 @pytest.fixture(scope="module")
@@ -68,30 +70,30 @@ def files(frame, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def in_memory(frame):
-    return {name: run(frame, settings, 25) for name, settings in SETTINGS.items()}
+    return {name: run(frame, settings, EPOCHS) for name, settings in SETTINGS.items()}
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", size(["mini-UCB", "mini-EI", "GP-UCB on ties", "find, learned"], list(SETTINGS)))
 def test_two_workers_choose_as_one_process(name, files, in_memory, two_workers):
-    assert_alike(run(ShardedTable(two_workers, files), SETTINGS[name], 25), in_memory[name])
+    assert_alike(run(ShardedTable(two_workers, files), SETTINGS[name], EPOCHS), in_memory[name])
 
 
 def test_four_workers_choose_as_one_process(files, in_memory, two_workers):
     two_workers.cluster.scale(4)
     two_workers.wait_for_workers(4)
-    for name in ("mini-UCB", "find, learned"):
-        assert_alike(run(ShardedTable(two_workers, files), SETTINGS[name], 25), in_memory[name])
+    for name in size(["find, learned"], list(SETTINGS)):
+        assert_alike(run(ShardedTable(two_workers, files), SETTINGS[name], EPOCHS), in_memory[name])
     two_workers.cluster.scale(2)
 
 
-@pytest.mark.parametrize("name", size(["mini-EI", "find, learned"], list(SETTINGS)))
+@pytest.mark.parametrize("name", size(["find, learned"], list(SETTINGS)))
 def test_many_candidates_are_screened_on_their_workers(name, two_workers, tmp_path):
     frame = candidates(MANY)
     found = run(ShardedTable(two_workers, written(frame, tmp_path, 2)), SETTINGS[name], 15)
     assert_alike(found, run(frame, SETTINGS[name], 15))
 
 
-@pytest.mark.parametrize("name", ["mini-UCB", "find, learned"])
+@pytest.mark.parametrize("name", size(["find, learned"], ["mini-UCB", "find, learned"]))
 def test_a_killed_worker_changes_nothing(name, files, in_memory, two_workers):
     killed = []
 
@@ -99,7 +101,7 @@ def test_a_killed_worker_changes_nothing(name, files, in_memory, two_workers):
         killed.append(next(iter(two_workers.run(os.getpid).values())))
         os.kill(killed[0], signal.SIGKILL)
 
-    found = run(ShardedTable(two_workers, files), SETTINGS[name], 25, {12: kill})
+    found = run(ShardedTable(two_workers, files), SETTINGS[name], EPOCHS, {EPOCHS // 2: kill})
     found[0].remove(None)
     assert_alike(found, in_memory[name])
     two_workers.wait_for_workers(2)
@@ -107,7 +109,7 @@ def test_a_killed_worker_changes_nothing(name, files, in_memory, two_workers):
     assert killed[0] not in two_workers.run(os.getpid).values()
 
 
-@pytest.mark.parametrize("name", ["mini-UCB", "find, learned"])
+@pytest.mark.parametrize("name", size(["find, learned"], ["mini-UCB", "find, learned"]))
 def test_plans_additions_and_retired_candidates(name, frame, files, two_workers):
     def plan(optimizer):
         batches = optimizer.ask(slots=4)
@@ -129,7 +131,7 @@ def test_bytes_sent_do_not_grow_with_the_candidates(two_workers, tmp_path):
     def sent(count):
         table = ShardedTable(two_workers, written(candidates(count), tmp_path / str(count), 2))
         optimizer, told = Optimizer(table, seed=1, **GIVEN, policy=MiniUCB(C=1.2, beta=2.0)), []
-        for _ in range(15):
+        for _ in range(10):
             before = table.traffic.sent, table.traffic.received
             batch = optimizer.ask()
             told.append((table.traffic.sent - before[0], table.traffic.received - before[1]))
@@ -140,7 +142,7 @@ def test_bytes_sent_do_not_grow_with_the_candidates(two_workers, tmp_path):
     assert few.min() > 0
     assert (many[:, 0] <= few[:, 0] + 200).all()  # pickled numbers differ by some bytes
     assert (many[:, 1] <= few[:, 1] + 64 * 16).all()  # a worker's list is longer by log(n) candidates
-    assert many.sum() < 15 * 20_000
+    assert many.sum() < 10 * 20_000
 
 
 def test_thompson_sampling_is_refused(files, two_workers):

@@ -34,7 +34,7 @@ from ostinato.candidates.shard import (
     sharing,
     span_of,
 )
-from ostinato.candidates.shards import Shards, Traffic, divide
+from ostinato.candidates.shards import Shards, Traffic, connected, divide
 from ostinato.candidates.table import ROUNDING, TINY, Candidates
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, InvalidSetting, UnknownCandidate, notify
 
@@ -336,9 +336,7 @@ ALL_AT_ONCE = (
 
 
 def _again(address: str, path: str, parts: Sequence[int], added: list[list[Any]]) -> ShardedTable:
-    from distributed import Client
-
-    return ShardedTable(Client(address), path).with_added(parts, added)
+    return ShardedTable(connected(address), path).with_added(parts, added)
 
 
 def _check_client(client: Any, path: str) -> None:

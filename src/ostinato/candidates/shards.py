@@ -7,17 +7,19 @@ that Dask makes a lost shard again elsewhere, and the question is answered there
 import pickle
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from operator import getitem
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix
 from ostinato.candidates.shard import Piece, Shard, levels_of, load, made, rows_at
+from ostinato.errors import InvalidSetting, MissingSetting
 
 T = TypeVar("T")
 ROWS = 2_500_000  # of a shard, at most
@@ -176,6 +178,24 @@ class Loading:
             futures.append(self._client.submit(made, part, codecs, sum(sizes), out, **how))
             sizes.append(self._sizes[number] - len(out))
         return Shards(self._client, futures, sizes, self._homes)
+
+
+def connected(address: str) -> Any:
+    """A client of the scheduler at an address: that of this process where there is one."""
+    try:
+        from distributed import Client, default_client  # pyright: ignore[reportUnknownVariableType]
+    except ImportError:
+        raise MissingSetting("Candidates on a Dask cluster need Dask: pip install 'ostinato[dask]'.") from None
+    with suppress(ValueError):
+        client = cast("Any", default_client())
+        if client.scheduler.address == address:
+            return client
+    try:
+        return Client(address)
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(
+            f"No Dask scheduler answers at {address} ({error}): start one, `dask scheduler`."
+        ) from None
 
 
 def divide(rows: Sequence[tuple[str, int]], workers: int) -> list[list[Piece]]:

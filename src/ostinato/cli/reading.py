@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.candidates import Candidates, Sampled, ShardedTable, read_file
+from ostinato.candidates.shards import connected
 from ostinato.checks import counted
-from ostinato.errors import InvalidSetting, MissingSetting
 from ostinato.study import Study
 
 WILD = set("*?[")
@@ -21,24 +21,11 @@ def read_table(path: Path | str, dask: str | None = None) -> Candidates:
     """The candidates of a file, or of files on a Dask cluster; on a terminal it says at once that it reads them."""
     if dask and (WILD.intersection(str(path)) or str(path).endswith(PARQUET)):
         with said_meanwhile(f"reading {path} on {dask}"):
-            return ShardedTable(_client(dask), path)
+            return ShardedTable(connected(dask), path)
     path = Path(path)
     size = path.stat().st_size if path.is_file() else 0
     with said_meanwhile(f"reading {path.name} ({size / 1e6:,.1f} MB)"):
         return read_file(path)
-
-
-def _client(address: str) -> Any:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingSetting("--dask needs Dask: pip install 'ostinato[dask]'.") from None
-    try:
-        return Client(address)
-    except (OSError, ValueError) as error:
-        raise InvalidSetting(
-            f"No Dask scheduler answers at {address} ({error}): start one with `dask scheduler`."
-        ) from None
 
 
 def place_beside(candidates: str) -> tuple[str | None, str]:

@@ -5,6 +5,7 @@ import os
 import msgspec
 
 from ostinato.candidates import Candidates, Head, ShardedTable, head_of, unpacked
+from ostinato.candidates.shards import connected
 from ostinato.errors import Damaged, MissingSetting, StudyDiffers
 from ostinato.storage import Reader, StudyRecord
 
@@ -49,9 +50,7 @@ def _opened(head: Head, name: str) -> ShardedTable:
             f"The candidates of the study {name!r} are in {path}, on a Dask cluster: give them again, "
             f"Study({name!r}, storage, ShardedTable(client, {path!r})), or set {DASK} to the scheduler's address."
         )
-    from distributed import Client
-
-    return ShardedTable(Client(address), path)
+    return ShardedTable(connected(address), path)
 
 
 def retired_of(record: StudyRecord) -> list[int]:
