@@ -23,6 +23,7 @@ from ostinato.errors import InvalidSetting, MissingSetting
 
 T = TypeVar("T")
 ROWS = 2_500_000  # of a shard, at most
+PATIENCE = 2.0  # seconds after which it is looked whether the workers that were asked are still there
 KEPT = 50_000  # rows that the driver keeps, of those it looked at
 
 
@@ -38,9 +39,10 @@ class Traffic:
 class Shards:
     """All candidates: in shards on workers, and those that were added later, which are few, here."""
 
-    def __init__(self, client: Any, futures: Sequence[Any], sizes: Sequence[int], homes: Sequence[str]) -> None:
+    def __init__(self, client: Any, futures: Sequence[Any], sizes: Sequence[int]) -> None:
         self.client, self.traffic = client, Traffic()
-        self._futures, self._homes = list(futures), list(homes)
+        self._futures = list(futures)
+        self._homes: list[list[str]] | None = None  # the workers that hold each shard, and what was worked out of it
         self._ends: list[int] = np.cumsum(sizes).tolist()
         self.tail: Shard | None = None
         self._rows: dict[int, NDArray[np.float64]] = {}
@@ -48,15 +50,12 @@ class Shards:
     @classmethod
     def of(cls, client: Any, pieces: Sequence[Sequence[Piece]], kinds: Sequence[tuple[str, str]]) -> "Loading":
         """Shards that are read on all workers at once."""
-        workers = sorted(client.nthreads())
-        homes = [workers[number % len(workers)] for number in range(len(pieces))]
         sizes = [sum(piece.stop - piece.first for piece in each) for each in pieces]
         firsts = [0, *np.cumsum(sizes).tolist()]
         loaded = [
-            client.submit(load, each, kinds, first, pure=False, workers=[home], allow_other_workers=True)
-            for each, first, home in zip(pieces, firsts, homes, strict=False)
+            client.submit(load, each, kinds, first, pure=False) for each, first in zip(pieces, firsts, strict=False)
         ]
-        return Loading(client, loaded, sizes, homes)
+        return Loading(client, loaded, sizes)
 
     def __len__(self) -> int:
         return self._ends[-1] + (0 if self.tail is None else len(self.tail))
@@ -73,8 +72,8 @@ class Shards:
 
     def with_tail(self, features: Matrix) -> "Shards":
         """The same, with other candidates here after all others."""
-        other = Shards(self.client, self._futures, np.diff([0, *self._ends]).tolist(), self._homes)
-        other.traffic = self.traffic
+        other = Shards(self.client, self._futures, np.diff([0, *self._ends]).tolist())
+        other.traffic, other._homes = self.traffic, self._homes
         other.tail = Shard(self._ends[-1], features) if len(features) else None
         return other
 
@@ -84,20 +83,45 @@ class Shards:
 
     def ask_each(self, function: Callable[[Shard, Any], T], messages: Sequence[Any]) -> list[T]:
         """The same, with a message for each."""
-        packed = [pickle.dumps((function, message)) for message in messages[: len(self._futures)]]
-        answers = [
-            self.client.submit(answered, shard, each, pure=False, workers=[home], allow_other_workers=True)
-            for shard, each, home in zip(self._futures, packed, self._homes, strict=True)
-        ]
-        found = self._gathered(packed, answers)
+        asked = [(owner, pickle.dumps((function, messages[owner]))) for owner in range(len(self._futures))]
+        found = self._answers(asked)
         return found if self.tail is None else [*found, function(self.tail, messages[-1])]
 
-    def _gathered(self, packed: Sequence[bytes], answers: Sequence[Any]) -> list[Any]:
-        came: list[bytes] = self.client.gather(list(answers))
+    def _answers(self, asked: Sequence[tuple[int, bytes]]) -> list[Any]:
+        """What some shards answer to questions, each to its own."""
+        from distributed import wait  # pyright: ignore[reportUnknownVariableType]
+
+        answers = [self._submit(owner, question) for owner, question in asked]
+        while True:
+            try:
+                wait(answers, timeout=PATIENCE)
+                break
+            except TimeoutError:
+                answers = self._again_where_lost(asked, answers)
+        came: list[bytes] = self.client.gather(answers)
         self.traffic.questions += 1
-        self.traffic.sent += sum(map(len, packed))
+        self.traffic.sent += sum(len(question) for _, question in asked)
         self.traffic.received += sum(map(len, came))
         return [pickle.loads(each) for each in came]
+
+    def _submit(self, owner: int, question: bytes) -> Any:
+        """Where the shard is, so that what was worked out of it before is not worked out again; or anywhere."""
+        if self._homes is None:
+            found = self.client.who_has(self._futures)
+            self._homes = [list(found.get(each.key, ())) for each in self._futures]
+        home = self._homes[owner]
+        where: dict[str, Any] = {"workers": home, "allow_other_workers": True} if home else {}
+        return self.client.submit(answered, self._futures[owner], question, pure=False, **where)
+
+    def _again_where_lost(self, asked: Sequence[tuple[int, bytes]], answers: list[Any]) -> list[Any]:
+        """Questions to workers that are gone are asked again: where all were gone for a moment, Dask forgets them."""
+        there = set(self.client.nthreads())
+        homes = cast("list[list[str]]", self._homes)
+        for place, (owner, question) in enumerate(asked):
+            if there and homes[owner] and not there.intersection(homes[owner]) and not answers[place].done():
+                homes[owner] = []
+                answers[place] = self._submit(owner, question)
+        return answers
 
     def rows(self, numbers: NDArray[np.int64]) -> Matrix:
         """The features of some candidates, from their files; those that were looked at before are kept."""
@@ -115,20 +139,16 @@ class Shards:
         self._rows.update(zip(numbers.tolist(), rows, strict=True))
 
     def _fetch(self, numbers: NDArray[np.int64]) -> None:
-        owners = [bisect_right(self._ends, number) for number in numbers.tolist()]
-        asked: list[tuple[NDArray[np.int64], bytes, Any]] = []
-        for owner in sorted(set(owners)):
-            here = numbers[[each == owner for each in owners]]
-            places = here - ([0, *self._ends][owner])
+        owners = np.array([bisect_right(self._ends, number) for number in numbers.tolist()])
+        parts = [(int(owner), numbers[owners == owner]) for owner in np.unique(owners)]
+        away = [(owner, here) for owner, here in parts if owner < len(self._futures)]
+        for owner, here in parts:
             if owner == len(self._futures):
-                self.remember(here, rows_at(_there(self.tail), places))
-                continue
-            packed = pickle.dumps((rows_at, places))
-            how = {"pure": False, "workers": [self._homes[owner]], "allow_other_workers": True}
-            asked.append((here, packed, self.client.submit(answered, self._futures[owner], packed, **how)))
-        if asked:
-            found = self._gathered([packed for _, packed, _ in asked], [answer for _, _, answer in asked])
-            for (here, _, _), rows in zip(asked, found, strict=True):
+                self.remember(here, rows_at(_there(self.tail), here - self._ends[-1]))
+        if away:
+            starts = [0, *self._ends]
+            found = self._answers([(owner, pickle.dumps((rows_at, here - starts[owner]))) for owner, here in away])
+            for (_, here), rows in zip(away, found, strict=True):
                 self.remember(here, rows)
 
     def shuffled(self, split: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[..., T]) -> list[T]:
@@ -156,8 +176,8 @@ class Shards:
 class Loading:
     """Shards that are being read."""
 
-    def __init__(self, client: Any, loaded: Sequence[Any], sizes: Sequence[int], homes: Sequence[str]) -> None:
-        self._client, self._loaded, self._sizes, self._homes = client, loaded, sizes, homes
+    def __init__(self, client: Any, loaded: Sequence[Any], sizes: Sequence[int]) -> None:
+        self._client, self._loaded, self._sizes = client, loaded, sizes
 
     def levels(self) -> dict[int, list[str]]:
         """All texts of each column that holds texts, in order."""
@@ -171,13 +191,12 @@ class Loading:
         """As shards, without some rows."""
         firsts = [0, *np.cumsum(self._sizes).tolist()]
         futures, sizes = list[Any](), list[int]()
-        for number, (part, home) in enumerate(zip(self._loaded, self._homes, strict=True)):
+        for number, part in enumerate(self._loaded):
             low, high = np.searchsorted(left_out, firsts[number : number + 2])
             out = left_out[low:high] - firsts[number]
-            how = {"pure": False, "workers": [home], "allow_other_workers": True}
-            futures.append(self._client.submit(made, part, codecs, sum(sizes), out, **how))
+            futures.append(self._client.submit(made, part, codecs, sum(sizes), out, pure=False))
             sizes.append(self._sizes[number] - len(out))
-        return Shards(self._client, futures, sizes, self._homes)
+        return Shards(self._client, futures, sizes)
 
 
 def connected(address: str) -> Any:
