@@ -60,8 +60,10 @@ def address(request, tmp_path):
 @pytest.fixture(scope="session")
 def two_workers():
     """A client of a real Dask cluster: a scheduler, and two workers in processes of their own."""
+    import dask
     from distributed import Client, LocalCluster
 
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10min"})  # on a busy machine one is not back in 15 s
     how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(**how) as cluster, Client(cluster) as client:
         yield client
