@@ -59,7 +59,7 @@ def cluster(workers: int, memory: str = "auto") -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    dask.config.set({"distributed.deploy.lost-worker-timeout": "10min"})  # on a busy machine one is not back in 15 s
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # 15 s are few on a busy machine
     how: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(n_workers=workers, memory_limit=memory, **how) as made, Client(made) as client:
         yield client

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 
 import pytest
 from hypothesis import settings
@@ -63,7 +64,14 @@ def two_workers():
     import dask
     from distributed import Client, LocalCluster
 
-    dask.config.set({"distributed.deploy.lost-worker-timeout": "10min"})  # on a busy machine one is not back in 15 s
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # 15 s are few on a busy machine
     how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with LocalCluster(**how) as cluster, Client(cluster) as client:
-        yield client
+    with warnings.catch_warnings():  # Dask has some of its own
+        warnings.simplefilter("ignore")
+        cluster = LocalCluster(**how)
+        client = Client(cluster)
+    yield client
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client.close()
+        cluster.close()
