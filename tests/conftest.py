@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 
 import pytest
 from hypothesis import settings
@@ -65,3 +66,22 @@ def new_address(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/lab.db"
     return request.getfixturevalue("postgres").schema()
+
+
+@pytest.fixture(scope="session")
+def two_workers():
+    """A client of a real Dask cluster: a scheduler, and two workers in processes of their own."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # 15 s are few on a busy machine
+    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with warnings.catch_warnings():  # Dask has some of its own
+        warnings.simplefilter("ignore")
+        cluster = LocalCluster(**how)
+        client = Client(cluster)
+    yield client
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client.close()
+        cluster.close()

@@ -34,6 +34,7 @@ NAMES = [
         "Plan",
         "Prediction",
         "Result",
+        "ShardedTable",
         "Space",
         "Study",
         "confidence",

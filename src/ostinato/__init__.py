@@ -6,7 +6,7 @@ from ostinato.lazy import lazily
 
 if TYPE_CHECKING:
     from ostinato import confidence, errors, kernels, plots, policies, stopping
-    from ostinato.candidates import Category, Float, Integer, Ordered, Space
+    from ostinato.candidates import Category, Float, Integer, Ordered, ShardedTable, Space
     from ostinato.optimizer import Optimizer
     from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
     from ostinato.records import Batch, Best, Certificate, Costs, Learned, Plan, Prediction
@@ -36,6 +36,7 @@ __all__ = [
     "Plan",
     "Prediction",
     "Result",
+    "ShardedTable",
     "Space",
     "Study",
     "confidence",
@@ -50,7 +51,7 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "candidates": ["Category", "Float", "Integer", "Ordered", "Space"],
+        "candidates": ["Category", "Float", "Integer", "Ordered", "ShardedTable", "Space"],
         "optimizer": ["Optimizer"],
         "policies": ["AdaptiveUCB", "MiniEI", "MiniTS", "MiniUCB"],
         "records": ["Batch", "Best", "Certificate", "Costs", "Learned", "Plan", "Prediction"],

@@ -152,3 +152,14 @@ def grown(buffer: Array, shape: tuple[int, ...]) -> Array:
     larger = xp.zeros(room, dtype=buffer.dtype)
     larger[tuple(slice(n) for n in buffer.shape)] = buffer
     return larger
+
+
+def constant(value: float, size: int) -> Vector:
+    """The same number so many times, in the memory of one."""
+    return np.broadcast_to(np.float64(value), size)
+
+
+def times(factor: float, values: Vector) -> Vector:
+    """A multiple of some numbers; of one number many times, again one number many times."""
+    alike = len(values) > 0 and values.strides == (0,)
+    return constant(factor * float(values[0]), len(values)) if alike else factor * values

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
     from ostinato.candidates.reading import read_candidates
     from ostinato.candidates.sampled import Sampled
+    from ostinato.candidates.sharded import ShardedTable
     from ostinato.candidates.space import Space
     from ostinato.candidates.table import Candidates
 
@@ -26,6 +27,7 @@ __all__ = [
     "Packed",
     "Parameter",
     "Sampled",
+    "ShardedTable",
     "Space",
     "extended",
     "head_of",
@@ -48,6 +50,7 @@ __getattr__, __dir__ = lazily(
         "parameters": ["Category", "Float", "Integer", "Ordered", "Parameter"],
         "reading": ["read_candidates"],
         "sampled": ["Sampled"],
+        "sharded": ["ShardedTable"],
         "space": ["Space"],
         "table": ["Candidates"],
     },

@@ -10,6 +10,7 @@ from ostinato.candidates.columns import Codec, Levels
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.rows import ArrayRows, ListedRows, Rows, columns_of
 from ostinato.candidates.sampled import Sampled
+from ostinato.candidates.sharded import ShardedTable
 from ostinato.candidates.table import Candidates
 from ostinato.checks import brief
 from ostinato.errors import InvalidCandidates
@@ -27,6 +28,9 @@ def extended(table: Candidates, more: Any, *, again: bool = False) -> Candidates
     codecs = [_extended(old, new) for old, new in zip(table.codecs, added.codecs, strict=True)]
     columns = columns_of(added.source, added.rows)
     features = np.stack([codec.encode(column) for codec, column in zip(codecs, columns, strict=True)], axis=1)
+    if isinstance(table, ShardedTable):
+        new = list(range(added.rows)) if again else table.unlike_all(features)
+        return table.with_rows(features[new], codecs) if new else table
     rows = list(range(added.rows)) if again else _new(table.features, features)
     if not rows:
         return table

@@ -17,6 +17,8 @@ from ostinato.candidates.columns import Absent, Levels, Logs, Numbers
 from ostinato.candidates.parameters import Category, Float, Integer, Ordered, When
 from ostinato.candidates.rows import ArrayColumns, ArrayRows, ListedRows, Texts, arrays_of, columns_of
 from ostinato.candidates.sampled import Sampled
+from ostinato.candidates.shard import row_in_files
+from ostinato.candidates.sharded import ShardedTable
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.errors import InvalidCandidates, InvalidSetting
@@ -29,7 +31,8 @@ PARAMETERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Float, Inte
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a table of candidates is, to be stored; in parts, where rows were added later.
 
-    Its values are in `columns`; those of a large table in blocks, of so many rows each.
+    Its values are in `columns`; those of a large table in blocks, of so many rows each. shards: of a table on a Dask
+    cluster, where its files are and what they hold; only rows that were added later are stored, in `columns`.
     """
 
     named: bool
@@ -40,9 +43,12 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     space: dict[str, dict[str, Any]] = {}
     constraints: int = 0
     blocks: list[int] = []
+    shards: dict[str, Any] = {}
 
     @property
     def rows(self) -> int:
+        if self.shards:
+            return self.parts[0] + sum(map(len, self.columns[:1]))
         return sum(self.blocks) if self.blocks else len(self.columns[0])
 
 
@@ -53,6 +59,7 @@ class Packed:
     told: Head
     _plain: bytes
     _columns: list[NDArray[Any]] = field(default_factory=list[NDArray[Any]])
+    identity: bytes = b""  # by which equal candidates are known, where that is not all that is stored
 
     @cached_property
     def head(self) -> bytes:
@@ -60,7 +67,7 @@ class Packed:
 
     @cached_property
     def digest(self) -> str:
-        found = sha256(self._plain)
+        found = sha256(self.identity or self._plain)
         for column in self._columns:
             found.update(column.dtype.str.encode())
             found.update(np.ascontiguousarray(column).data)
@@ -77,6 +84,8 @@ def packed(table: Candidates) -> Packed:
     """All of a table, as bytes from which `unpacked` makes it again."""
     if isinstance(table, Sampled):
         return _packed_space(table)
+    if isinstance(table, ShardedTable):
+        return _packed_shards(table)
     rows = table.source
     dtype = rows.array.dtype.str if isinstance(rows, ArrayRows) else None
     parts = list(table.parts) if len(table.parts) > 1 else []
@@ -158,13 +167,25 @@ def unpacked(head: Head, stored: Sequence[bytes] = ()) -> Candidates:
 
 
 def row_of(head: Head, index: int, block: Callable[[int], bytes]) -> Any:
-    """One row of a large table, as the user knows it, from the one block that holds it."""
+    """One row of a large table, as the user knows it, from the one block or file that holds it; None if that is away.
+
+    Files on a cluster need not be within reach.
+    """
+    if head.shards:
+        return _row_of_shards(head, index)
     ends = np.cumsum(head.blocks)
     number = int(np.searchsorted(ends, index, side="right"))
     place = index - int(ends[number]) + head.blocks[number]
     codecs = [_codec_of(**given) for given in head.codecs]
     columns = [column[place : place + 1] for column in blocks.decoded(block(number))]
     return _rows(head, codecs, columns)(0)
+
+
+def _row_of_shards(head: Head, index: int) -> dict[str, Any] | None:
+    names = [each["name"] for each in head.codecs]
+    if index >= head.parts[0]:
+        return {name: column[index - head.parts[0]] for name, column in zip(names, head.columns, strict=True)}
+    return row_in_files(head.shards["path"], list(zip(names, head.shards["kinds"], strict=True)), index)
 
 
 def _of_blocks(head: Head, stored: Sequence[bytes]) -> Candidates:
@@ -190,6 +211,14 @@ def _rows(head: Head, codecs: Sequence[Any], columns: Sequence[NDArray[Any]]) ->
 def _is_coded(codec: Any, column: NDArray[Any]) -> bool:
     """Whether a column holds the numbers of levels: no other has their type."""
     return isinstance(codec, Levels) and column.dtype == np.dtype("<u4")
+
+
+def _packed_shards(table: ShardedTable) -> Packed:
+    """Where the files are, and what they hold; the same files elsewhere are the same candidates."""
+    codecs = [_packed(codec) for codec in table.codecs]
+    head = Head(True, None, codecs, table.added, list(table.parts), shards={**table.identity, "path": table.path})
+    alike = msgspec.structs.replace(head, shards=table.identity)
+    return Packed(head, msgspec.json.encode(head), identity=msgspec.json.encode(alike))
 
 
 def _packed_space(table: Sampled) -> Packed:

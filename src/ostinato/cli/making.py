@@ -1,6 +1,5 @@
 """A study made, and its budget changed, without anything being measured."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, exists, opened
 from ostinato.cli.options import (
     Budget,
+    Dask,
     Direction,
     Goal,
     HalfLife,
@@ -29,14 +29,17 @@ from ostinato.cli.options import (
     ValueName,
     settings_of,
 )
-from ostinato.cli.reading import made, read_table
+from ostinato.cli.reading import made, place_beside, read_table
 from ostinato.cli.terminal import Json, print_status
 from ostinato.errors import InvalidSetting
 
 
 def create(
     where: Where,
-    candidates: Annotated[Path, typer.Argument(help="A table (.csv, .tsv, .parquet), or a space (.toml).")],
+    candidates: Annotated[
+        str,
+        typer.Argument(help="A table (.csv, .tsv, .parquet), a space (.toml), or with --dask 'many/*.parquet'."),
+    ],
     budget: Budget = None,
     goal: Goal = None,
     direction: Direction = None,
@@ -54,6 +57,7 @@ def create(
     search: Search = None,
     stop: Stop = None,
     memory_limit: MemoryLimit = None,
+    dask: Dask = None,
     seed: Seed = None,
     name: Annotated[str | None, typer.Option(help="The study's name. By default that of the candidates' file.")] = None,
     json: Json = False,
@@ -64,7 +68,7 @@ def create(
 
     Example: [bold]ostinato create lab.db lab.csv --budget 300[/bold]
     """
-    called = name or candidates.stem
+    called = name or place_beside(candidates)[1]
     if exists(where, called):
         raise InvalidSetting(
             f"The study {called!r} exists in {where}: give another --name, or change its budget with `ostinato budget`."
@@ -75,7 +79,7 @@ def create(
         robust=robust or None, kernel=kernel,
         policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
     )  # fmt: skip
-    print_status(made(called, where, read_table(candidates), budget=budget, **settings), json)
+    print_status(made(called, where, read_table(candidates, dask), budget=budget, **settings), json)
 
 
 def budget(

@@ -20,6 +20,7 @@ from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
 from ostinato.cli.options import (
     Budget,
+    Dask,
     Device,
     Direction,
     GiveUpAfter,
@@ -47,7 +48,7 @@ from ostinato.cli.options import (
     ValueName,
     settings_of,
 )
-from ostinato.cli.reading import made, read_table, said_meanwhile
+from ostinato.cli.reading import made, place_beside, read_table, said_meanwhile
 from ostinato.cli.terminal import Json, print_status
 from ostinato.errors import (
     InvalidFeedback,
@@ -79,7 +80,10 @@ DAY = 86_400.0  # seconds for which repeats are assigned to a person
 
 
 def optimize(
-    candidates: Annotated[Path, typer.Argument(help="A table (.csv, .tsv, .parquet), or a space (.toml).")],
+    candidates: Annotated[
+        str,
+        typer.Argument(help="A table (.csv, .tsv, .parquet), a space (.toml), or with --dask 'many/*.parquet'."),
+    ],
     command: Annotated[str | None, typer.Option(help="The program to run, with {column} where values go.")] = None,
     python: Annotated[
         str | None, typer.Option("--function", help="A Python function instead, as module:function.")
@@ -120,6 +124,7 @@ def optimize(
     memory_limit: MemoryLimit = None,
     device: Device = None,
     precision: Precision = None,
+    dask: Dask = None,
     seed: Seed = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which a program is stopped.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often a program that failed is run again.")] = 0,
@@ -170,6 +175,8 @@ def optimize(
 
       [bold]ostinato optimize recipes.csv --manual[/bold]
 
+      [bold]ostinato optimize 'data/*.parquet' --dask tcp://head:8786 --command "./measure {temp}" --budget 500[/bold]
+
     Ends with 0 when the budget is spent or a rule of --stop holds, 130 after Ctrl-C, 143 or 129 when it was asked to
     end (kill, a closed terminal), 75 when nothing could be measured for so long that it gave up, 2 for bad input, 1 for
     errors, where every measurement failed, and with --on-failure stop. What was measured is always kept.
@@ -183,7 +190,7 @@ def optimize(
         raise InvalidSetting("--on-failure, --retry-every and --give-up-after are for programs and functions.")
     notifier = notifier_of(notify, notify_on)
     check_log(log)
-    table = read_table(candidates)
+    table = read_table(candidates, dask)
     objective = function(python) if python else None
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
@@ -194,7 +201,10 @@ def optimize(
         policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
         device=device, precision=precision,
     )  # fmt: skip
-    where, called = storage or str(candidates.with_suffix(".db")), name or candidates.stem
+    beside, stem = place_beside(candidates)
+    where, called = storage or beside, name or stem
+    if where is None:
+        raise MissingSetting("Say where the study is kept: --storage lab.db.")
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = (lease or DAY) if manual else LEASE
     study = made(called, where, table, budget=budget, lease=until, patience=patience, extend=add, **settings)

@@ -103,6 +103,14 @@ Device = Annotated[
     str | None,
     typer.Option(help="Where to compute: cuda for a GPU, which needs ostinato[gpu]. The choices are the same."),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        envvar="OSTINATO_DASK",
+        help="A Dask scheduler, tcp://…: its workers read the Parquet files and hold them. Needs ostinato[dask].",
+    ),
+]
 Precision = Annotated[
     PrecisionName | None,
     typer.Option(help="double: compute all in double precision on the GPU, which takes longer."),

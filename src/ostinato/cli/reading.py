@@ -8,21 +8,43 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.candidates import Candidates, Sampled, read_file
+from ostinato.candidates import Candidates, Sampled, ShardedTable, read_file
+from ostinato.candidates.shards import connected
 from ostinato.checks import counted
 from ostinato.study import Study
 
+WILD = set("*?[")
+PARQUET = (".parquet", ".pq")
 
-def read_table(path: Path) -> Candidates:
-    """The candidates of a file; on a terminal it says at once that it reads them."""
+
+def read_table(path: Path | str, dask: str | None = None) -> Candidates:
+    """The candidates of a file, or of files on a Dask cluster; on a terminal it says at once that it reads them."""
+    if dask and (WILD.intersection(str(path)) or str(path).endswith(PARQUET)):
+        with said_meanwhile(f"reading {path} on {dask}"):
+            return ShardedTable(connected(dask), path)
+    path = Path(path)
     size = path.stat().st_size if path.is_file() else 0
     with said_meanwhile(f"reading {path.name} ({size / 1e6:,.1f} MB)"):
         return read_file(path)
 
 
+def place_beside(candidates: str) -> tuple[str | None, str]:
+    """Where a study of some candidates is kept by default, and its name; of many files, those of their folder.
+
+    None for files that are not on this machine.
+    """
+    path = Path(candidates)
+    path = path.parent if WILD.intersection(path.name) else path
+    return None if "://" in candidates else str(path.with_suffix(".db")), path.stem
+
+
 def made(name: str, where: str, table: Candidates, **settings: Any) -> Study:
     """A study of these candidates, made or opened; on a terminal it says at once that it does so."""
-    words = "preparing the study" if isinstance(table, Sampled) else f"storing {counted(table.rows, 'candidate')}"
+    words = (
+        "preparing the study"
+        if isinstance(table, Sampled | ShardedTable)
+        else f"storing {counted(table.rows, 'candidate')}"
+    )
     with said_meanwhile(words):
         return Study(name, where, table, **settings)
 

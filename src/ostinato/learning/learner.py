@@ -11,7 +11,7 @@ from math import exp, inf, isnan, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Matrix, Vector
+from ostinato.arrays import Matrix, Vector, constant, times
 from ostinato.candidates import Candidates
 from ostinato.kernels import Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
@@ -89,7 +89,7 @@ class Learner:
 
     def first(self) -> Prior:
         """Before anything is measured: a kernel of the middle of the priors, so that first candidates spread out."""
-        return self._prior(self._priors.start, 0.0, 1.0, np.ones(len(self._features)), -inf)
+        return self._prior(self._priors.start, 0.0, 1.0, constant(1.0, len(self._features)), -inf)
 
     def over(self, features: Matrix, wanted: Wanted) -> "Learner":
         """The same, for more candidates after those that there were."""
@@ -128,7 +128,7 @@ class Learner:
         floor = None if prior.floor == -inf else prior.floor
         varying, by_outcome = None, dict[int, float]()
         if self._wanted.varying or not self._wanted.outcome.real:  # else noise is the same for all
-            relative: Vector = prior.noise / (exp(point.noise) * spread**2)
+            relative: Vector = times(1 / (exp(point.noise) * spread**2), prior.noise)
             varying = relative.tobytes() if self._wanted.varying else None
             if not self._wanted.outcome.real:
                 by_outcome = {int(i): float(relative[i]) for i in np.flatnonzero(relative != 1)}
@@ -139,8 +139,10 @@ class Learner:
     def recall(self, fit_state: FitState) -> Prior:
         """The prior of a fit that was made before."""
         point = Point.of(np.array([NO_SETUP if each is None else each for each in fit_state.point], dtype=np.float64))
-        relative = np.ones(len(self._features)) if fit_state.relative is None else np.frombuffer(fit_state.relative)
+        size = len(self._features)
+        relative = constant(1.0, size) if fit_state.relative is None else np.frombuffer(fit_state.relative)
         if fit_state.noises:
+            relative = relative.copy()
             relative[list(fit_state.noises)] = list(fit_state.noises.values())
         floor = -inf if fit_state.floor is None else fit_state.floor
         prior = self._prior(point, fit_state.mean, fit_state.spread, relative, floor)
@@ -163,7 +165,7 @@ class Learner:
     def _unsure(self, prior: Prior, tally: Tally) -> Prior:
         """With the mean of the noise in place of its most plausible value."""
         uncertain = self._wanted.noise is None and not self._wanted.outcome.whole
-        return replace(prior, noise=prior.noise * self._noise_uncertainty(tally)) if uncertain else prior
+        return replace(prior, noise=times(self._noise_uncertainty(tally), prior.noise)) if uncertain else prior
 
     def _noise_uncertainty(self, tally: Tally) -> float:
         """The mean of λ over its most plausible value: log λ has a variance of 1/(1/1.5² + ν/2), with ν repeats."""
@@ -248,7 +250,7 @@ class Learner:
         """λ of every candidate, as far as it is known before a fit."""
         if self._wanted.noise is not None or last is None:
             return self._wanted.noise
-        return exp(last.point.noise) * last.spread**2 * relative
+        return times(exp(last.point.noise) * last.spread**2, relative)
 
     def _units(
         self, means: Vector, sample: Sample, candidates: list[int], following: Following | None
@@ -266,8 +268,9 @@ class Learner:
 
     def _relative(self, tally: Tally, last: "_Fitted | None", following: Following | None) -> Vector:
         """λ(x)/λ at all candidates."""
-        relative = np.ones(len(self._features))
+        relative = constant(1.0, len(self._features))
         if following is not None:
+            relative = relative.copy()
             first = last is None
             means, stds = (
                 (following.at_first(), np.zeros(len(tally))) if first else _smoothed(self._features, last.prior, tally)
@@ -286,7 +289,7 @@ class Learner:
         kernel = wanted.kernel or self._scales.kernel(
             np.exp(point.lengthscales), exp(point.std) * spread, 0.0 if wanted.mean is not None else CONSTANT * spread
         )
-        noise = wanted.noise if wanted.noise is not None else exp(point.noise) * spread**2 * relative
+        noise = wanted.noise if wanted.noise is not None else times(exp(point.noise) * spread**2, relative)
         setup = wanted.setup if wanted.setup is not None else exp(point.setup) * spread**2
         return Prior(kernel, noise, centre, setup, floor)
 

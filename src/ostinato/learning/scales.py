@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.candidates import Candidates, Sampled, lattice_of
+from ostinato.candidates import Candidates, Sampled, ShardedTable, lattice_of
+from ostinato.candidates.lattice import FILLED
 from ostinato.kernels import Column, Constant, Kernel, Matern52, ProductMatern52
 from ostinato.learning.likelihood import Features, LearnedKernel, LearnedProduct
 
@@ -24,6 +25,8 @@ LONGEST = 2_000  # values of one column, at most
 def is_large_grid(table: Candidates) -> bool:
     """Whether candidates are so many, and form a grid of several columns."""
     large = len(table) >= LARGE and not isinstance(table, Sampled)
+    if large and isinstance(table, ShardedTable):
+        return table.is_grid(LONGEST, FILLED)
     lattice = lattice_of(table.features) if large else None
     return lattice is not None and len(lattice.shape) > 1 and max(lattice.shape) <= LONGEST
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from math import log, sqrt
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.learning import Learner
-from ostinato.optimizer.foresight import Foresight
+from ostinato.optimizer.foresight import Foresight, worths_of
 from ostinato.optimizer.knowledge import Knowledge, Lot
+from ostinato.optimizer.parts import Lots, Outline, ask_leaders, lots_for
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal, RepeatValue
-from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen
+from ostinato.policies.belief import Rises, Scores
+from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen, ShardedPosterior
 
 
 class Present(Belief):
@@ -82,6 +85,8 @@ class Present(Belief):
     @cached_property
     def _range(self) -> tuple[float, float]:
         """The lowest mean and the highest; of many candidates the lowest as it is in single precision."""
+        if isinstance(self._model, ShardedPosterior):
+            return self._model.range
         if (screen := self.screen) is None:
             return self.means.lowest, self.means.highest
         highest, _ = self._model.at_each(screen.may_be_highest())
@@ -94,6 +99,14 @@ class Present(Belief):
     @property
     def bottom(self) -> float:
         return self._range[0]
+
+    def leaders(self, score: Rises) -> Scores:
+        """Of candidates on workers, as they find them."""
+        if not isinstance(self._model, ShardedPosterior):
+            return super().leaders(score)
+        outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
+        lots: Lots = lots_for(self._model, worths_of(self._known, self._lots)) if self.pending else {}
+        return ask_leaders(self._model, score, outline, self.barred, lots)
 
     @cached_property
     def screen(self) -> Screen | None:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -144,6 +157,8 @@ class Present(Belief):
         before, pending = self._model.covariance_with, self._with_pending
         if others is not None and pending is None and isinstance(self._model, Posterior):
             return self._model.covariance_between(candidate, others)
+        if others is not None and isinstance(self._model, ShardedPosterior):
+            return cast("Foresight", pending).covariance_between(self._model, candidate, others)
         found = before(candidate) if pending is None else pending.variances.covariance(before, candidate)
         return found if others is None else found[others]
 

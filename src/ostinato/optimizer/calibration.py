@@ -42,6 +42,7 @@ from scipy.special import ndtri, stdtrit
 
 from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.posterior import Posterior
+from ostinato.posterior.chance import others_than
 
 LEAST, SCALE, POWER = 1.0, 1.25, 2.5  # c
 PSEUDO = 3.0  # left-out candidates that are taken to have been predicted as they should
@@ -146,11 +147,9 @@ def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:
 
     Of very many candidates, a sample says it.
     """
-    never = np.ones(len(posterior.features), dtype=bool)
-    never[measured] = False
-    others = np.flatnonzero(never)
-    if len(others) > SAMPLE:
-        others = others[np.linspace(0, len(others) - 1, SAMPLE).astype(np.int64)]
+    never = len(posterior.features) - len(measured)
+    places = np.linspace(0, never - 1, SAMPLE).astype(np.int64) if never > SAMPLE else np.arange(never)
+    others = others_than(np.sort(measured), places)
     _, variance = posterior.answer_at(others)
     share: Vector = variance / posterior.kernel.diag(posterior.features[others])
     return float(np.mean(share)) if len(others) else None

@@ -22,8 +22,10 @@ from ostinato.optimizer.belief import Present, lots_with, pending_with
 from ostinato.optimizer.certified import Region, ceiling_of, certified
 from ostinato.optimizer.costs import shortest_way
 from ostinato.optimizer.facts import Asked, Mind
-from ostinato.optimizer.foresight import Foresight, largest_ratio
+from ostinato.optimizer.foresight import Foresight, largest_ratio, worths_of
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
+from ostinato.optimizer.order import Order, lowest
+from ostinato.optimizer.parts import ask_ratio, lots_for
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.search import search
 from ostinato.optimizer.settings import checked_round
@@ -31,7 +33,7 @@ from ostinato.optimizer.state import State
 from ostinato.policies import UCB, Belief, Proposal
 from ostinato.policies.belief import Scores
 from ostinato.policies.scored import ScoredPolicy
-from ostinato.posterior import Model, Posterior
+from ostinato.posterior import Model, Posterior, ShardedPosterior
 from ostinato.records import Batch, Reason
 
 ALIKE = 512  # points of a space that are like the first of a plan in the columns that it shares
@@ -216,6 +218,9 @@ class Thinking:
     def _ratio(self, planned: Sequence[Proposal]) -> float:
         """By how much a plan shrinks some standard deviation, on top of what is in flight."""
         honest = self.known.honest
+        if isinstance(honest, ShardedPosterior):
+            lots = [worths_of(self.known, lots_with(self.state, each)) for each in ((), planned)]
+            return sqrt(ask_ratio(honest, *(lots_for(honest, each) for each in lots)))
         own = self._foresights[0 if honest is self.known.model else 1]
         after = own.brought_up(self.known, honest, lots_with(self.state, planned))
         before = Foresight().brought_up(self.known, honest, lots_with(self.state, ()))
@@ -418,6 +423,5 @@ class Thinking:
             return []
         tried = known.keys() | self.state.failures.keys() | self.state.retired | self._apart
         priority, few = self.problem.priority, len(tried) + 1
-        first = np.arange(len(priority)) if few >= len(priority) else np.argpartition(priority, few)[:few]
-        new = (int(candidate) for candidate in first[np.argsort(priority[first])])
+        new = map(int, priority.lowest(few) if isinstance(priority, Order) else lowest(priority, few))
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]

@@ -28,12 +28,16 @@ class Foresight:
 
     def brought_up(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
         """To a model and what is in flight now."""
-        worths = {key: known.worth(lot) for key, lot in lots.items()}
+        return self.with_worths(model, worths_of(known, lots))
+
+    def with_worths(self, model: Model, lots: Mapping[Hashable, tuple[int, float]]) -> "Foresight":
+        """The same, with how many measurements each lot of a candidate counts for."""
+        worths = {key: worth for key, (_, worth) in lots.items()}
         if model is not self._model or any(worths.get(key, 0.0) < worth for key, worth in self._made.items()):
             self._start(model)
         for key, worth in worths.items():
             if worth > self._made.get(key, 0.0):
-                self._imagined.add(lots[key].candidate, worth - self._made.get(key, 0.0))
+                self._imagined.add(lots[key][0], worth - self._made.get(key, 0.0))
         self._made = worths
         return self
 
@@ -63,10 +67,21 @@ class Foresight:
         found = self._model.screen if isinstance(self._model, Posterior) else None
         return None if found is None or self.few is None else PendingScreen(found, self.few)
 
+    def covariance_between(self, model: Posterior, candidate: int, others: Indices) -> Vector:
+        """Of some candidates with one: that of the model, less what the imagined measurements take off it."""
+        C = self._imagined.covariances(0, np.append(others, candidate))
+        return model.covariance_between(candidate, others) - C[:, -1] @ C[:, :-1]
+
     @property
     def imagined(self) -> Indices:
-        """The candidates in flight."""
-        return np.array(sorted(self._imagined.candidates), dtype=np.int64)
+        """The candidates in flight, of those that the model has all numbers of."""
+        size = len(cast("Model", self._model).features)
+        return np.array(sorted(each for each in self._imagined.candidates if each < size), dtype=np.int64)
+
+
+def worths_of(known: Knowledge, lots: Mapping[Hashable, Lot]) -> dict[Hashable, tuple[int, float]]:
+    """The candidate of each lot, and how many measurements what is in flight of it counts for."""
+    return {key: (lot.candidate, known.worth(lot)) for key, lot in lots.items()}
 
 
 def largest_ratio(before: Foresight, after: Foresight) -> float:
@@ -79,7 +94,7 @@ def largest_ratio(before: Foresight, after: Foresight) -> float:
 
 
 def _screened_ratio(before: Foresight, after: Foresight) -> float | None:
-    if before.screen is None or after.screen is None or not len(after.imagined):
+    if before.screen is None or after.screen is None:
         return None
     bounds = before.screen.bounds(), after.screen.bounds()
     if bounds[0] is None or bounds[1] is None:
@@ -90,7 +105,7 @@ def _screened_ratio(before: Foresight, after: Foresight) -> float | None:
     def ratio(candidates: Indices) -> float:
         return _highest_ratio(*(each.at_each(candidates)[1] for each in few))
 
-    best = ratio(after.imagined)
+    best = ratio(after.imagined)  # 1 where none is
     if not isfinite(best):
         return None
     likely = np.flatnonzero(most > best * least)

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace, is_numpy
-from ostinato.candidates import Sampled, extended, read_candidates
+from ostinato.candidates import Sampled, ShardedTable, extended, read_candidates
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 class Optimizer(OptimizerView):
     """Optimise a noisy function over a table or a space of candidates by ask and tell.
 
-    candidates: a 2-D array, a pandas, polars or pyarrow data frame, or a `Space`. Nothing else has to be given:
+    candidates: a 2-D array, a pandas, polars or pyarrow data frame, a `Space`, or a `ShardedTable` of
+    files on a Dask cluster. Nothing else has to be given:
 
     goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.
     budget: how many measurements there will be in all, where that is known: "find" ends by telling the best apart with
@@ -122,8 +123,8 @@ class Optimizer(OptimizerView):
             robust=robust,
             search=search,
             block_size=block_size,
-            memory_limit=read_limit(memory_limit) or (default_limit() if is_numpy(xp) else None),
-            device=read_device(device, precision),
+            memory_limit=self._limit(memory_limit, xp),
+            device=read_device(device, precision, here=not isinstance(self._table, ShardedTable)),
             xp=xp,
         )
         if isinstance(self._table, Sampled):
@@ -134,6 +135,17 @@ class Optimizer(OptimizerView):
         state = State(sign, problem.cost, mind, None if budget is None else whole("budget", budget))
         super().__init__(Core(problem, state), draws)
         self._owner = ""
+
+    def _limit(self, given: str | int | None, xp: Namespace) -> int | None:
+        """Bytes for covariances here; those of candidates on workers are theirs."""
+        if isinstance(self._table, ShardedTable):
+            if given is None:
+                return None
+            raise InvalidSetting(
+                f"memory_limit={given!r} is for candidates in this machine's memory: limit that of Dask's workers "
+                "instead (docs/performance.md says what they need)."
+            )
+        return read_limit(given) or (default_limit() if is_numpy(xp) else None)
 
     def lend(self, owner: str) -> None:
         """From now on this is for looking: it is asked and told through its owner."""

@@ -6,10 +6,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import Candidates, Sampled
+from ostinato.candidates import Candidates, Sampled, ShardedTable
 from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
@@ -17,6 +16,7 @@ from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.measurements.quantity import quantity_of
 from ostinato.optimizer.certifiable import check_search
 from ostinato.optimizer.costs import SwitchCost, read_costs
+from ostinato.optimizer.order import MANY, Order, added, drawn
 from ostinato.optimizer.settings import (
     checked_policy,
     given,
@@ -26,10 +26,15 @@ from ostinato.optimizer.settings import (
     sign_of,
     what_to_learn,
 )
+from ostinato.policies import EI, UCB
 from ostinato.policies.base import BasePolicy
-from ostinato.posterior import Model, Posterior
+from ostinato.policies.scored import ScoredPolicy
+from ostinato.posterior import Model, Posterior, ShardedPosterior
 from ostinato.posterior.device import Device
+from ostinato.posterior.sharded import EVERYWHERE
 from ostinato.records import Quantity
+
+ONE = (int, float, np.number, type(None))  # what a setting is that is the same for all candidates
 
 
 class Portable:
@@ -67,7 +72,7 @@ class Settings(Portable):
     device: Device | None = None
     xp: Namespace = np
 
-    def problem(self, candidates: Candidates, priority: NDArray[np.int64]) -> "Problem":
+    def problem(self, candidates: Candidates, priority: Any) -> "Problem":
         """The problem of these candidates, all settings checked."""
         outcome = outcome_of(self.outcome)
         self._check()
@@ -75,6 +80,7 @@ class Settings(Portable):
         wanted = what_to_learn(table, self.kernel, self.noise_std, self.mean, self.setup_std, sign, outcome)
         by_goal = policy_for(self.goal, learned=bool(wanted.learned))
         policy = by_goal if self.policy is None else checked_policy(self.policy)
+        check_sharded(self, table, policy)
         check_search(self.search, table, wanted, policy)
         return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
 
@@ -100,7 +106,7 @@ class Problem:
 
     settings: Settings
     table: Candidates
-    priority: NDArray[np.int64]
+    priority: Any  # an array or an `Order`
     sign: int
     policy: BasePolicy
     wanted: Wanted
@@ -159,6 +165,7 @@ class Problem:
         made = self.policy.model
         if made is Posterior:  # of all models, the one that can be elsewhere
             how["device"] = settings.device
+            made = ShardedPosterior if isinstance(self.table, ShardedTable) else Posterior
         return made(self.features, prior.kernel, prior.noise, mean=prior.mean, **how)
 
     def cost(self, start: int, end: int) -> float:
@@ -170,19 +177,41 @@ class Problem:
         return None if self.switch_cost is None or here is None else partial(self.switch_cost, here)
 
 
-def priority_of(table: Candidates, rng: np.random.Generator) -> NDArray[np.int64]:
+def priority_of(table: Candidates, rng: np.random.Generator) -> Any:
     """The order that settles ties: random, and the same however many candidates were added since."""
     if isinstance(table, Sampled):
         return table.priority
     first, *later = table.grown
+    if isinstance(table, ShardedTable) or first > MANY:
+        return drawn(rng, table.grown)
     priority = rng.permutation(first)
     for size in later:
         priority = grown_priority(priority, size)
     return priority
 
 
-def grown_priority(priority: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def grown_priority(priority: Any, size: int) -> Any:
     """The order that settles ties, for more candidates: the new ones come last, in a random order of their own."""
-    old = len(priority)
-    new = np.random.default_rng((int(priority[0]), old, size)).permutation(size - old)
-    return np.concatenate([priority, old + new])
+    if isinstance(priority, Order):
+        return priority.grown(size)
+    return np.concatenate([priority, added(int(priority[0]), len(priority), size)])
+
+
+def check_sharded(settings: Settings, table: Candidates, policy: BasePolicy) -> None:
+    """What candidates on workers do not allow for is refused at once."""
+    if not isinstance(table, ShardedTable):
+        return
+    scored = isinstance(policy, ScoredPolicy) and isinstance(policy.score, UCB | EI) and policy.model is Posterior
+    if not scored:
+        raise InvalidSetting(f"{policy!r} does not work with a ShardedTable. {EVERYWHERE}")
+    if not isinstance(settings.switch_cost, ONE):
+        raise InvalidSetting(
+            "switch_cost= differs between candidates, and those of a ShardedTable are on workers: give one number."
+        )
+    if not isinstance(settings.noise_std, ONE):
+        raise InvalidSetting(
+            "noise_std= differs between candidates, and those of a ShardedTable are on workers: give one number, "
+            "or nothing to learn it."
+        )
+    if settings.xp is not np:
+        raise InvalidSetting("xp= is for candidates in memory: leave it out with a ShardedTable.")

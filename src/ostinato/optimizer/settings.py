@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from ostinato.arrays import Vector
+from ostinato.arrays import Vector, constant
 from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, counted, finite, is_whole, not_negative, positive
 from ostinato.errors import InvalidKernel, InvalidSetting
@@ -175,7 +175,7 @@ def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
 def noise_variances(noise_std: Any, table: Candidates) -> Vector:
     """λ for every distinct candidate, from one standard deviation or one a row."""
     if np.ndim(noise_std) == 0:
-        return np.full(len(table), _noise(noise_std) ** 2)
+        return constant(_noise(noise_std) ** 2, len(table))
     if np.shape(noise_std) != (table.rows,):
         raise InvalidSetting(
             f"noise_std has shape {np.shape(noise_std)} for {table.rows:,} candidates: give one number, or one a row."

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -16,6 +17,14 @@ from ostinato.posterior import BlockedVector, Listed, PendingVariances, Screen
 TIE = 1e-9
 EPSILON = float(np.finfo(np.float64).eps)
 NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
+
+
+class Rises(Protocol):
+    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled."""
+
+    def scores(self, belief: "Belief") -> "Scores":
+        """Of the candidates of a belief."""
+        ...
 
 
 class Belief(ABC):
@@ -97,6 +106,10 @@ class Belief(ABC):
     @abstractmethod
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         """Of going to some candidates from where we are, in the same units as `cost`."""
+
+    def leaders(self, score: "Rises") -> "Scores":
+        """The scores of the candidates that may be chosen, by a score that is computed wherever candidates are."""
+        return score.scores(self)
 
     @property
     def candidates(self) -> int:

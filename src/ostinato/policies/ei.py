@@ -1,10 +1,8 @@
 """Expected improvement: the largest expected improvement on the highest posterior mean is asked next."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import log1p, sqrt
-from typing import TypeAlias
 
 import numpy as np
 
@@ -17,8 +15,6 @@ from ostinato.policies.screened import Found, Search, taken_in
 from ostinato.posterior import BlockedVector, Listed
 
 MANY = 1_000  # candidates from which EI is computed only where it may be the highest
-
-Applied: TypeAlias = Callable[["Improvement", Belief], BlockedVector | Listed]
 
 
 @dataclass(frozen=True)
@@ -43,6 +39,14 @@ class Improvement:
     def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
         return [(self.target + high, slope * self.beta) for high, slope in chords(bar, self._width(widest))]
 
+    def scores(self, belief: Belief) -> Scores:
+        return self.among(_where_it_counts(self, belief), belief)
+
+    def among(self, values: BlockedVector | Listed, belief: Belief) -> Scores:
+        """Values as scores, with the tolerance that their best has."""
+        mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
+        return Scores(values, self.tolerance(mean, variance))
+
     def _width(self, std: float) -> float:
         return max(self.beta * std, smallest_width(self.belief.kappa))
 
@@ -65,16 +69,14 @@ class EI(Score):
         return belief.top
 
     def __call__(self, belief: Belief) -> Scores:
-        return self._scores(belief, _where_it_counts)
+        return belief.leaders(self._improvement(belief))
 
     def everywhere(self, belief: Belief) -> Scores:
-        return self._scores(belief, _everywhere)
+        improvement = self._improvement(belief)
+        return improvement.among(_everywhere(improvement, belief), belief)
 
-    def _scores(self, belief: Belief, applied: Applied) -> Scores:
-        improvement = Improvement(belief, self.width(belief), self.target(belief))
-        values = applied(improvement, belief)
-        mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
-        return Scores(values, improvement.tolerance(mean, variance))
+    def _improvement(self, belief: Belief) -> Improvement:
+        return Improvement(belief, self.width(belief), self.target(belief))
 
     def slack(self, belief: Belief, best: int) -> float:
         return -log1p(-NEAR)

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ostinato.arrays import Array, Vector
-from ostinato.policies.belief import Belief
+from ostinato.policies.belief import Belief, Scores
 from ostinato.posterior import Indices, Listed, Screen
 
 LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
@@ -32,6 +32,10 @@ class Rising(Protocol):
 
     def nearly(self, mean: float, variance: float) -> float:
         """How far below the best a score may lie and still be chosen, for the best's mean and variance."""
+        ...
+
+    def scores(self, belief: Belief) -> Scores:
+        """Of the candidates of a belief that may be chosen; minus infinity is enough for the others."""
         ...
 
     def lines(self, bar: float, widest: float) -> Sequence[tuple[float, float]]:

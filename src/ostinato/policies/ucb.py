@@ -27,6 +27,14 @@ class Bound:
     def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
         return [(bar, self.beta)]
 
+    def scores(self, belief: Belief) -> Scores:
+        screen = belief.screen
+        found = None if screen is None else Search(self, screen, belief).listed()
+        return self.everywhere(belief) if found is None else Scores(found, belief.resolution(self.beta))
+
+    def everywhere(self, belief: Belief) -> Scores:
+        return Scores(belief.means.map(self, belief.variances), belief.resolution(self.beta))
+
 
 @dataclass(frozen=True)
 class UCB(Score):
@@ -42,13 +50,10 @@ class UCB(Score):
         return width_at(as_schedule(self.beta), belief.progress)
 
     def __call__(self, belief: Belief) -> Scores:
-        bound, screen = Bound(belief, self.width(belief)), belief.screen
-        found = None if screen is None else Search(bound, screen, belief).listed()
-        return self.everywhere(belief) if found is None else Scores(found, belief.resolution(bound.beta))
+        return belief.leaders(Bound(belief, self.width(belief)))
 
     def everywhere(self, belief: Belief) -> Scores:
-        bound = Bound(belief, self.width(belief))
-        return Scores(belief.means.map(bound, belief.variances), belief.resolution(bound.beta))
+        return Bound(belief, self.width(belief)).everywhere(belief)
 
     def slack(self, belief: Belief, best: int) -> float:
         return NEAR * self.width(belief) * sqrt(belief.at(best)[1])

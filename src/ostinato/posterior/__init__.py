@@ -11,6 +11,7 @@ from ostinato.posterior.nystrom import Nystrom
 from ostinato.posterior.pending import Ghost, Imagined, PendingVariances
 from ostinato.posterior.pending_screen import PendingScreen
 from ostinato.posterior.screen import Screen
+from ostinato.posterior.sharded import ShardedPosterior
 
 __all__ = [
     "BlockedVector",
@@ -28,4 +29,5 @@ __all__ = [
     "PendingVariances",
     "Posterior",
     "Screen",
+    "ShardedPosterior",
 ]

@@ -22,6 +22,7 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.draws import square_root
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.model import Model
+from ostinato.posterior.sharded import ShardedPosterior
 
 DRAWS = 4_096
 PART = 256  # columns of a triangular root that are multiplied at a time
@@ -54,13 +55,11 @@ class Contenders:
         size = len(model.features)
         if size <= ALL:
             return cls.only(np.arange(size))
-        others = np.ones(size, dtype=bool)
-        others[_most_hopeful(model)] = False
-        others[always] = False
-        near, far = np.flatnonzero(~others), np.flatnonzero(others)
-        sample = far[np.linspace(0, len(far) - 1, SAMPLED).astype(np.int64)]
+        near = np.unique(np.concatenate([_most_hopeful(model), always]))
+        far = size - len(near)
+        sample = others_than(near, np.linspace(0, far - 1, SAMPLED).astype(np.int64))
         numbers = np.concatenate([near, sample])
-        stands_for = np.concatenate([np.ones(len(near)), np.full(len(sample), len(far) / len(sample))])
+        stands_for = np.concatenate([np.ones(len(near)), np.full(len(sample), far / len(sample))])
         order = np.argsort(numbers)
         return cls(numbers[order], stands_for[order])
 
@@ -69,11 +68,18 @@ class Contenders:
         return np.flatnonzero(np.isin(self.numbers, list(numbers)))
 
 
+def others_than(some: Indices, places: Indices) -> Indices:
+    """The candidates at some places among all but those, which are in increasing order."""
+    return places + np.searchsorted(some - np.arange(len(some)), places, side="right")
+
+
 def _most_hopeful(model: Model) -> Indices:
     """The candidates whose values may well be the highest.
 
     A sketch will do, since whoever is found here is computed exactly afterwards.
     """
+    if isinstance(model, ShardedPosterior):
+        return model.most_hopeful(HOPE, LIKELIEST, ERROR)
     sketch = model.sketch if isinstance(model, Posterior) else None
     if sketch is not None and max(sketch.mean_error, sketch.variance_error) <= ERROR:
         return sketch.highest_reach(HOPE, LIKELIEST)

@@ -28,20 +28,31 @@ class Device:
         return not isinstance(kernel, Custom)
 
 
-def read_device(device: Any, precision: Precision) -> Device | None:
-    """The device of this name, where it can be used; None for the processor."""
+def read_device(device: Any, precision: Precision, *, here: bool = True) -> Device | None:
+    """The device of this name, where it can be used; None for the processor. here: whether it is to be on this machine.
+
+    Workers find out for themselves.
+    """
     if precision not in ("single", "double"):
         raise InvalidSetting(f"precision={precision!r} is not one: give 'single' or 'double'.")
     if device is None or device == "cpu":
         return None
     if not isinstance(device, str) or not (device == ON_THE_PROCESSOR or device.split(":")[0] == "cuda"):
         raise InvalidSetting(f"device={device!r} is not a device: give 'cuda', 'cuda:1' or 'cpu'.")
+    found = Device("cpu" if device == ON_THE_PROCESSOR else device, precision == "double")
+    if here:
+        check_there(found)
+    return found
+
+
+def check_there(device: Device) -> None:
+    """An error where a device cannot be used on this machine."""
     if find_spec("torch") is None:
-        raise InvalidSetting(f"device={device!r} needs PyTorch, which is not installed: pip install 'ostinato[gpu]'.")
-    if device == ON_THE_PROCESSOR:
-        return Device("cpu", precision == "double")
-    _check_cuda(device)
-    return Device(device, precision == "double")
+        raise InvalidSetting(
+            f"device={device.name!r} needs PyTorch, which is not installed: pip install 'ostinato[gpu]'."
+        )
+    if device.name != "cpu":
+        _check_cuda(device.name)
 
 
 def _check_cuda(name: str) -> None:

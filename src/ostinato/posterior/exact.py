@@ -27,6 +27,7 @@ from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
+from ostinato.posterior.grid import Grid
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
@@ -57,13 +58,11 @@ class Posterior:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory, self.device = block_size, memory, device
-        self._grid = paying_grid(kernel, features) if block_size is None and device is None else None
-        many = len(features) > MANY and is_numpy(xp) and self._grid is None and has_single_form(kernel)
-        self._screened = many if device is None else device.takes(kernel)
+        self._grid = self._find_grid()
+        self._screened = self._is_screened(xp)
         self.behind = self._screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = self._unseen()
-        alike = self._screened and has_product_form(kernel, features.shape[1])  # k(x, x) is the same everywhere
-        self.kappa2 = prior_variance_of(kernel, features[:1] if alike else features, xp)
+        self.kappa2 = self._largest_variance(xp)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
@@ -74,6 +73,20 @@ class Posterior:
         self._fresh: Fresh | None = None
         self._foreseen: dict[int, BlockedVector] = {}
         self._direction: tuple[int, Direction] | None = None  # of the candidate that was looked at last
+
+    def _find_grid(self) -> Grid | None:
+        return paying_grid(self.kernel, self.features) if self.block_size is None and self.device is None else None
+
+    def _is_screened(self, xp: Namespace) -> bool:
+        """Whether choices are made in single precision, as long as that is precise enough."""
+        if self.device is not None:
+            return self.device.takes(self.kernel)
+        return len(self.features) > MANY and is_numpy(xp) and self._grid is None and has_single_form(self.kernel)
+
+    def _largest_variance(self, xp: Namespace) -> float:
+        """κ²."""
+        alike = self._screened and has_product_form(self.kernel, self.features.shape[1])  # k(x, x) is one number
+        return prior_variance_of(self.kernel, self.features[:1] if alike else self.features, xp)
 
     @property
     def xp(self) -> Namespace:
@@ -166,9 +179,13 @@ class Posterior:
             self._screening.hold(to_numpy(gain.p), z)
         else:
             blocks.condition(gain.p, z)
-            self.variances[candidate] = gain.variance_after
+            self._know(candidate, gain.variance_after)
         self._changed()
         self._repair()
+
+    def _know(self, candidate: int, variance: float) -> None:
+        """The variance of a candidate that was just measured, to the last digit."""
+        self.variances[candidate] = variance
 
     def gain(self, candidate: int, n: float) -> Gain:
         """What n measurements of a candidate would change."""
@@ -230,7 +247,8 @@ class Posterior:
         cls, model: Model, kernel: Kernel | None = None, noise: Vector | None = None, mean: float | None = None
     ) -> "Posterior":
         """The exact posterior of another model's settings, or of some others in their place; nothing measured."""
-        return cls(
+        made = type(model) if isinstance(model, Posterior) else cls
+        return made(
             model.features,
             model.kernel if kernel is None else kernel,
             model.noise if noise is None else noise,
@@ -433,7 +451,7 @@ class Posterior:
         """With the product forms' numbers at measured candidates, which lose none of their digits."""
         precise = self._precise()
         for candidate, slot in self._slots.items():
-            if precise[slot]:
+            if precise[slot] and candidate < len(self.features):
                 values[candidate] = float(at_slots[slot])
         return values
 

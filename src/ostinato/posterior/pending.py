@@ -110,7 +110,7 @@ class PendingVariances:
     def everywhere(self) -> Vector:
         """All variances, up to date; to the last digit where measurements were imagined."""
         self.update(np.arange(len(self.variances)))
-        for candidate in self._imagined.candidates:
+        for candidate in self._imagined.candidates.intersection(range(len(self.variances))):
             self.variances[candidate] = self.ghost.variance(candidate)
         return self.variances
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.candidates import Candidates, Packed, Sampled, packed, unlike
+from ostinato.candidates import Candidates, Head, Packed, Sampled, ShardedTable, head_of, packed, unlike
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidSetting, StudyDiffers, UnknownStudy
 from ostinato.measurements.tally import MOST
@@ -14,7 +14,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import check_names, noise_variances
 from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord, open_storage
-from ostinato.study.candidates import table_of
+from ostinato.study.candidates import has_same_files, table_of
 from ostinato.study.settings import as_text
 
 
@@ -41,14 +41,24 @@ def create(
         noise_variances(settings["noise_std"], table)
     if storage.patiently(lambda: _digest(storage, name)) == pack.digest:
         return storage, pack, 0
+    return storage, pack, _rows_more(storage, name, table)
+
+
+def _rows_more(storage: Storage, name: str, table: Candidates) -> int:
+    """How many rows are given that the study does not have; an error where others differ."""
+    head = storage.patiently(lambda: _head(storage, name))
+    if head.shards or isinstance(table, ShardedTable):
+        if not has_same_files(head, table):
+            raise StudyDiffers(_other_files(name, head, table))
+        return 0
     stored = storage.patiently(lambda: _stored(storage, name))
     if isinstance(stored, Sampled) or isinstance(table, Sampled):
         if not _same_space(stored, table):
             raise StudyDiffers(_difference(name, stored, table))
-        return storage, pack, 0
+        return 0
     if not _begin_alike(stored, table):
         raise StudyDiffers(_difference(name, stored, table))
-    return storage, pack, max(0, table.rows - stored.rows)
+    return max(0, table.rows - stored.rows)
 
 
 def _checked(table: Candidates, budget: int | None, settings: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
@@ -97,6 +107,20 @@ def read_budget(budget: Any) -> int:
 def _digest(storage: Storage, name: str) -> str:
     with storage.read(name) as reader:
         return reader.record.digest
+
+
+def _head(storage: Storage, name: str) -> Head:
+    with storage.read(name) as reader:
+        return head_of(reader.table())
+
+
+def _other_files(name: str, kept: Head, given: Candidates) -> str:
+    was = f"the files at {kept.shards['path']} ({kept.parts[0]:,} rows)" if kept.shards else "a table"
+    now = f"the files at {given.path} ({given.rows:,} rows)" if isinstance(given, ShardedTable) else "a table"
+    return (
+        f"The study {name!r} exists with other candidates: they are {was}, and {now} was given. Give the same ones, or "
+        "begin a study of another name."
+    )
 
 
 def _stored(storage: Storage, name: str) -> Candidates:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.candidates import Candidates, Head, Packed, Sampled, Space, head_of, packed, row_of
+from ostinato.candidates import Candidates, Head, Packed, Sampled, ShardedTable, Space, head_of, packed, row_of
 from ostinato.checks import brief
 from ostinato.errors import Damaged, InvalidFeedback, StudyDiffers, UnknownBatch, UnknownCandidate
 from ostinato.measurements.outcomes import outcome_of
@@ -66,6 +66,7 @@ class Stored:
     ) -> None:
         self.name, self.storage = name, storage
         self._space: Space | None = candidates.space if isinstance(candidates, Sampled) else None
+        self._sharded = candidates if isinstance(candidates, ShardedTable) else None
         problems = storage.patiently(lambda: storage.check(everything=False))
         if problems:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
@@ -211,7 +212,9 @@ class Stored:
         seen = self.look(reader)
         if seen.table is not None:
             return seen.table
-        table = table_of(reader)
+        table = table_of(reader, self._sharded)
+        if isinstance(table, ShardedTable):
+            self._sharded = table
         if isinstance(table, Sampled) and self._space is not None:
             table = table.within(self._space)
         self._seen = replace(seen, table=table)
@@ -279,9 +282,11 @@ class Stored:
         """The same at the reader's moment."""
         seen = self.look(reader)
         self._read_alone += 1
-        if not seen.head.blocks or not 0 <= index < seen.head.rows or self._read_alone > FEW:
-            return self.refresh(reader)[index]
-        return row_of(seen.head, index, reader.block) if seen.table is None else seen.table[index]
+        alone = seen.head.shards or (seen.head.blocks and self._read_alone <= FEW)
+        if seen.table is None and alone and 0 <= index < seen.head.rows:
+            row = row_of(seen.head, index, reader.block)
+            return self.refresh(reader)[index] if row is None else row
+        return self.refresh(reader)[index]
 
     def batch(self, reader: Reader, number: int) -> BatchRecord:
         """A batch that was asked for."""

@@ -6,7 +6,7 @@ from typing import Any, cast, overload
 
 from msgspec.structs import replace
 
-from ostinato.candidates import read_candidates
+from ostinato.candidates import ShardedTable, read_candidates
 from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError, Unavailable
 from ostinato.measurements.feedback import Given
@@ -85,8 +85,9 @@ class Study(StudyView):
         if settings.get("seed", 0) is None:
             settings.pop("seed")
         here = {key: settings.pop(key) for key in ("device", "precision") if key in settings}
-        read_device(here.get("device"), here.get("precision", "single"))
         given, patience = None if candidates is None else read_candidates(candidates), positive("patience", patience)
+        elsewhere = isinstance(given, ShardedTable)
+        read_device(here.get("device"), here.get("precision", "single"), here=not elsewhere)
         if given is None:
             store, pack, missing = open_storage(storage, create=False, patience=patience), None, 0
         else:
@@ -503,7 +504,7 @@ class Study(StudyView):
 
         `run` does so at its end, and when everybody measures. Where the storage does not answer, nothing is stored.
         """
-        if not self._stored.head.blocks:
+        if not (self._stored.head.blocks or self._stored.head.shards):
             return  # it is soon worked out, from facts that are checked
         with suppress(OstinatoError), self._stored.alone():
 
