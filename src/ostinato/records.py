@@ -78,7 +78,7 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
         return not (self.capped or self.truncated)
 
 
-class Quantity(msgspec.Struct, frozen=True):
+class Quantity(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the measured number is called, and its unit where it has one. given: whether the user gave the name."""
 
     name: str
@@ -104,7 +104,10 @@ class Quantity(msgspec.Struct, frozen=True):
         return f"{self.name} {self.of(number)}" if self.given else self.of(number)
 
 
-class Best(msgspec.Struct, frozen=True, eq=False):
+UNNAMED = Quantity("value")
+
+
+class Best(msgspec.Struct, frozen=True, eq=False, omit_defaults=True):
     """The measured candidate of the best lower bound: its mean less a standard deviation.
 
     `mean` and `interval` speak of the candidate's true value, not of single measurements. `n` is how often it was
@@ -121,7 +124,7 @@ class Best(msgspec.Struct, frozen=True, eq=False):
     n: int
     chance: float
     within: float
-    quantity: Quantity = Quantity("value")
+    quantity: Quantity = UNNAMED
 
     def __str__(self) -> str:
         mean, low, high = (rounded(each, self.std) for each in (self.mean, *self.interval))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ostinato.errors import InvalidSetting
-from ostinato.records import Quantity
+from ostinato.records import UNNAMED, Quantity
 
 NAMES = {"real": "value", "binary": "success rate", "count": "count", "positive": "amount"}  # by outcome
 LONGEST = 60  # characters
@@ -16,7 +16,8 @@ def quantity_of(value: Any, unit: Any, outcome: str) -> Quantity:
             _check(name, text)
     if unit is not None and outcome == "binary":
         raise InvalidSetting(f"unit={unit!r} was given with outcome='binary', whose rates have none: leave it out.")
-    return Quantity(value or NAMES[outcome], unit or "", value is not None)
+    found = Quantity(value or NAMES[outcome], unit or "", value is not None)
+    return UNNAMED if found == UNNAMED else found
 
 
 def _check(name: str, text: Any) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ostinato.checks import counted
-from ostinato.records import Best, Outlier, Quantity
+from ostinato.records import UNNAMED, Best, Outlier, Quantity
 from ostinato.storage import Entry, Revision, Source
 from ostinato.storage.values import Kind
 
@@ -114,7 +114,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     retired: int = 0
     missing: tuple[str, ...] = ()
     paused: tuple[PausedRun, ...] = ()
-    quantity: Quantity = Quantity("value")
+    quantity: Quantity = UNNAMED
 
     @property
     def finished(self) -> bool:
