@@ -42,7 +42,9 @@ class UCB(Score):
         return width_at(as_schedule(self.beta), belief.progress)
 
     def __call__(self, belief: Belief) -> Scores:
-        bound, screen = Bound(belief, self.width(belief)), belief.screen
+        bound = Bound(belief, self.width(belief))
+        belief.lazily(bound.beta)
+        screen = belief.screen
         found = None if screen is None else Search(bound, screen, belief).listed()
         return self.everywhere(belief) if found is None else Scores(found, belief.resolution(bound.beta))
 

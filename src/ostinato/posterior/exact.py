@@ -27,6 +27,7 @@ from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
+from ostinato.posterior.lazy_block import Leaves
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
@@ -68,6 +69,8 @@ class Posterior:
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
         self._since_means = self._since_variances = 0
+        self._leaves: Leaves | None = None
+        self._lazy_from = 48 if len(features) > MANY else 10**9
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
@@ -115,6 +118,29 @@ class Posterior:
             return found
         self._screened = False
         return None
+
+    def lazily(self, slope: float) -> None:
+        """Keep all candidates in a lazy screen from now on, if that is likely to pay for bounds mean + slope · σ."""
+        if self._leaves is not None or self.unique.size < self._lazy_from or self._grid or self.device or not has_single_form(self.kernel):
+            return
+        self._lazy_from = 2 * self.unique.size
+        leaves = Leaves.of(self.features, np.ones(self.features.shape[1]))
+        if self.behind:
+            return
+        mean, sigma = self.means.flat(), np.sqrt(self.variances.flat())
+        best = np.max(mean + slope * sigma)
+        tops = np.maximum.reduceat((mean + np.sqrt(slope**2 + 2.0) * sigma)[leaves.order], leaves.starts)
+        import sys
+        print("share", self.unique.size, np.mean(tops >= best), file=sys.stderr)
+        if np.mean(tops >= best) < 0.5:
+            self._leaves = leaves
+            self._screening = Screening(leaves=leaves)
+            u = mean + slope * sigma
+            likely = np.sort(np.argpartition(-u, 64)[:64])
+            if not self._screening.adopt(self.kernel, self.features, self.measured, self.kappa2, self.factor, mean - self.prior_mean, sigma**2, likely):
+                return
+            self.behind = self._screened = True
+            self.__dict__.pop("_blocks", None)
 
     @property
     def sketch(self) -> Screen | None:

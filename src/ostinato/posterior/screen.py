@@ -93,8 +93,7 @@ class Screen:
     def refresh(self, factor: Factor) -> None:
         """Means and variances from scratch."""
         alpha = self._kappa * factor.alpha
-        self.mean_error = self._error * float(np.sum(np.abs(alpha))) + 16 * self._unit
-        self.variance_error = 0.0
+        self.mean_error, self.variance_error = self._off(alpha), 0.0
         self.refined_by(factor)
         if self.filled:
             self._refresh(self._prepared(alpha))
@@ -102,6 +101,31 @@ class Screen:
     def refined_by(self, factor: Factor) -> None:
         """The factorisation of now, by which variances are refined."""
         self._factor, self._W = factor, None
+        if self.lazy:
+            self.mean_error = max(self.mean_error, self._off(self._kappa * factor.alpha))
+            self._follow()
+
+    def adopt(self, mean: Vector, variance: Vector, factor: Factor) -> None:
+        """Means and variances in units of f, in double precision, after all that was measured."""
+        mean, variance = mean / self._kappa, variance / self._kappa**2
+        self.mean_error = (16 + float(np.max(np.abs(mean)))) * self._unit
+        self.variance_error = 4 * self._unit
+        self.refined_by(factor)
+        cast("LazyBlock", self._blocks[0]).adopt(mean, variance)
+
+    @property
+    def lazy(self) -> bool:
+        """Whether candidates are brought up to date when they may matter."""
+        return any(block.lazy for block in self._blocks)
+
+    def _follow(self) -> None:
+        alpha = self._prepared(self._kappa * cast("Factor", self._factor).alpha)
+        for block in self._blocks:
+            block.follow(alpha, self.mean_error, self.variance_error)
+
+    def _off(self, alpha: Vector) -> float:
+        """By how much means may be off that are made of these."""
+        return self._error * float(np.sum(np.abs(alpha))) + 16 * self._unit
 
     def _whitener(self) -> Any:
         """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
@@ -110,6 +134,7 @@ class Screen:
             self._W = self._prepared(W)
             off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
             self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
+            self._follow()
         return self._W
 
     def _refresh(self, alpha: Any) -> None:

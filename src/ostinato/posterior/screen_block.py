@@ -34,6 +34,7 @@ class ScreenBlock(ABC):
     unit: float  # the rounding error of one operation, relative
     accuracy: float  # by how much covariances may be off, of the largest
     strip: int  # covariances that are summed at a time
+    lazy = False  # whether it puts off what comes until it matters
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
 
     @abstractmethod
@@ -60,6 +61,9 @@ class ScreenBlock(ABC):
     @abstractmethod
     def refresh(self, alpha: Any, W: Any) -> None:
         """Means from scratch; variances as they are, or more."""
+
+    def follow(self, alpha: Any, mean_error: float, variance_error: float) -> None:  # noqa: B027 (for blocks that wait)
+        """What means are made of after all terms so far, and by how much means and variances may be off."""
 
     # Blocks that do not always have the variances by all unique candidates:
 
@@ -139,7 +143,7 @@ class HostBlock(ScreenBlock):
 
     def fork(self) -> Self:
         other = copy(self)
-        other._variance, other._refined = self._variance.copy(), self._refined.copy()
+        other._mean, other._variance, other._refined = self._mean.copy(), self._variance.copy(), self._refined.copy()
         other._chunks = self._chunks.copy()
         return other
 
@@ -175,6 +179,27 @@ class HostBlock(ScreenBlock):
             for row, stop in zip(range(0, few, HALF), (*range(HALF, few, HALF), few), strict=True):
                 left -= _squares(np.matmul(W[row:stop, :stop], self._chunks[0][:stop, part]))  # lower-triangular
         self.refine(W, self._sample)
+
+    def adopt(self, mean: Vector, variance: Vector) -> None:
+        """Means and variances that are known from elsewhere."""
+        self._mean[:], self._variance[:] = mean, variance
+
+    def forget(self) -> None:
+        """Variances are those of the prior, until they are refined."""
+        self._variance[:], self._refined[:] = 1, False
+
+    def renew(self, alpha: Single) -> None:
+        """Means from scratch; variances stay, until they are refined."""
+        self._mean = self._spread(alpha)
+        self._refined[:] = False
+
+    def tops(self, slopes: Vector, error: float) -> tuple[Vector, float]:
+        """The highest mean + slope · standard deviation, of each slope, and the largest standard deviation."""
+        width = self._variance + np.float32(error)
+        np.sqrt(np.maximum(width, np.float32(0), out=width), out=width)
+        reach = np.multiply.outer(slopes.astype(np.float32), width)
+        reach += self._mean
+        return np.max(reach, axis=1).astype(np.float64), float(np.max(width))
 
     def unrefined(self, places: Indices) -> NDArray[np.bool_]:
         return ~self._refined[places]

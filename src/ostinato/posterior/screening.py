@@ -14,6 +14,7 @@ from ostinato.kernels.single import Extent, Single, SingleForm, extent_of, singl
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
+from ostinato.posterior.lazy_block import LazyBlock, Leaves
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screen_block import HostBlock, ScreenBlock
 
@@ -24,8 +25,10 @@ HELD = 32  # terms, at most, that are taken up by a screen one by one
 class Screening:
     """A screen, made when it is first looked at, and the terms that it has not seen yet."""
 
-    def __init__(self, memory: Sequence[Any] = (), extent: Extent | None = None, device: Device | None = None) -> None:
-        """memory, extent: of the same candidates, where they are known. device: a GPU."""
+    def __init__(self, memory: Sequence[Any] = (), extent: Extent | None = None, device: Device | None = None,
+        leaves: Leaves | None = None) -> None:
+        """memory, extent: of the same candidates, where they are known. device: a GPU. leaves: for a lazy screen."""
+        self._leaves = leaves
         self.screen: Screen | None = None
         self._memory, self._extent, self._device = memory, extent, device
         self._held: list[tuple[Vector, float]] = []
@@ -41,7 +44,7 @@ class Screening:
 
     def released(self) -> "Screening":
         """Another one with this one's memory, which starts again."""
-        memory = self._memory if self.screen is None else self.screen.memory
+        memory = self._memory if self.screen is None else () if self.screen.lazy else self.screen.memory
         self.screen, self._memory = None, ()
         self.outdate()
         return Screening(memory, self._extent, self._device)
@@ -69,6 +72,16 @@ class Screening:
             return self.brought_up(kernel, features, measured, kappa2, factor)
         return True
 
+    def adopt(self, kernel, features, measured, kappa2, factor, mean, variance, likely):
+        blocks = self._blocks(kernel, features, kappa2)
+        if blocks is None: return False
+        self.screen = Screen(blocks, sqrt(kappa2))
+        self.screen.add(features[measured])
+        self.screen.adopt(mean, variance, factor)
+        self.screen.likely = likely
+        self._outdated = False
+        return True
+
     def _blocks(self, kernel: Kernel, features: Matrix, kappa2: float) -> Sequence[ScreenBlock] | None:
         """All candidates, nothing measured; None where the kernel has no form for this."""
         if self._device:
@@ -78,6 +91,8 @@ class Screening:
             return [card_block(kernel, features, kappa2, self._device, memory)]
         self._extent = self._extent or extent_of(features)
         form = single_form(kernel, features, self._extent)
+        if form is not None and self._leaves is not None:
+            return [LazyBlock(kernel, kappa2, form, features, self._leaves)]
         return None if form is None else _host_blocks(form, features, self._memory)
 
     def __getstate__(self) -> dict[str, Any]:
