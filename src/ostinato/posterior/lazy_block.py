@@ -16,8 +16,8 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector, grown
 from ostinato.kernels import Kernel
 from ostinato.kernels.boxes import Boxes
-from ostinato.kernels.single import ACCURACY, Single, SingleForm
-from ostinato.posterior.cache import Indices
+from ostinato.kernels.single import Single
+from ostinato.posterior.cache import TILE, Indices
 from ostinato.posterior.leaf_bounds import LeafBounds
 from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
@@ -57,29 +57,51 @@ class Leaves(NamedTuple):
         return zip(self.starts.tolist(), [*self.starts[1:].tolist(), len(self.order)], strict=True)
 
 
+class Covariances(NamedTuple):
+    """k(X, A)/κ² in double precision, for the candidates A of a leaf."""
+
+    kernel: Kernel
+    kappa2: float
+    features: Matrix
+
+    def fill(self, X: Matrix, out: Matrix) -> None:
+        """Write the rows of some X."""
+        step = max(1, TILE // out.shape[1])
+        for start in range(0, len(X), step):
+            np.divide(self.kernel(X[start : start + step], self.features), self.kappa2, out=out[start : start + step])
+
+
+class Leaf(HostBlock):
+    """In double precision."""
+
+    number = np.float64
+    unit = 2.0**-53
+    accuracy = 2.0**-46
+
+
 class LazyBlock(ScreenBlock):
     """All candidates, leaf by leaf."""
 
-    unit, accuracy, strip, lazy = HostBlock.unit, ACCURACY, STRIP, True
+    unit, accuracy, strip, lazy = Leaf.unit, Leaf.accuracy, STRIP, True
 
-    def __init__(self, kernel: Kernel, kappa2: float, form: SingleForm, features: Matrix, leaves: Leaves) -> None:
+    def __init__(self, kernel: Kernel, kappa2: float, features: Matrix, leaves: Leaves) -> None:
         self.start, self.size, self._order = 0, len(features), leaves.order
         self._rank = np.empty(self.size, dtype=np.int64)
         self._rank[leaves.order] = np.arange(self.size)
         ordered = features[leaves.order]
-        self._leaves = [HostBlock(start, form(ordered[start:stop]), stop - start, []) for start, stop in leaves.edges()]
+        self._leaves = [Leaf(start, Covariances(kernel, kappa2, ordered[start:stop]), stop - start, []) for start, stop in leaves.edges()]
         self._starts = leaves.starts
         self._bounds = LeafBounds(kernel, kappa2, leaves.boxes(ordered))
         self._X = np.empty((0, features.shape[1]))
-        self._P, self._z = np.zeros((16, 16), dtype=np.float32), np.zeros(16, dtype=np.float32)
+        self._P, self._z = np.zeros((16, 16), dtype=np.float64), np.zeros(16, dtype=np.float64)
         self._terms = self._known = 0  # terms; of these, known to alpha
-        self._alpha = np.zeros(0, dtype=np.float32)
+        self._alpha = np.zeros(0, dtype=np.float64)
         self._rows, self._seen = np.zeros((2, len(leaves.starts)), dtype=np.int64)
         self._mean_error = self._variance_error = 0.0
         self.looked = 0  # leaves that were brought up to date
 
     def prepared(self, numbers: Matrix | Vector) -> Single:
-        return numbers.astype(np.float32)
+        return numbers.astype(np.float64)
 
     @property
     def memory(self) -> None:
@@ -148,8 +170,8 @@ class LazyBlock(ScreenBlock):
 
     def _note(self, number: int) -> None:
         slopes = self._bounds.slopes
-        tops, widest = self._leaves[number].tops(slopes, self._variance_error)
-        self._bounds.note(number, slopes, tops + self._mean_error, widest)
+        tops, widest, lowest = self._leaves[number].tops(slopes, self._variance_error)
+        self._bounds.note(number, slopes, tops + self._mean_error, widest, lowest)
 
     def _parts(self, places: Indices) -> Iterator[tuple[int, Indices, Indices]]:
         """Leaf by leaf: its number, some places within it, and where these are in what was given."""
@@ -197,7 +219,7 @@ class LazyBlock(ScreenBlock):
             if bounds[number] < best:
                 break
             best = max(best, self._leaf(number).means[1])
-        return min(leaf.means[0] for leaf in self._leaves), best
+        return float(np.min(self._bounds.lowest)), best
 
     @property
     def largest_variance(self) -> float:

@@ -26,7 +26,8 @@ import numpy as np
 
 from ostinato.arrays import Matrix, Vector, grown
 from ostinato.kernels import Kernel
-from ostinato.kernels.boxes import Boxes, extremes
+from ostinato.kernels.base import without_constant
+from ostinato.kernels.boxes import Boxes, linear
 
 STEPS = (1.0, 1.05, 1.15, 1.3, 1.6, 2.2, 4.0)  # slopes that are noted, over the one that was asked for
 USUAL = 2.0  # the slope, as long as none was asked for
@@ -37,13 +38,13 @@ class LeafBounds:
 
     def __init__(self, kernel: Kernel, kappa2: float, boxes: Boxes) -> None:
         count = len(boxes.low)
-        self._kernel, self._kappa2, self._boxes = kernel, kappa2, boxes
-        self._lowest, self._highest = np.empty((2, count, 16))  # k(X, x) in the box
+        (self._kernel, self._constant), self._kappa2, self._boxes = without_constant(kernel), kappa2, boxes
+        self._rows = np.empty((boxes.low.shape[1] + 3, count, 16))  # of k(X, x) in a box: value, slopes, below, above
         self._filled, self.slope = 0, USUAL
         self._slopes = np.tile(self.slopes, (count, 1))
         self._tops = self._slopes.copy()  # mean 0, variance 1
         self.widest = np.ones(count)  # standard deviations
-        self._shift, self._Z = np.zeros((2, count))
+        self._shift, self._Z, self.lowest = np.zeros((3, count))  # lowest: means, as they were
 
     @property
     def slopes(self) -> Vector:
@@ -53,31 +54,33 @@ class LeafBounds:
     def add(self, X: Matrix) -> None:
         """More unique candidates."""
         stop = self._filled + len(X)
-        for name, found in zip(("_lowest", "_highest"), extremes(self._kernel, self._boxes, X), strict=True):
-            held = grown(getattr(self, name), (len(self.widest), stop))
-            held[:, self._filled : stop] = found / self._kappa2
-            setattr(self, name, held)
+        self._rows = grown(self._rows, (*self._rows.shape[:2], stop))
+        found = linear(self._kernel, self._boxes, X)
+        new = np.stack([found.value + self._constant, *found.slope, found.below, found.above])
+        self._rows[:, :, self._filled : stop] = new / self._kappa2
         self._filled = stop
 
     def term(self, p: Vector, z: float) -> None:
         """mean += z c, variance −= c², for c = p · k(X, x), in all leaves."""
         w = z * p
-        low, high = self._lowest[:, : len(p)], self._highest[:, : len(p)]
-        by_box = high @ np.maximum(w, 0.0) + low @ np.minimum(w, 0.0)
+        value, *slopes, below, above = self._rows[:, :, : len(p)]
+        by_box = value @ w + above @ np.maximum(w, 0.0) - below @ np.minimum(w, 0.0)
+        for slope, half in zip(slopes, self._boxes.half.T, strict=True):
+            by_box += np.abs(slope @ w) * half
         now, then = (self._reach(np.sqrt(self.slope**2 + self._Z + more)) for more in (0.0, z * z))
         local = by_box < then - now
         self._shift += np.where(local, by_box, 0.0)
         self._Z += np.where(local, 0.0, z * z)
 
-    def note(self, leaf: int, slopes: Vector, tops: Vector, widest: float) -> None:
+    def note(self, leaf: int, slopes: Vector, tops: Vector, widest: float, lowest: float) -> None:
         """What the highest mean + slope · standard deviation is in a leaf, and the largest standard deviation."""
-        self._slopes[leaf], self._tops[leaf], self.widest[leaf] = slopes, tops, widest
+        self._slopes[leaf], self._tops[leaf], self.widest[leaf], self.lowest[leaf] = slopes, tops, widest, lowest
         self._shift[leaf] = self._Z[leaf] = 0.0
 
     def fork(self) -> "LeafBounds":
         """The same, which goes its own way."""
         other = copy(self)
-        for name in ("_lowest", "_highest", "_slopes", "_tops", "widest", "_shift", "_Z"):
+        for name in ("_rows", "_slopes", "_tops", "widest", "lowest", "_shift", "_Z"):
             setattr(other, name, getattr(self, name).copy())
         return other
 

@@ -129,17 +129,18 @@ class ScreenBlock(ABC):
 class HostBlock(ScreenBlock):
     """In single precision, with the covariances of all candidates with the unique ones."""
 
+    number: type[np.floating[Any]] = np.float32
     unit = 2.0**-24
     accuracy = ACCURACY
 
     def __init__(self, start: int, covariances: SinglePrecision, size: int, chunks: list[Single]) -> None:
         self.start, self.size, self._covariances = start, size, covariances
         self.strip, self._chunks = STRIP, chunks
-        self._mean, self._variance = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+        self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
 
     def prepared(self, numbers: Matrix | Vector) -> Single:
-        return numbers.astype(np.float32)
+        return numbers.astype(self.number)
 
     def fork(self) -> Self:
         other = copy(self)
@@ -155,7 +156,7 @@ class HostBlock(ScreenBlock):
         while len(X):
             chunk, row = divmod(filled, STRIP)
             if chunk == len(self._chunks):
-                self._chunks.append(np.empty((STRIP, self.size), dtype=np.float32))
+                self._chunks.append(np.empty((STRIP, self.size), dtype=self.number))
             now = X[: STRIP - row]
             self._covariances.fill(now, self._chunks[chunk][row : row + len(now)])
             X, filled = X[len(now) :], filled + len(now)
@@ -193,13 +194,13 @@ class HostBlock(ScreenBlock):
         self._mean = self._spread(alpha)
         self._refined[:] = False
 
-    def tops(self, slopes: Vector, error: float) -> tuple[Vector, float]:
-        """The highest mean + slope · standard deviation, of each slope, and the largest standard deviation."""
-        width = self._variance + np.float32(error)
-        np.sqrt(np.maximum(width, np.float32(0), out=width), out=width)
-        reach = np.multiply.outer(slopes.astype(np.float32), width)
+    def tops(self, slopes: Vector, error: float) -> tuple[Vector, float, float]:
+        """The highest mean + slope · standard deviation, of each slope; the largest standard deviation, the lowest mean."""
+        width = self._variance + self.number(error)
+        np.sqrt(np.maximum(width, self.number(0), out=width), out=width)
+        reach = np.multiply.outer(slopes.astype(self.number), width)
         reach += self._mean
-        return np.max(reach, axis=1).astype(np.float64), float(np.max(width))
+        return np.max(reach, axis=1).astype(np.float64), float(np.max(width)), float(np.min(self._mean))
 
     def unrefined(self, places: Indices) -> NDArray[np.bool_]:
         return ~self._refined[places]
@@ -210,13 +211,13 @@ class HostBlock(ScreenBlock):
         for start in range(0, len(places), SWEEP):
             here = places[start : start + SWEEP]
             columns = [rows.take(here, axis=1) for _, rows in self._strips(W)]
-            taken = np.zeros(len(here), dtype=np.float32)
+            taken = np.zeros(len(here), dtype=self.number)
             for first in range(0, len(W), STRIP):
                 T = np.matmul(W[first : first + STRIP, :STRIP], columns[0])
                 for place in range(1, first // STRIP + 1):  # W is lower-triangular
                     T += np.matmul(W[first : first + STRIP, place * STRIP : (place + 1) * STRIP], columns[place])
                 taken += _squares(T)
-            self._variance[here] = np.float32(1) - taken
+            self._variance[here] = self.number(1) - taken
 
     def refine_high(self, W: Single, slope: float, bar: float) -> None:
         self.refine(W, self.above(bar, slope))
@@ -244,8 +245,8 @@ class HostBlock(ScreenBlock):
 
     def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
         if slope == 0:
-            return np.flatnonzero(self._mean >= np.float32(bar))
-        return np.flatnonzero(self._reach(slope, error=error) >= np.float32(bar))
+            return np.flatnonzero(self._mean >= self.number(bar))
+        return np.flatnonzero(self._reach(slope, error=error) >= self.number(bar))
 
     def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
         reach = self._reach(slope)
@@ -254,7 +255,7 @@ class HostBlock(ScreenBlock):
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
         hope = self._reach(slope)
-        np.copyto(hope, np.float32(-np.inf), where=~self._refined)
+        np.copyto(hope, self.number(-np.inf), where=~self._refined)
         hope[taken] = -np.inf
         best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, self.size, SPREAD)]
         return np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64)
@@ -265,9 +266,9 @@ class HostBlock(ScreenBlock):
 
     def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Single:
         """mean + slope · standard deviation, if variances are this much more."""
-        reach = self._variance[places] + np.float32(error)
-        np.sqrt(np.maximum(reach, np.float32(0), out=reach), out=reach)
-        reach *= np.float32(slope)
+        reach = self._variance[places] + self.number(error)
+        np.sqrt(np.maximum(reach, self.number(0), out=reach), out=reach)
+        reach *= self.number(slope)
         reach += self._mean[places]
         return reach
 
@@ -289,4 +290,4 @@ class HostBlock(ScreenBlock):
 def _squares(T: Single) -> Single:
     """The sum of squares in each column; T is overwritten."""
     np.multiply(T, T, out=T)
-    return np.matmul(np.ones(len(T), dtype=np.float32), T)
+    return np.matmul(np.ones(len(T), dtype=T.dtype), T)

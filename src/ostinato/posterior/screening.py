@@ -89,10 +89,10 @@ class Screening:
 
             (memory,) = self._memory or (None,)
             return [card_block(kernel, features, kappa2, self._device, memory)]
+        if self._leaves is not None:
+            return [LazyBlock(kernel, kappa2, features, self._leaves)]
         self._extent = self._extent or extent_of(features)
         form = single_form(kernel, features, self._extent)
-        if form is not None and self._leaves is not None:
-            return [LazyBlock(kernel, kappa2, form, features, self._leaves)]
         return None if form is None else _host_blocks(form, features, self._memory)
 
     def __getstate__(self) -> dict[str, Any]:
