@@ -23,7 +23,7 @@ from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
 LEAF = 2_048  # candidates, at most
 WAIT = 8  # terms that a leaf takes up one by one: they come with the covariances that are read for the first
-HOPEFUL = 16  # leaves that are looked at for a first bar
+HOPEFUL = 64  # leaves whose best candidates make a first bar
 
 
 class Leaves(NamedTuple):
@@ -97,6 +97,7 @@ class LazyBlock(ScreenBlock):
         self._terms = self._known = 0  # terms; of these, known to alpha
         self._alpha = np.zeros(0, dtype=np.float64)
         self._rows, self._seen = np.zeros((2, len(leaves.starts)), dtype=np.int64)
+        self._best = self._starts.copy()  # the candidate of the highest bound in each leaf, when it was last seen
         self._mean_error = self._variance_error = 0.0
         self.looked = 0  # leaves that were brought up to date
 
@@ -110,7 +111,7 @@ class LazyBlock(ScreenBlock):
     def fork(self) -> Self:
         other = copy(self)
         other._leaves, other._bounds = [leaf.fork() for leaf in self._leaves], self._bounds.fork()
-        other._rows, other._seen = self._rows.copy(), self._seen.copy()
+        other._rows, other._seen, other._best = self._rows.copy(), self._seen.copy(), self._best.copy()
         other._P, other._z = self._P.copy(), self._z.copy()
         return other
 
@@ -170,7 +171,8 @@ class LazyBlock(ScreenBlock):
 
     def _note(self, number: int) -> None:
         slopes = self._bounds.slopes
-        tops, widest, lowest = self._leaves[number].tops(slopes, self._variance_error)
+        tops, best, widest, lowest = self._leaves[number].tops(slopes, self._variance_error)
+        self._best[number] = self._starts[number] + best
         self._bounds.note(number, slopes, tops + self._mean_error, widest, lowest)
 
     def _parts(self, places: Indices) -> Iterator[tuple[int, Indices, Indices]]:
@@ -246,8 +248,6 @@ class LazyBlock(ScreenBlock):
         return self._order[places[best]], reach[best]
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
-        out = {number: here for number, here, _ in self._parts(taken)}
-        nobody = np.zeros(0, dtype=np.int64)
-        first = np.argsort(-self._bounds.at(slope))[:HOPEFUL].tolist()
-        found = [self._leaf(number).hopeful(slope, out.get(number, nobody)) + self._starts[number] for number in first]
-        return np.sort(self._order[np.concatenate(found)])
+        best = self._order[self._best]
+        best = best[np.argsort(-self._bounds.at(slope))]
+        return np.sort(best[~np.isin(best, taken)][:HOPEFUL])

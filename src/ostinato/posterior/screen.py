@@ -179,10 +179,11 @@ class Screen:
     def hopeful(self, beta: float, taken: Collection[int]) -> Indices:
         """Likely candidates, without those that are taken; or where none is left, some of high mean and variance."""
         likely = sorted(candidate for candidate in self.likely.tolist() if candidate not in taken)
-        if likely:
+        if likely and not self.lazy:
             return np.array(likely, dtype=np.int64)
         places = self._parts(np.array(sorted(taken), dtype=np.int64))
-        return np.concatenate([block.hopeful(beta, here) + block.start for block, here in places])
+        found = [block.hopeful(beta, here) + block.start for block, here in places]
+        return np.union1d(np.array(likely, dtype=np.int64), np.concatenate(found))
 
     def highest_reach(self, slope: float, count: int) -> Indices:
         """The candidates of the highest mean + slope · standard deviation, as they are here."""

@@ -194,13 +194,18 @@ class HostBlock(ScreenBlock):
         self._mean = self._spread(alpha)
         self._refined[:] = False
 
-    def tops(self, slopes: Vector, error: float) -> tuple[Vector, float, float]:
-        """The highest mean + slope · standard deviation, of each slope; the largest standard deviation, the lowest mean."""
+    def tops(self, slopes: Vector, error: float) -> tuple[Vector, int, float, float]:
+        """The highest mean + slope · standard deviation for each slope, and where it is for the second one.
+
+        With the largest standard deviation, and the lowest mean.
+        """
         width = self._variance + self.number(error)
         np.sqrt(np.maximum(width, self.number(0), out=width), out=width)
         reach = np.multiply.outer(slopes.astype(self.number), width)
         reach += self._mean
-        return np.max(reach, axis=1).astype(np.float64), float(np.max(width)), float(np.min(self._mean))
+        places = np.argmax(reach, axis=1)
+        tops = reach[np.arange(len(slopes)), places].astype(np.float64)
+        return tops, int(places[1]), float(np.max(width)), float(np.min(self._mean))
 
     def unrefined(self, places: Indices) -> NDArray[np.bool_]:
         return ~self._refined[places]
