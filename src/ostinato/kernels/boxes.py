@@ -132,6 +132,20 @@ def linear(kernel: Stationary, boxes: Boxes, Y: Matrix) -> Linear:
     return Linear(variance * value, variance * slope, variance * below, variance * above)
 
 
+def departure(kernel: Stationary, boxes: Boxes) -> Vector:
+    """The prior's standard deviation, at most, of f(x) − f(c) − ∇f(c)·h for x = c + h in a box of centre c.
+
+    Along a line it is 2(ρ(0) − ρ(a)) − 2aρ′(0) + 4aρ′(a), a = ‖h/ℓ‖², which rises with a because ρ is convex. A function
+    of norm N departs from its tangent at c by N times that, at most.
+    """
+    scales = np.asarray(kernel.scale_of_each(boxes.low.shape[1]))
+    a = np.sum(np.square(boxes.half / scales), axis=1)
+    nothing = np.full_like(a, TINY)
+    variance = 2 * (1 - kernel.correlation(a.copy())) - 2 * a * np.asarray(kernel.slope(nothing))
+    variance += 4 * a * np.asarray(kernel.slope(np.maximum(a, TINY)))
+    return kernel.std * np.sqrt(np.maximum(variance, 0.0))
+
+
 def majorant(kernel: Kernel, weights: Matrix, boxes: Boxes, Y: Matrix) -> Quadratic:
     """A quadratic that is nowhere in a box below Σ_i weights_i k(x, Y_i)."""
     if isinstance(kernel, Sum):

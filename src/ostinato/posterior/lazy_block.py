@@ -21,7 +21,7 @@ from ostinato.posterior.cache import TILE, Indices
 from ostinato.posterior.leaf_bounds import LeafBounds
 from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
-LEAF = 2_048  # candidates, at most
+LEAF = 1_024  # candidates, at most
 WAIT = 8  # terms that a leaf takes up one by one: they come with the covariances that are read for the first
 HOPEFUL = 64  # leaves whose best candidates make a first bar
 

@@ -27,7 +27,7 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector, grown
 from ostinato.kernels import Kernel
 from ostinato.kernels.base import without_constant
-from ostinato.kernels.boxes import Boxes, linear
+from ostinato.kernels.boxes import Boxes, departure, linear
 
 STEPS = (1.0, 1.05, 1.15, 1.3, 1.6, 2.2, 4.0)  # slopes that are noted, over the one that was asked for
 USUAL = 2.0  # the slope, as long as none was asked for
@@ -41,6 +41,8 @@ class LeafBounds:
         (self._kernel, self._constant), self._kappa2, self._boxes = without_constant(kernel), kappa2, boxes
         self._rows = np.empty((boxes.low.shape[1] + 3, count, 16))  # of k(X, x) in a box: value, slopes, below, above
         self._filled, self.slope = 0, USUAL
+        self._X, self._K = np.empty((0, boxes.low.shape[1])), np.zeros((16, 16))
+        self._departure = departure(self._kernel, boxes) / np.sqrt(kappa2)
         self._slopes = np.tile(self.slopes, (count, 1))
         self._tops = self._slopes.copy()  # mean 0, variance 1
         self.widest = np.ones(count)  # standard deviations
@@ -57,6 +59,10 @@ class LeafBounds:
         self._rows = grown(self._rows, (*self._rows.shape[:2], stop))
         found = linear(self._kernel, self._boxes, X)
         new = np.stack([found.value + self._constant, *found.slope, found.below, found.above])
+        self._X = np.concatenate([self._X, X])
+        self._K = grown(self._K, (stop, stop))
+        self._K[self._filled:stop, :stop] = self._kernel(X, self._X) / self._kappa2
+        self._K[:stop, self._filled:stop] = self._K[self._filled:stop, :stop].T
         self._rows[:, :, self._filled : stop] = new / self._kappa2
         self._filled = stop
 
@@ -64,7 +70,9 @@ class LeafBounds:
         """mean += z c, variance −= c², for c = p · k(X, x), in all leaves."""
         w = z * p
         value, *slopes, below, above = self._rows[:, :, : len(p)]
-        by_box = value @ w + above @ np.maximum(w, 0.0) - below @ np.minimum(w, 0.0)
+        rest = above @ np.maximum(w, 0.0) - below @ np.minimum(w, 0.0)
+        norm = np.sqrt(max(w @ self._K[: len(p), : len(p)] @ w, 0.0))
+        by_box = value @ w + np.minimum(rest, norm * self._departure)
         for slope, half in zip(slopes, self._boxes.half.T, strict=True):
             by_box += np.abs(slope @ w) * half
         now, then = (self._reach(np.sqrt(self.slope**2 + self._Z + more)) for more in (0.0, z * z))
