@@ -127,7 +127,9 @@ def linear(kernel: Stationary, boxes: Boxes, Y: Matrix) -> Linear:
     for end in _distances(kernel, boxes, Y):
         above = np.maximum(above, kernel.correlation(end.copy()) - value - steepness * (end - s))
     below = -steepness * np.sum(np.square(boxes.half / scales), axis=1)[:, None]
-    slope = np.stack([2 * steepness * (centre[:, j, None] - Y[None, :, j]) / scales[j] ** 2 for j in range(len(scales))])
+    slope = np.stack(
+        [2 * steepness * (centre[:, j, None] - Y[None, :, j]) / scales[j] ** 2 for j in range(len(scales))]
+    )
     variance = kernel.std**2
     return Linear(variance * value, variance * slope, variance * below, variance * above)
 
@@ -135,7 +137,7 @@ def linear(kernel: Stationary, boxes: Boxes, Y: Matrix) -> Linear:
 def departure(kernel: Stationary, boxes: Boxes) -> Vector:
     """The prior's standard deviation, at most, of f(x) − f(c) − ∇f(c)·h for x = c + h in a box of centre c.
 
-    Along a line it is 2(ρ(0) − ρ(a)) − 2aρ′(0) + 4aρ′(a), a = ‖h/ℓ‖², which rises with a because ρ is convex. A function
+    Its square is 2(ρ(0) − ρ(a)) − 2aρ′(0) + 4aρ′(a) with a = ‖h/ℓ‖², which rises with a because ρ is convex. A function
     of norm N departs from its tangent at c by N times that, at most.
     """
     scales = np.asarray(kernel.scale_of_each(boxes.low.shape[1]))

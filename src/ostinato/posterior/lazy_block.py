@@ -9,6 +9,7 @@ leave are refined when somebody asks (`Screen.refine`).
 
 from collections.abc import Iterator
 from copy import copy
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,12 +17,13 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector, grown
 from ostinato.kernels import Kernel
 from ostinato.kernels.boxes import Boxes
-from ostinato.kernels.single import Single
+from ostinato.kernels.stationary import Stationary
 from ostinato.posterior.cache import TILE, Indices
 from ostinato.posterior.leaf_bounds import LeafBounds
 from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
 LEAF = 1_024  # candidates, at most
+SOON = 2.0  # Σ z² after which leaves are looked at again, about
 WAIT = 8  # terms that a leaf takes up one by one: they come with the covariances that are read for the first
 HOPEFUL = 64  # leaves whose best candidates make a first bar
 
@@ -33,28 +35,33 @@ class Leaves(NamedTuple):
     starts: Indices
 
     @classmethod
-    def of(cls, features: Matrix, scales: Vector) -> "Leaves":
+    def of(cls, features: Matrix, kernel: Stationary) -> "Leaves":
         """By halving the candidates across their widest column, counted in length-scales, until leaves are small."""
-        order, starts = np.arange(len(features)), list[int]()
-        waiting = [(0, len(features))]
+        points, order = features / np.array(kernel.scale_of_each(features.shape[1])), np.arange(len(features))
+        starts, waiting = list[int](), [(0, len(features))]
         while waiting:
             start, stop = waiting.pop()
             if stop - start <= LEAF:
                 starts.append(start)
                 continue
-            here = order[start:stop]
-            points = features[here]
-            widest = int(np.argmax(np.ptp(points, axis=0) / scales))
-            middle = (stop - start) // 2
-            order[start:stop] = here[np.argpartition(points[:, widest], middle)]
-            waiting += [(start + middle, stop), (start, start + middle)]  # the left half is next
+            here, middle = points[start:stop], (start + stop) // 2
+            widest = int(np.argmax(np.max(here, axis=0) - np.min(here, axis=0)))
+            sides = np.argpartition(here[:, widest], middle - start)
+            points[start:stop], order[start:stop] = here[sides], order[start:stop][sides]
+            waiting += [(middle, stop), (start, middle)]  # the left half comes next
         return cls(order, np.array(starts))
+
+    def edges(self) -> Iterator[tuple[int, int]]:
+        return zip(self.starts.tolist(), [*self.starts[1:].tolist(), len(self.order)], strict=True)
 
     def boxes(self, ordered: Matrix) -> Boxes:
         return Boxes(np.minimum.reduceat(ordered, self.starts), np.maximum.reduceat(ordered, self.starts))
 
-    def edges(self) -> Iterator[tuple[int, int]]:
-        return zip(self.starts.tolist(), [*self.starts[1:].tolist(), len(self.order)], strict=True)
+    def busy(self, mean: Vector, deviation: Vector, slope: float) -> float:
+        """The share of leaves, about, that may hold the highest mean + slope · deviation after a few terms."""
+        best = np.max(mean + slope * deviation)
+        later = (mean + sqrt(slope**2 + SOON) * deviation)[self.order]
+        return float(np.mean(np.maximum.reduceat(later, self.starts) >= best))
 
 
 class Covariances(NamedTuple):
@@ -89,20 +96,24 @@ class LazyBlock(ScreenBlock):
         self._rank = np.empty(self.size, dtype=np.int64)
         self._rank[leaves.order] = np.arange(self.size)
         ordered = features[leaves.order]
-        self._leaves = [Leaf(start, Covariances(kernel, kappa2, ordered[start:stop]), stop - start, []) for start, stop in leaves.edges()]
+        self._leaves = [
+            Leaf(start, Covariances(kernel, kappa2, ordered[start:stop]), stop - start, [])
+            for start, stop in leaves.edges()
+        ]
         self._starts = leaves.starts
         self._bounds = LeafBounds(kernel, kappa2, leaves.boxes(ordered))
         self._X = np.empty((0, features.shape[1]))
-        self._P, self._z = np.zeros((16, 16), dtype=np.float64), np.zeros(16, dtype=np.float64)
+        self._P, self._z = np.zeros((16, 16)), np.zeros(16)
         self._terms = self._known = 0  # terms; of these, known to alpha
-        self._alpha = np.zeros(0, dtype=np.float64)
+        self._alpha = np.zeros(0)
         self._rows, self._seen = np.zeros((2, len(leaves.starts)), dtype=np.int64)
         self._best = self._starts.copy()  # the candidate of the highest bound in each leaf, when it was last seen
         self._mean_error = self._variance_error = 0.0
-        self.looked = 0  # leaves that were brought up to date
+        self._looked = 0  # leaves that were brought up to date since the last terms
+        self.busy = 0.0  # the share of leaves that are brought up to date at a time, on average of the last ten times
 
-    def prepared(self, numbers: Matrix | Vector) -> Single:
-        return numbers.astype(np.float64)
+    def prepared(self, numbers: Matrix | Vector) -> Matrix | Vector:
+        return numbers
 
     @property
     def memory(self) -> None:
@@ -127,9 +138,9 @@ class LazyBlock(ScreenBlock):
 
     def add(self, X: Matrix, filled: int) -> None:
         self._X = np.concatenate([self._X[:filled], X])
-        self._bounds.add(X)
+        self._bounds.add(X, filled)
 
-    def condition(self, P: Single, z: Single) -> None:
+    def condition(self, P: Matrix, z: Vector) -> None:
         stop = self._terms + len(P)
         self._P, self._z = grown(self._P, (stop, P.shape[1])), grown(self._z, (stop,))
         self._P[self._terms : stop, : P.shape[1]], self._z[self._terms : stop] = P, z
@@ -137,7 +148,7 @@ class LazyBlock(ScreenBlock):
             self._bounds.term(p.astype(np.float64), each)
         self._terms = stop
 
-    def refresh(self, alpha: Single, W: Single) -> None:
+    def refresh(self, alpha: Vector, W: Matrix) -> None:
         """All leaves start again."""
         self._alpha, self._known = alpha, self._terms
         self._seen[:] = -WAIT - 1
@@ -145,9 +156,12 @@ class LazyBlock(ScreenBlock):
             leaf.forget()
         self._bounds.forget()
 
-    def follow(self, alpha: Single, mean_error: float, variance_error: float) -> None:
+    def follow(self, alpha: Vector, mean_error: float, variance_error: float) -> None:
         self._alpha, self._known = alpha, self._terms
         self._mean_error, self._variance_error = mean_error, variance_error
+        if self._looked:
+            self.busy += 0.1 * (self._looked / len(self._leaves) - self.busy)
+            self._looked = 0
 
     # Leaves
 
@@ -156,7 +170,8 @@ class LazyBlock(ScreenBlock):
         leaf, seen = self._leaves[number], int(self._seen[number])
         if seen == self._terms:
             return leaf
-        self.looked += 1
+        self._looked += 1
+        self._seen[number] = self._known - WAIT - 1  # until all is done: what is stopped half-way starts again
         rows = int(self._rows[number])
         leaf.add(self._X[rows:], rows)
         self._rows[number] = len(self._X)
@@ -182,7 +197,9 @@ class LazyBlock(ScreenBlock):
         ranks = ranks[order]
         numbers = np.searchsorted(self._starts, ranks, side="right") - 1
         found, first = np.unique(numbers, return_index=True)
-        for number, here, at in zip(found.tolist(), np.split(ranks, first[1:]), np.split(order, first[1:]), strict=True):
+        for number, here, at in zip(
+            found.tolist(), np.split(ranks, first[1:]), np.split(order, first[1:]), strict=True
+        ):
             yield number, here - self._starts[number], at
 
     def _everywhere(self) -> list[HostBlock]:
@@ -196,7 +213,7 @@ class LazyBlock(ScreenBlock):
             found[at] = self._leaf(number).unrefined(here)
         return found
 
-    def refine(self, W: Single, places: Indices) -> None:
+    def refine(self, W: Matrix, places: Indices) -> None:
         for number, here, _ in self._parts(places):
             self._leaf(number).refine(W, here)
             self._note(number)
@@ -215,7 +232,7 @@ class LazyBlock(ScreenBlock):
 
     @property
     def means(self) -> tuple[float, float]:
-        """The lowest as leaves were last seen: nothing rests on it but the distance at which scores are equal."""
+        """The lowest as leaves were last seen: nothing rests on it but how near scores must lie to count as equal."""
         best, bounds = -np.inf, self._bounds.at(0.0)
         for number in np.argsort(-bounds).tolist():
             if bounds[number] < best:

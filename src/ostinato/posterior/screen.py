@@ -105,18 +105,23 @@ class Screen:
             self.mean_error = max(self.mean_error, self._off(self._kappa * factor.alpha))
             self._follow()
 
-    def adopt(self, mean: Vector, variance: Vector, factor: Factor) -> None:
-        """Means and variances in units of f, in double precision, after all that was measured."""
-        mean, variance = mean / self._kappa, variance / self._kappa**2
-        self.mean_error = (16 + float(np.max(np.abs(mean)))) * self._unit
-        self.variance_error = 4 * self._unit
+    def know_all(self, mean: Vector, variance: Vector, factor: Factor, off: float) -> None:
+        """Means and variances of all candidates in double precision, which may be off by this much."""
+        self.mean_error = self.variance_error = off
         self.refined_by(factor)
-        cast("LazyBlock", self._blocks[0]).adopt(mean, variance)
+        for block in self._blocks:
+            part = slice(block.start, block.start + block.size)
+            block.adopt(mean[part] / self._kappa, variance[part] / self._kappa**2)
 
     @property
     def lazy(self) -> bool:
         """Whether candidates are brought up to date when they may matter."""
         return any(block.lazy for block in self._blocks)
+
+    @property
+    def busy(self) -> float:
+        """The share of all candidates that is brought up to date at a time, where that is lazy; else 0."""
+        return max(block.busy for block in self._blocks)
 
     def _follow(self) -> None:
         alpha = self._prepared(self._kappa * cast("Factor", self._factor).alpha)

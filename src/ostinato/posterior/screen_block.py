@@ -35,6 +35,7 @@ class ScreenBlock(ABC):
     accuracy: float  # by how much covariances may be off, of the largest
     strip: int  # covariances that are summed at a time
     lazy = False  # whether it puts off what comes until it matters
+    busy = 0.0  # if so, the share of candidates that is brought up to date at a time
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
 
     @abstractmethod
@@ -61,6 +62,9 @@ class ScreenBlock(ABC):
     @abstractmethod
     def refresh(self, alpha: Any, W: Any) -> None:
         """Means from scratch; variances as they are, or more."""
+
+    def adopt(self, mean: Vector, variance: Vector) -> None:  # noqa: B027 (for blocks that begin later than others)
+        """Means and variances that are known from elsewhere."""
 
     def follow(self, alpha: Any, mean_error: float, variance_error: float) -> None:  # noqa: B027 (for blocks that wait)
         """What means are made of after all terms so far, and by how much means and variances may be off."""

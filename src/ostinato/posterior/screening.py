@@ -14,7 +14,6 @@ from ostinato.kernels.single import Extent, Single, SingleForm, extent_of, singl
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.lazy_block import LazyBlock, Leaves
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screen_block import HostBlock, ScreenBlock
 
@@ -25,10 +24,8 @@ HELD = 32  # terms, at most, that are taken up by a screen one by one
 class Screening:
     """A screen, made when it is first looked at, and the terms that it has not seen yet."""
 
-    def __init__(self, memory: Sequence[Any] = (), extent: Extent | None = None, device: Device | None = None,
-        leaves: Leaves | None = None) -> None:
-        """memory, extent: of the same candidates, where they are known. device: a GPU. leaves: for a lazy screen."""
-        self._leaves = leaves
+    def __init__(self, memory: Sequence[Any] = (), extent: Extent | None = None, device: Device | None = None) -> None:
+        """memory, extent: of the same candidates, where they are known. device: a GPU."""
         self.screen: Screen | None = None
         self._memory, self._extent, self._device = memory, extent, device
         self._held: list[tuple[Vector, float]] = []
@@ -44,10 +41,18 @@ class Screening:
 
     def released(self) -> "Screening":
         """Another one with this one's memory, which starts again."""
-        memory = self._memory if self.screen is None else () if self.screen.lazy else self.screen.memory
+        memory = self._memory if self.screen is None else () if self.lazy else self.screen.memory
         self.screen, self._memory = None, ()
         self.outdate()
         return Screening(memory, self._extent, self._device)
+
+    @property
+    def lazy(self) -> bool:
+        return self.screen is not None and self.screen.lazy
+
+    def start_with(self, screen: Screen) -> None:
+        """A screen that knows all that was measured."""
+        self.screen, self._outdated = screen, False
 
     def brought_up(self, kernel: Kernel, features: Matrix, measured: Indices, kappa2: float, factor: Factor) -> bool:
         """Whether there is a screen that knows all that was measured; some kernels have none."""
@@ -72,16 +77,6 @@ class Screening:
             return self.brought_up(kernel, features, measured, kappa2, factor)
         return True
 
-    def adopt(self, kernel, features, measured, kappa2, factor, mean, variance, likely):
-        blocks = self._blocks(kernel, features, kappa2)
-        if blocks is None: return False
-        self.screen = Screen(blocks, sqrt(kappa2))
-        self.screen.add(features[measured])
-        self.screen.adopt(mean, variance, factor)
-        self.screen.likely = likely
-        self._outdated = False
-        return True
-
     def _blocks(self, kernel: Kernel, features: Matrix, kappa2: float) -> Sequence[ScreenBlock] | None:
         """All candidates, nothing measured; None where the kernel has no form for this."""
         if self._device:
@@ -89,8 +84,6 @@ class Screening:
 
             (memory,) = self._memory or (None,)
             return [card_block(kernel, features, kappa2, self._device, memory)]
-        if self._leaves is not None:
-            return [LazyBlock(kernel, kappa2, features, self._leaves)]
         self._extent = self._extent or extent_of(features)
         form = single_form(kernel, features, self._extent)
         return None if form is None else _host_blocks(form, features, self._memory)
