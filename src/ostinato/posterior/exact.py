@@ -40,6 +40,7 @@ from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 FEW = 64  # epochs between two repairs, at the least
 MANY = 20_000  # candidates from which choices are screened in single precision
 LAZY_FROM = 48  # unique candidates from which a screen may be lazy
+VERY_MANY = 300_000  # candidates, likewise: below, looking after leaves takes longer than it saves
 BUSY = 0.4  # the share of leaves that are brought up to date at a time, from which laziness does not pay
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
@@ -150,7 +151,7 @@ class Posterior:
         kernel = without_constant(self.kernel)[0]
         smooth = has_single_form(self.kernel) and not cast("Stationary", kernel).categories
         blocks = is_numpy(self.xp) and self._grid is None and self.device is None
-        return smooth and blocks and len(self.features) > MANY and self.fits(4 * self.unique.size)
+        return smooth and blocks and len(self.features) >= VERY_MANY and self.fits(4 * self.unique.size)
 
     @property
     def sketch(self) -> Screen | None:

@@ -24,7 +24,7 @@ from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
 LEAF = 1_024  # candidates, at most
 SOON = 2.0  # Σ z² after which leaves are looked at again, about
-WAIT = 8  # terms that a leaf takes up one by one: they come with the covariances that are read for the first
+WAIT = 64  # terms that a leaf takes up one by one; of more, it computes means from scratch and leaves variances
 HOPEFUL = 64  # leaves whose best candidates make a first bar
 
 
@@ -64,7 +64,7 @@ class Leaves(NamedTuple):
         return float(np.mean(np.maximum.reduceat(later, self.starts) >= best))
 
 
-class Covariances(NamedTuple):
+class DoublePrecision(NamedTuple):
     """k(X, A)/κ² in double precision, for the candidates A of a leaf."""
 
     kernel: Kernel
@@ -76,6 +76,10 @@ class Covariances(NamedTuple):
         step = max(1, TILE // out.shape[1])
         for start in range(0, len(X), step):
             np.divide(self.kernel(X[start : start + step], self.features), self.kappa2, out=out[start : start + step])
+
+    @property
+    def memory(self) -> Matrix:
+        return self.features
 
 
 class Leaf(HostBlock):
@@ -97,7 +101,7 @@ class LazyBlock(ScreenBlock):
         self._rank[leaves.order] = np.arange(self.size)
         ordered = features[leaves.order]
         self._leaves = [
-            Leaf(start, Covariances(kernel, kappa2, ordered[start:stop]), stop - start, [])
+            Leaf(start, DoublePrecision(kernel, kappa2, ordered[start:stop]), stop - start, [])
             for start, stop in leaves.edges()
         ]
         self._starts = leaves.starts

@@ -9,13 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import ceil, inf
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels.single import ACCURACY, Single, SinglePrecision
+from ostinato.kernels.single import ACCURACY
 from ostinato.posterior.cache import Indices
 
 SWEEP = 2_048  # candidates whose variances are computed at a time
@@ -24,6 +24,22 @@ SPREAD = 16_384  # candidates of which one is hopeful
 HALF = STRIP // 2
 FIRST = STRIP  # unique candidates by which variances are bounded at first
 SAMPLE = 256  # candidates of a block, about, that are looked at first
+
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
+
+class Covariances(Protocol):
+    """k(X, A)/κ² for the candidates A of a block."""
+
+    def fill(self, X: Matrix, out: Any) -> None:
+        """Write the rows of some X."""
+        ...
+
+    @property
+    def memory(self) -> Matrix:
+        """What those of as many candidates may take over."""
+        ...
 
 
 class ScreenBlock(ABC):
@@ -137,13 +153,13 @@ class HostBlock(ScreenBlock):
     unit = 2.0**-24
     accuracy = ACCURACY
 
-    def __init__(self, start: int, covariances: SinglePrecision, size: int, chunks: list[Single]) -> None:
+    def __init__(self, start: int, covariances: Covariances, size: int, chunks: list[Floats]) -> None:
         self.start, self.size, self._covariances = start, size, covariances
         self.strip, self._chunks = STRIP, chunks
         self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
 
-    def prepared(self, numbers: Matrix | Vector) -> Single:
+    def prepared(self, numbers: Matrix | Vector) -> Floats:
         return numbers.astype(self.number)
 
     def fork(self) -> Self:
@@ -153,7 +169,7 @@ class HostBlock(ScreenBlock):
         return other
 
     @property
-    def memory(self) -> tuple[list[Single], Matrix]:
+    def memory(self) -> tuple[list[Floats], Matrix]:
         return self._chunks, self._covariances.memory
 
     def add(self, X: Matrix, filled: int) -> None:
@@ -165,14 +181,14 @@ class HostBlock(ScreenBlock):
             self._covariances.fill(now, self._chunks[chunk][row : row + len(now)])
             X, filled = X[len(now) :], filled + len(now)
 
-    def condition(self, P: Single, z: Single) -> None:
+    def condition(self, P: Floats, z: Floats) -> None:
         C = self._spread(P)
         self._mean += np.matmul(z, C)
         np.multiply(C, C, out=C)
         for c2 in C:
             self._variance -= c2
 
-    def refresh(self, alpha: Single, W: Single) -> None:
+    def refresh(self, alpha: Floats, W: Floats) -> None:
         """Variances by the first unique candidates alone, but for some that are spread over the block."""
         self._mean = self._spread(alpha)
         few = min(len(W), FIRST)
@@ -193,7 +209,7 @@ class HostBlock(ScreenBlock):
         """Variances are those of the prior, until they are refined."""
         self._variance[:], self._refined[:] = 1, False
 
-    def renew(self, alpha: Single) -> None:
+    def renew(self, alpha: Floats) -> None:
         """Means from scratch; variances stay, until they are refined."""
         self._mean = self._spread(alpha)
         self._refined[:] = False
@@ -214,7 +230,7 @@ class HostBlock(ScreenBlock):
     def unrefined(self, places: Indices) -> NDArray[np.bool_]:
         return ~self._refined[places]
 
-    def refine(self, W: Single, places: Indices) -> None:
+    def refine(self, W: Floats, places: Indices) -> None:
         places = places[self.unrefined(places)]
         self._refined[places] = True
         for start in range(0, len(places), SWEEP):
@@ -228,7 +244,7 @@ class HostBlock(ScreenBlock):
                 taken += _squares(T)
             self._variance[here] = self.number(1) - taken
 
-    def refine_high(self, W: Single, slope: float, bar: float) -> None:
+    def refine_high(self, W: Floats, slope: float, bar: float) -> None:
         self.refine(W, self.above(bar, slope))
 
     def reach(self, slope: float) -> float:
@@ -273,7 +289,7 @@ class HostBlock(ScreenBlock):
     def _sample(self) -> Indices:
         return np.arange(0, self.size, ceil(self.size / SAMPLE))
 
-    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Single:
+    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Floats:
         """mean + slope · standard deviation, if variances are this much more."""
         reach = self._variance[places] + self.number(error)
         np.sqrt(np.maximum(reach, self.number(0), out=reach), out=reach)
@@ -281,7 +297,7 @@ class HostBlock(ScreenBlock):
         reach += self._mean[places]
         return reach
 
-    def _spread(self, P: Single) -> Single:
+    def _spread(self, P: Floats) -> Floats:
         """P · k(X, A), for one row of coefficients or several."""
         parts = (np.matmul(part, rows) for part, rows in self._strips(P))
         total = next(parts)
@@ -289,14 +305,14 @@ class HostBlock(ScreenBlock):
             total += part
         return total
 
-    def _strips(self, P: Single) -> Iterator[tuple[Single, Single]]:
+    def _strips(self, P: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Coefficients and covariances, some rows at a time."""
         for chunk, start in zip(self._chunks, range(0, P.shape[-1], STRIP), strict=False):
             coefficients = P[..., start : start + STRIP]
             yield coefficients, chunk[: coefficients.shape[-1]]
 
 
-def _squares(T: Single) -> Single:
+def _squares(T: Floats) -> Floats:
     """The sum of squares in each column; T is overwritten."""
     np.multiply(T, T, out=T)
     return np.matmul(np.ones(len(T), dtype=T.dtype), T)
