@@ -43,7 +43,8 @@ class UCB(Score):
 
     def __call__(self, belief: Belief) -> Scores:
         bound = Bound(belief, self.width(belief))
-        belief.lazily(bound.beta)
+        if not belief.travels:  # else all that are nearly as good must be known, too
+            belief.lazily(bound.beta)
         screen = belief.screen
         found = None if screen is None else Search(bound, screen, belief).listed()
         return self.everywhere(belief) if found is None else Scores(found, belief.resolution(bound.beta))

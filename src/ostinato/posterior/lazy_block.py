@@ -199,12 +199,11 @@ class LazyBlock(ScreenBlock):
         ranks = self._rank[places]
         order = np.argsort(ranks, kind="stable")
         ranks = ranks[order]
-        numbers = np.searchsorted(self._starts, ranks, side="right") - 1
-        found, first = np.unique(numbers, return_index=True)
-        for number, here, at in zip(
-            found.tolist(), np.split(ranks, first[1:]), np.split(order, first[1:]), strict=True
-        ):
-            yield number, here - self._starts[number], at
+        edges = np.searchsorted(ranks, self._starts[1:])
+        stops = [*edges.tolist(), len(ranks)]
+        for number in np.flatnonzero(np.diff(stops, prepend=0)).tolist():
+            part = slice(stops[number - 1] if number else 0, stops[number])
+            yield number, ranks[part] - self._starts[number], order[part]
 
     def _everywhere(self) -> list[HostBlock]:
         return [self._leaf(number) for number in range(len(self._leaves))]
