@@ -132,10 +132,9 @@ class Posterior:
         """
         if self.behind or self.unique.size < self._lazy_from or not self._may_be_lazy:
             return
-        self._lazy_from = 2 * self.unique.size
+        self._lazy_from = 1.25 * self.unique.size
         mean, variance = self.means.flat() - self.prior_mean, self.variances.flat()
-        kernel = cast("Stationary", without_constant(self.kernel)[0])
-        leaves = Leaves.of(self.features, kernel)
+        leaves = self._leaves
         if leaves.busy(mean, np.sqrt(variance), slope) > BUSY:
             return
         screen = Screen([LazyBlock(self.kernel, self.kappa2, self.features, leaves)], sqrt(self.kappa2))
@@ -144,7 +143,11 @@ class Posterior:
         self._screening.start_with(screen)
         self.behind = self._screened = True
         self._lazy_from = inf
-        del self._blocks
+        del self._blocks, self._leaves
+
+    @cached_property
+    def _leaves(self) -> Leaves:
+        return Leaves.of(self.features, cast("Stationary", without_constant(self.kernel)[0]))
 
     @property
     def _may_be_lazy(self) -> bool:
@@ -289,6 +292,7 @@ class Posterior:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
             other._screened, other._screening = False, self._unseen()
+            other.__dict__.pop("_leaves", None)
         return other
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":

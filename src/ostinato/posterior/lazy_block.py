@@ -37,17 +37,18 @@ class Leaves(NamedTuple):
     @classmethod
     def of(cls, features: Matrix, kernel: Stationary) -> "Leaves":
         """By halving the candidates across their widest column, counted in length-scales, until leaves are small."""
-        points, order = features / np.array(kernel.scale_of_each(features.shape[1])), np.arange(len(features))
+        columns = np.ascontiguousarray((features / np.array(kernel.scale_of_each(features.shape[1]))).T)
+        order = np.arange(len(features))
         starts, waiting = list[int](), [(0, len(features))]
         while waiting:
             start, stop = waiting.pop()
             if stop - start <= LEAF:
                 starts.append(start)
                 continue
-            here, middle = points[start:stop], (start + stop) // 2
-            widest = int(np.argmax(np.max(here, axis=0) - np.min(here, axis=0)))
-            sides = np.argpartition(here[:, widest], middle - start)
-            points[start:stop], order[start:stop] = here[sides], order[start:stop][sides]
+            here, middle = columns[:, start:stop], (start + stop) // 2
+            widest = int(np.argmax(np.max(here, axis=1) - np.min(here, axis=1)))
+            sides = np.argpartition(here[widest], middle - start)
+            columns[:, start:stop], order[start:stop] = here[:, sides], order[start:stop][sides]
             waiting += [(middle, stop), (start, middle)]  # the left half comes next
         return cls(order, np.array(starts))
 
