@@ -97,7 +97,7 @@ def choices(settings, plans):
 def test_choices_are_those_of_computing_everything(settings, plans, monkeypatch):
     monkeypatch.setattr(exact, "MANY", 10**6)  # blocks, and no screen in single precision
     *lazily, times = choices(settings, plans)
-    assert times > 10
+    assert times > (0 if plans else 10)  # with something in flight, all are brought up to date for good
     monkeypatch.setattr(exact, "VERY_MANY", 10**6)
     *plainly, times = choices(settings, plans)
     assert times == 0

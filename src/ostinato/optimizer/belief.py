@@ -102,7 +102,7 @@ class Present(Belief):
         return self._model.screen if isinstance(self._model, Posterior) else None
 
     def lazily(self, slope: float) -> None:
-        if isinstance(self._model, Posterior) and "screen" not in self.__dict__:
+        if isinstance(self._model, Posterior) and not self.pending:
             self._model.lazily(slope)
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:

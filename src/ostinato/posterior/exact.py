@@ -145,6 +145,12 @@ class Posterior:
         self._lazy_from = inf
         del self._blocks, self._leaves
 
+    def wait_no_longer(self) -> None:
+        """Bring all candidates up to date, for good, if they were in a lazy screen."""
+        if self._screening.lazy:
+            self._screened = False
+            _ = self.blocks
+
     @cached_property
     def _leaves(self) -> Leaves:
         return Leaves.of(self.features, cast("Stationary", without_constant(self.kernel)[0]))
