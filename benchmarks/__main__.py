@@ -27,6 +27,7 @@ BENCHMARKS = (
     "forms",
     "certified",
     "size",
+    "lazy",
     "commands",
     "dashboard",
 )

@@ -18,7 +18,7 @@ from ostinato.kernels import (
     RationalQuadratic,
     Stationary,
 )
-from ostinato.kernels.boxes import Boxes, bounded_over_boxes, extremes, majorant
+from ostinato.kernels.boxes import Boxes, bounded_over_boxes, departure, extremes, linear, majorant
 from sizes import size
 
 COLUMNS = [Column("x"), Column("y"), Column("kind", "category")]
@@ -82,6 +82,24 @@ def test_majorants_are_off_by_the_square_of_the_width(name):
         value = majorant(kernel, weights, wide, Y).value
         off.append(np.median(value - np.sum(weights * kernel(wide.centre, Y), axis=1)))
     assert off[0] > 3 * off[1] > 0
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3), Matern32((0.2, 0.5, 1.0), 1.5), Matern52(0.4)], ids=str)
+@pytest.mark.parametrize("width", [0.02, 0.4])
+def test_covariances_and_functions_depart_from_their_tangents_by_no_more_than_is_said(kernel, width):
+    rng = np.random.default_rng(0)
+    low, Y = rng.random((20, 3)), rng.random((9, 3))
+    boxes = Boxes(low, low + width * rng.random((20, 3)))
+    Y[0] = boxes.centre[0]
+    w = rng.standard_normal(9)
+    norm, found, most = np.sqrt(w @ kernel(Y, Y) @ w), linear(kernel, boxes, Y), departure(kernel, boxes)
+    for _ in range(40):
+        h = boxes.half * rng.choice([-1, 1, *rng.uniform(-1, 1, 3)], (20, 3))
+        off = np.array([kernel(x[None], Y)[0] for x in boxes.centre + h])
+        off -= found.value + np.einsum("jnq,nj->nq", found.slope, h)
+        assert np.all(off <= found.above + 1e-12)
+        assert np.all(off >= -found.below - 1e-12)
+        assert np.all(np.abs(off @ w) <= norm * most + 1e-12)
 
 
 def test_slopes_are_derivatives():

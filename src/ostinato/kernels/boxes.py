@@ -24,6 +24,7 @@ Shapes: n boxes, q points Y, d columns; extremes are (n, q), weights (n, q).
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector, squared_distances
 from ostinato.kernels.base import Constant, Kernel, On, Product, Scaled, Sum
@@ -101,6 +102,50 @@ def extremes(kernel: Kernel, boxes: Boxes, Y: Matrix) -> tuple[Matrix, Matrix]:
         return _hamming_extremes(kernel, boxes, Y)
     constant = kernel(boxes.low, Y)
     return constant, constant
+
+
+class Linear(NamedTuple):
+    """k(x, Y_i) lies between value + slope · h − below and value + slope · h + above, for h = x − the box's centre."""
+
+    value: Matrix
+    slope: NDArray[np.float64]  # (d, n, q)
+    below: Matrix
+    above: Matrix
+
+
+def linear(kernel: Stationary, boxes: Boxes, Y: Matrix) -> Linear:
+    """Off by the square of the box's width. For kernels of which `slope` is known, of numbers alone.
+
+    s = s_c + 2 (c − y)·h/ℓ² + ‖h/ℓ‖², and ρ, convex in s, lies above its tangent at s_c; above that it is highest at
+    the lowest or the highest s of the box.
+    """
+    scales = np.asarray(kernel.scale_of_each(Y.shape[1]))
+    centre = boxes.centre
+    s = np.maximum(squared_distances(centre, Y, kernel.scales), TINY)
+    value, steepness = kernel.correlation(s.copy()), np.asarray(kernel.slope(s))
+    above = np.zeros_like(s)
+    for end in _distances(kernel, boxes, Y):
+        above = np.maximum(above, kernel.correlation(end.copy()) - value - steepness * (end - s))
+    below = -steepness * np.sum(np.square(boxes.half / scales), axis=1)[:, None]
+    slope = np.stack(
+        [2 * steepness * (centre[:, j, None] - Y[None, :, j]) / scales[j] ** 2 for j in range(len(scales))]
+    )
+    variance = kernel.std**2
+    return Linear(variance * value, variance * slope, variance * below, variance * above)
+
+
+def departure(kernel: Stationary, boxes: Boxes) -> Vector:
+    """The prior's standard deviation, at most, of f(x) − f(c) − ∇f(c)·h for x = c + h in a box of centre c.
+
+    Its square is 2(ρ(0) − ρ(a)) − 2aρ′(0) + 4aρ′(a) with a = ‖h/ℓ‖², which rises with a because ρ is convex. A function
+    of norm N departs from its tangent at c by N times that, at most.
+    """
+    scales = np.asarray(kernel.scale_of_each(boxes.low.shape[1]))
+    a = np.sum(np.square(boxes.half / scales), axis=1)
+    nothing = np.full_like(a, TINY)
+    variance = 2 * (1 - kernel.correlation(a.copy())) - 2 * a * np.asarray(kernel.slope(nothing))
+    variance += 4 * a * np.asarray(kernel.slope(np.maximum(a, TINY)))
+    return kernel.std * np.sqrt(np.maximum(variance, 0.0))
 
 
 def majorant(kernel: Kernel, weights: Matrix, boxes: Boxes, Y: Matrix) -> Quadratic:

@@ -114,6 +114,10 @@ class Present(Belief):
             return self._with_pending.screen
         return self._model.screen if isinstance(self._model, Posterior) else None
 
+    def lazily(self, slope: float) -> None:
+        if isinstance(self._model, Posterior) and not self.pending:
+            self._model.lazily(slope)
+
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if self._with_pending is None:
             return self._model.at_each(candidates)

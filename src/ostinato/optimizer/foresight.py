@@ -63,7 +63,9 @@ class Foresight:
 
     @cached_property
     def screen(self) -> PendingScreen | None:
-        """Bounds for all candidates, where the model has such."""
+        """Bounds for all candidates, where the model has such. Those that wait are brought up to date first."""
+        if isinstance(self._model, Posterior):
+            self._model.wait_no_longer()
         found = self._model.screen if isinstance(self._model, Posterior) else None
         return None if found is None or self.few is None else PendingScreen(found, self.few)
 

@@ -71,6 +71,9 @@ class Belief(ABC):
         """Means and variances in single precision, where these are there and the others are not."""
         return None
 
+    def lazily(self, slope: float) -> None:  # noqa: B027 (nothing, unless there are very many)
+        """The score is mean + slope · standard deviation: most of very many candidates may wait, if that pays."""
+
     @property
     @abstractmethod
     def progress(self) -> Progress: ...

@@ -50,7 +50,10 @@ class UCB(Score):
         return width_at(as_schedule(self.beta), belief.progress)
 
     def __call__(self, belief: Belief) -> Scores:
-        return belief.leaders(Bound(belief, self.width(belief)))
+        bound = Bound(belief, self.width(belief))
+        if not belief.travels:  # else all that are nearly as good must be known, too
+            belief.lazily(bound.beta)
+        return belief.leaders(bound)
 
     def everywhere(self, belief: Belief) -> Scores:
         return Bound(belief, self.width(belief)).everywhere(belief)

@@ -11,6 +11,8 @@ cheap.
 from collections.abc import Collection
 from copy import copy
 from functools import cached_property
+from math import inf, sqrt
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,10 @@ from numpy.typing import NDArray
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel, LimitedPrecision, notify
 from ostinato.kernels import Kernel
+from ostinato.kernels.base import without_constant
 from ostinato.kernels.form import has_product_form
 from ostinato.kernels.single import has_single_form
+from ostinato.kernels.stationary import Stationary
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks, prior_variance_of
 from ostinato.posterior.cache import Indices, paying_grid
@@ -28,6 +32,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
+from ostinato.posterior.lazy_block import LazyBlock, Leaves
 from ostinato.posterior.model import Drawn, Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
@@ -35,6 +40,9 @@ from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
 
 FEW = 64  # epochs between two repairs, at the least
 MANY = 20_000  # candidates from which choices are screened in single precision
+LAZY_FROM = 48  # unique candidates from which a screen may be lazy
+VERY_MANY = 300_000  # candidates, likewise: below, looking after leaves takes longer than it saves
+BUSY = 0.4  # the share of leaves that are brought up to date at a time, from which laziness does not pay
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
@@ -67,6 +75,7 @@ class Posterior:
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
         self._since_means = self._since_variances = 0
+        self._lazy_from: float = LAZY_FROM
         self._jitter = 0.0
         self._warned = False
         self._factor: Factor | None = None
@@ -124,17 +133,55 @@ class Posterior:
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
         found = self.sketch
-        if found is None or not found.rough:
+        if found is None or not (found.rough or found.busy > BUSY):
             return found
         self._screened = False
         return None
+
+    def lazily(self, slope: float) -> None:
+        """Keep all candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
+
+        Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike.
+        """
+        if self.behind or self.unique.size < self._lazy_from or not self._may_be_lazy:
+            return
+        self._lazy_from = 1.25 * self.unique.size
+        mean, variance = self.means.flat() - self.prior_mean, self.variances.flat()
+        leaves = self._leaves
+        if leaves.busy(mean, np.sqrt(variance), slope) > BUSY:
+            return
+        screen = Screen([LazyBlock(self.kernel, self.kappa2, self.features, leaves)], sqrt(self.kappa2))
+        screen.add(self.features[self.measured])
+        screen.know_all(mean, variance, self.factor, DRIFT)
+        self._screening.start_with(screen)
+        self.behind = self._screened = True
+        self._lazy_from = inf
+        del self._blocks, self._leaves
+
+    def wait_no_longer(self) -> None:
+        """Bring all candidates up to date, for good, if they were in a lazy screen."""
+        if self._screening.lazy:
+            self._screened = False
+            _ = self.blocks
+
+    @cached_property
+    def _leaves(self) -> Leaves:
+        return Leaves.of(self.features, cast("Stationary", without_constant(self.kernel)[0]))
+
+    @property
+    def _may_be_lazy(self) -> bool:
+        kernel = without_constant(self.kernel)[0]
+        smooth = has_single_form(self.kernel) and not cast("Stationary", kernel).categories
+        blocks = is_numpy(self.xp) and self._grid is None and self.device is None
+        return smooth and blocks and len(self.features) >= VERY_MANY and self.fits(4 * self.unique.size)
 
     @property
     def sketch(self) -> Screen | None:
         """The screen, also where its bounds are too wide to choose by: `rough` says so."""
         if not (self._screened and self.behind):
             return None
-        if not self.fits(len(self.measured)) or not self._screening.brought_up(
+        rows = len(self.measured) * (2 if self._screening.lazy else 1)  # which is in double precision
+        if not self.fits(rows) or not self._screening.brought_up(
             self.kernel, self.features, self.measured, self.kappa2, self.factor
         ):
             self._screened = False
@@ -269,6 +316,7 @@ class Posterior:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
             other._screened, other._screening = False, self._unseen()
+            other.__dict__.pop("_leaves", None)
         return other
 
     def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":

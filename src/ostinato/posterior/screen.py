@@ -93,8 +93,7 @@ class Screen:
     def refresh(self, factor: Factor) -> None:
         """Means and variances from scratch."""
         alpha = self._kappa * factor.alpha
-        self.mean_error = self._error * float(np.sum(np.abs(alpha))) + 16 * self._unit
-        self.variance_error = 0.0
+        self.mean_error, self.variance_error = self._off(alpha), 0.0
         self.refined_by(factor)
         if self.filled:
             self._refresh(self._prepared(alpha))
@@ -102,6 +101,36 @@ class Screen:
     def refined_by(self, factor: Factor) -> None:
         """The factorisation of now, by which variances are refined."""
         self._factor, self._W = factor, None
+        if self.lazy:
+            self.mean_error = max(self.mean_error, self._off(self._kappa * factor.alpha))
+            self._follow()
+
+    def know_all(self, mean: Vector, variance: Vector, factor: Factor, off: float) -> None:
+        """Means and variances of all candidates in double precision, which may be off by this much."""
+        self.mean_error = self.variance_error = off
+        self.refined_by(factor)
+        for block in self._blocks:
+            part = slice(block.start, block.start + block.size)
+            block.adopt(mean[part] / self._kappa, variance[part] / self._kappa**2)
+
+    @property
+    def lazy(self) -> bool:
+        """Whether candidates are brought up to date when they may matter."""
+        return any(block.lazy for block in self._blocks)
+
+    @property
+    def busy(self) -> float:
+        """The share of all candidates that is brought up to date at a time, where that is lazy; else 0."""
+        return max(block.busy for block in self._blocks)
+
+    def _follow(self) -> None:
+        alpha = self._prepared(self._kappa * cast("Factor", self._factor).alpha)
+        for block in self._blocks:
+            block.follow(alpha, self.mean_error, self.variance_error)
+
+    def _off(self, alpha: Vector) -> float:
+        """By how much means may be off that are made of these."""
+        return self._error * float(np.sum(np.abs(alpha))) + 16 * self._unit
 
     def _whitener(self) -> Any:
         """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
@@ -110,6 +139,7 @@ class Screen:
             self._W = self._prepared(W)
             off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
             self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
+            self._follow()
         return self._W
 
     def _refresh(self, alpha: Any) -> None:
@@ -154,10 +184,11 @@ class Screen:
     def hopeful(self, beta: float, taken: Collection[int]) -> Indices:
         """Likely candidates, without those that are taken; or where none is left, some of high mean and variance."""
         likely = sorted(candidate for candidate in self.likely.tolist() if candidate not in taken)
-        if likely:
+        if likely and not self.lazy:
             return np.array(likely, dtype=np.int64)
         places = self._parts(np.array(sorted(taken), dtype=np.int64))
-        return np.concatenate([block.hopeful(beta, here) + block.start for block, here in places])
+        found = [block.hopeful(beta, here) + block.start for block, here in places]
+        return np.union1d(np.array(likely, dtype=np.int64), np.concatenate(found))
 
     def highest_reach(self, slope: float, count: int) -> Indices:
         """The candidates of the highest mean + slope · standard deviation, as they are here."""

@@ -9,13 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import ceil, inf
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels.single import ACCURACY, Single, SinglePrecision
+from ostinato.kernels.single import ACCURACY
 from ostinato.posterior.cache import Indices
 
 SWEEP = 2_048  # candidates whose variances are computed at a time
@@ -26,6 +26,22 @@ FIRST = STRIP  # unique candidates by which variances are bounded at first
 SAMPLE = 256  # candidates of a block, about, that are looked at first
 
 
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
+
+class Covariances(Protocol):
+    """k(X, A)/κ² for the candidates A of a block."""
+
+    def fill(self, X: Matrix, out: Any) -> None:
+        """Write the rows of some X."""
+        ...
+
+    @property
+    def memory(self) -> Matrix:
+        """What those of as many candidates may take over."""
+        ...
+
+
 class ScreenBlock(ABC):
     """Candidates start … start + size."""
 
@@ -34,6 +50,8 @@ class ScreenBlock(ABC):
     unit: float  # the rounding error of one operation, relative
     accuracy: float  # by how much covariances may be off, of the largest
     strip: int  # covariances that are summed at a time
+    lazy = False  # whether it puts off what comes until it matters
+    busy = 0.0  # if so, the share of candidates that is brought up to date at a time
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
 
     @abstractmethod
@@ -60,6 +78,12 @@ class ScreenBlock(ABC):
     @abstractmethod
     def refresh(self, alpha: Any, W: Any) -> None:
         """Means from scratch; variances as they are, or more."""
+
+    def adopt(self, mean: Vector, variance: Vector) -> None:  # noqa: B027 (for blocks that begin later than others)
+        """Means and variances that are known from elsewhere."""
+
+    def follow(self, alpha: Any, mean_error: float, variance_error: float) -> None:  # noqa: B027 (for blocks that wait)
+        """What means are made of after all terms so far, and by how much means and variances may be off."""
 
     # Blocks that do not always have the variances by all unique candidates:
 
@@ -125,45 +149,46 @@ class ScreenBlock(ABC):
 class HostBlock(ScreenBlock):
     """In single precision, with the covariances of all candidates with the unique ones."""
 
+    number: type[np.floating[Any]] = np.float32
     unit = 2.0**-24
     accuracy = ACCURACY
 
-    def __init__(self, start: int, covariances: SinglePrecision, size: int, chunks: list[Single]) -> None:
+    def __init__(self, start: int, covariances: Covariances, size: int, chunks: list[Floats]) -> None:
         self.start, self.size, self._covariances = start, size, covariances
         self.strip, self._chunks = STRIP, chunks
-        self._mean, self._variance = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+        self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
 
-    def prepared(self, numbers: Matrix | Vector) -> Single:
-        return numbers.astype(np.float32)
+    def prepared(self, numbers: Matrix | Vector) -> Floats:
+        return numbers.astype(self.number)
 
     def fork(self) -> Self:
         other = copy(self)
-        other._variance, other._refined = self._variance.copy(), self._refined.copy()
+        other._mean, other._variance, other._refined = self._mean.copy(), self._variance.copy(), self._refined.copy()
         other._chunks = self._chunks.copy()
         return other
 
     @property
-    def memory(self) -> tuple[list[Single], Matrix]:
+    def memory(self) -> tuple[list[Floats], Matrix]:
         return self._chunks, self._covariances.memory
 
     def add(self, X: Matrix, filled: int) -> None:
         while len(X):
             chunk, row = divmod(filled, STRIP)
             if chunk == len(self._chunks):
-                self._chunks.append(np.empty((STRIP, self.size), dtype=np.float32))
+                self._chunks.append(np.empty((STRIP, self.size), dtype=self.number))
             now = X[: STRIP - row]
             self._covariances.fill(now, self._chunks[chunk][row : row + len(now)])
             X, filled = X[len(now) :], filled + len(now)
 
-    def condition(self, P: Single, z: Single) -> None:
+    def condition(self, P: Floats, z: Floats) -> None:
         C = self._spread(P)
         self._mean += np.matmul(z, C)
         np.multiply(C, C, out=C)
         for c2 in C:
             self._variance -= c2
 
-    def refresh(self, alpha: Single, W: Single) -> None:
+    def refresh(self, alpha: Floats, W: Floats) -> None:
         """Variances by the first unique candidates alone, but for some that are spread over the block."""
         self._mean = self._spread(alpha)
         few = min(len(W), FIRST)
@@ -176,24 +201,50 @@ class HostBlock(ScreenBlock):
                 left -= _squares(np.matmul(W[row:stop, :stop], self._chunks[0][:stop, part]))  # lower-triangular
         self.refine(W, self._sample)
 
+    def adopt(self, mean: Vector, variance: Vector) -> None:
+        """Means and variances that are known from elsewhere."""
+        self._mean[:], self._variance[:] = mean, variance
+
+    def forget(self) -> None:
+        """Variances are those of the prior, until they are refined."""
+        self._variance[:], self._refined[:] = 1, False
+
+    def renew(self, alpha: Floats) -> None:
+        """Means from scratch; variances stay, until they are refined."""
+        self._mean = self._spread(alpha)
+        self._refined[:] = False
+
+    def tops(self, slopes: Vector, error: float) -> tuple[Vector, int, float, float]:
+        """The highest mean + slope · standard deviation for each slope, and where it is for the second one.
+
+        With the largest standard deviation, and the lowest mean.
+        """
+        width = self._variance + self.number(error)
+        np.sqrt(np.maximum(width, self.number(0), out=width), out=width)
+        reach = np.multiply.outer(slopes.astype(self.number), width)
+        reach += self._mean
+        places = np.argmax(reach, axis=1)
+        tops = reach[np.arange(len(slopes)), places].astype(np.float64)
+        return tops, int(places[1]), float(np.max(width)), float(np.min(self._mean))
+
     def unrefined(self, places: Indices) -> NDArray[np.bool_]:
         return ~self._refined[places]
 
-    def refine(self, W: Single, places: Indices) -> None:
+    def refine(self, W: Floats, places: Indices) -> None:
         places = places[self.unrefined(places)]
         self._refined[places] = True
         for start in range(0, len(places), SWEEP):
             here = places[start : start + SWEEP]
             columns = [rows.take(here, axis=1) for _, rows in self._strips(W)]
-            taken = np.zeros(len(here), dtype=np.float32)
+            taken = np.zeros(len(here), dtype=self.number)
             for first in range(0, len(W), STRIP):
                 T = np.matmul(W[first : first + STRIP, :STRIP], columns[0])
                 for place in range(1, first // STRIP + 1):  # W is lower-triangular
                     T += np.matmul(W[first : first + STRIP, place * STRIP : (place + 1) * STRIP], columns[place])
                 taken += _squares(T)
-            self._variance[here] = np.float32(1) - taken
+            self._variance[here] = self.number(1) - taken
 
-    def refine_high(self, W: Single, slope: float, bar: float) -> None:
+    def refine_high(self, W: Floats, slope: float, bar: float) -> None:
         self.refine(W, self.above(bar, slope))
 
     def reach(self, slope: float) -> float:
@@ -219,8 +270,8 @@ class HostBlock(ScreenBlock):
 
     def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
         if slope == 0:
-            return np.flatnonzero(self._mean >= np.float32(bar))
-        return np.flatnonzero(self._reach(slope, error=error) >= np.float32(bar))
+            return np.flatnonzero(self._mean >= self.number(bar))
+        return np.flatnonzero(self._reach(slope, error=error) >= self.number(bar))
 
     def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
         reach = self._reach(slope)
@@ -229,7 +280,7 @@ class HostBlock(ScreenBlock):
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
         hope = self._reach(slope)
-        np.copyto(hope, np.float32(-np.inf), where=~self._refined)
+        np.copyto(hope, self.number(-np.inf), where=~self._refined)
         hope[taken] = -np.inf
         best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, self.size, SPREAD)]
         return np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64)
@@ -238,15 +289,15 @@ class HostBlock(ScreenBlock):
     def _sample(self) -> Indices:
         return np.arange(0, self.size, ceil(self.size / SAMPLE))
 
-    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Single:
+    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Floats:
         """mean + slope · standard deviation, if variances are this much more."""
-        reach = self._variance[places] + np.float32(error)
-        np.sqrt(np.maximum(reach, np.float32(0), out=reach), out=reach)
-        reach *= np.float32(slope)
+        reach = self._variance[places] + self.number(error)
+        np.sqrt(np.maximum(reach, self.number(0), out=reach), out=reach)
+        reach *= self.number(slope)
         reach += self._mean[places]
         return reach
 
-    def _spread(self, P: Single) -> Single:
+    def _spread(self, P: Floats) -> Floats:
         """P · k(X, A), for one row of coefficients or several."""
         parts = (np.matmul(part, rows) for part, rows in self._strips(P))
         total = next(parts)
@@ -254,14 +305,14 @@ class HostBlock(ScreenBlock):
             total += part
         return total
 
-    def _strips(self, P: Single) -> Iterator[tuple[Single, Single]]:
+    def _strips(self, P: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Coefficients and covariances, some rows at a time."""
         for chunk, start in zip(self._chunks, range(0, P.shape[-1], STRIP), strict=False):
             coefficients = P[..., start : start + STRIP]
             yield coefficients, chunk[: coefficients.shape[-1]]
 
 
-def _squares(T: Single) -> Single:
+def _squares(T: Floats) -> Floats:
     """The sum of squares in each column; T is overwritten."""
     np.multiply(T, T, out=T)
-    return np.matmul(np.ones(len(T), dtype=np.float32), T)
+    return np.matmul(np.ones(len(T), dtype=T.dtype), T)

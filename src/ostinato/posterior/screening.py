@@ -41,10 +41,18 @@ class Screening:
 
     def released(self) -> "Screening":
         """Another one with this one's memory, which starts again."""
-        memory = self._memory if self.screen is None else self.screen.memory
+        memory = self._memory if self.screen is None else () if self.lazy else self.screen.memory
         self.screen, self._memory = None, ()
         self.outdate()
         return Screening(memory, self._extent, self._device)
+
+    @property
+    def lazy(self) -> bool:
+        return self.screen is not None and self.screen.lazy
+
+    def start_with(self, screen: Screen) -> None:
+        """A screen that knows all that was measured."""
+        self.screen, self._outdated = screen, False
 
     def brought_up(self, kernel: Kernel, features: Matrix, measured: Indices, kappa2: float, factor: Factor) -> bool:
         """Whether there is a screen that knows all that was measured; some kernels have none."""
