@@ -143,8 +143,8 @@ class Shards:
         parts = [(int(owner), numbers[owners == owner]) for owner in np.unique(owners)]
         away = [(owner, here) for owner, here in parts if owner < len(self._futures)]
         for owner, here in parts:
-            if owner == len(self._futures):
-                self.remember(here, rows_at(_there(self.tail), here - self._ends[-1]))
+            if owner == len(self._futures) and self.tail is not None:
+                self.remember(here, rows_at(self.tail, here - self._ends[-1]))
         if away:
             starts = [0, *self._ends]
             found = self._answers([(owner, pickle.dumps((rows_at, here - starts[owner]))) for owner, here in away])
@@ -238,8 +238,3 @@ def answered(shard: Shard, packed: bytes) -> bytes:
     function, message = pickle.loads(packed)
     with shard.lock:
         return pickle.dumps(function(shard, message))
-
-
-def _there(tail: Shard | None) -> Shard:
-    assert tail is not None
-    return tail
