@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Modules are compiled when they are first imported: most of what is installed never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test check bench torture format clean
+.PHONY: demo test check bench torture docs site format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
@@ -27,12 +27,21 @@ torture: $(VENV)/.tests $(VENV)/.servers  ## all seeds, draws and histories of t
 	OSTINATO_THOROUGH=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.reliability
 
+# Without a network; warnings are errors, and links within the site are checked.
+SITE = rm -rf docs/_build && OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html && $(BIN)/python docs/_extensions/site_built.py docs/_build/html
+
+docs: $(VENV)/.docs  ## the documentation site, with all stories of the gallery run (some minutes): docs/_build/html
+	$(SITE)
+
+site: $(VENV)/.docs  ## the same, without running the stories
+	OSTINATO_GALLERY=0; export OSTINATO_GALLERY; $(SITE)
+
 format: $(VENV)/.checks
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis docs/_build docs/api docs/project docs/reference docs/stories
 
 $(VENV)/.pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ostinato needs Python 3.11 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12 …"; exit 1; }
@@ -49,6 +58,10 @@ $(VENV)/.tests: $(VENV)/.installed
 	@$(PIP) --group test
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.tests
+	@$(PIP) --group docs
+	@touch $@
+
 # PostgreSQL and strace for the tests of studies, Node.js, curl and R for those of documents: installed where that is allowed; else those tests are skipped, and say so.
 $(VENV)/.servers: $(VENV)/.pip
 	@{ { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } && command -v strace && command -v node && command -v curl && command -v Rscript && command -v chromium; } >/dev/null 2>&1 \
@@ -59,5 +72,5 @@ $(VENV)/.servers: $(VENV)/.pip
 # All at once, so that versions are looked up once.
 $(VENV)/.checks: $(VENV)/.pip pyproject.toml
 	@echo "Setting up $(VENV) …"
-	@$(PIP) --editable . --group test --group check
-	@touch $(VENV)/.installed $(VENV)/.tests $@
+	@$(PIP) --editable . --group test --group check --group docs
+	@touch $(VENV)/.installed $(VENV)/.tests $(VENV)/.docs $@

@@ -10,7 +10,7 @@ from ostinato.plots import FIGURES, save
 FOLDER = Path(__file__).parent / "plots"
 rng = np.random.default_rng(0)
 space = Space(temp=Float(20, 80, step=5), ph=Float(4, 9, step=0.5), solvent=Category("water", "ethanol"))
-opt = Optimizer(space, switch_cost=2.0, seed=1)
+opt = Optimizer(space, switch_cost=2.0, seed=1, value="yield", unit="%")
 
 
 def measured(c: dict) -> float:

@@ -114,3 +114,10 @@ def test_within_a_shell_values_are_quoted_and_quotes_beside_them_are_fine(tmp_pa
     assert math.isnan(command({"temp": "$(touch bad); touch worse"}))
     assert list(tmp_path.iterdir()) == []
     assert command({"temp": 5}) == 5.0
+
+
+@pytest.mark.parametrize("operator", ["|", ">", ">>", "2>", "2>&1", "&&", ";", "<"])
+def test_what_only_a_shell_understands_is_refused_unless_it_is_quoted(operator):
+    with pytest.raises(InvalidSetting, match="sh -c"):
+        Command(f"echo {{temp}} {operator} cat", ("temp",))
+    assert Command(f"echo '{operator}' {{temp}}", ("temp",)).program.name.startswith("echo")

@@ -11,6 +11,7 @@ from typing import Any
 from ostinato.errors import InvalidSetting
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
+OPERATOR = re.compile(r"\||\|\||&|&&|;|\d?(>>?|<)(&\d)?")  # what only a shell understands, as a word of its own
 PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")  # {column}, and {{ or }} for braces
 
 
@@ -34,6 +35,11 @@ class Template:
             raise InvalidSetting(
                 f"{self.option} names {{{unknown[0]}}}, and it may name {', '.join(self.columns)}. Write {{{{ and }}}} "
                 "for braces that are meant as such."
+            )
+        if operator := self._operator():
+            raise InvalidSetting(
+                f"{self.option} has {operator!r}, which only a shell understands, and the program is started without "
+                f"one: write {self.option} \"sh -c '…'\", or quote {operator!r} if it is meant as an argument."
             )
         script = _script(words)
         quoted = _between_quotes(words[script]) if script is not None else None
@@ -59,6 +65,14 @@ class Template:
             example = " ".join(["./program", *(f"{{{name}}}" for name in self.columns[:1])])
             raise InvalidSetting(f"{self.option} is empty: give a program, as in {self.option} '{example}'.")
         return words
+
+    def _operator(self) -> str | None:
+        """A shell's operator that stands by itself, outside quotes."""
+        try:
+            words = shlex.split(self.text, posix=False)  # keeps quotes
+        except ValueError:  # quotes that are escaped cannot be kept
+            return None
+        return next(filter(OPERATOR.fullmatch, words), None)
 
     @property
     def same_program(self) -> bool:

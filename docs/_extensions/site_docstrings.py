@@ -1,0 +1,66 @@
+"""Docstrings are plain text here: this makes reStructuredText of them.
+
+A line such as "budget: how many measurements there will be" is an item of a list, and the lines below it that are
+indented belong to it. `name` is code. Other text that is indented is shown as it stands.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+ITEM = re.compile(r"^([a-z_][\w.]*(?:, [a-z_]\w*)*): (.*)$")
+CODE = re.compile(r"``?([^`]+)``?")
+MARKS = re.compile(r"([*|\\])|(?<=\w)(_)(?=\W|$)")
+
+
+def convert(lines: list[str]) -> list[str]:
+    """The lines of a docstring as reStructuredText."""
+    return list(_converted(lines))
+
+
+def _converted(lines: list[str]) -> Iterator[str]:
+    item = literal = False
+    for number, line in enumerate(lines):
+        found, indented = ITEM.match(line), line.startswith(" ")
+        if not line.strip():
+            item = False
+            yield ""
+        elif found:
+            if not item and number and lines[number - 1].strip():
+                yield ""
+            item, literal = True, False
+            yield f"- **{_escaped(found[1])}**: {_words(found[2])}"
+        elif item:
+            yield f"  {_words(line.strip())}"
+        elif indented:
+            if not literal:
+                yield from ("", "::", "")
+            literal = True
+            yield line
+        else:
+            if literal:
+                yield ""
+            literal = False
+            yield _words(line)
+
+
+def _words(line: str) -> str:
+    """A line of prose: code between backticks, and nothing else that means something."""
+    parts = CODE.split(line)
+    words = "".join(f"``{each}``\\ " if odd % 2 else _escaped(each) for odd, each in enumerate(parts))
+    return words.replace("``\\  ", "`` ").removesuffix("\\ ")
+
+
+def _escaped(text: str) -> str:
+    return MARKS.sub(lambda found: f"\\{found[0]}", text)
+
+
+def process(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """What Sphinx calls for every docstring."""
+    lines[:] = convert(lines)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Join in."""
+    app.connect("autodoc-process-docstring", process)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,105 @@
+"""What the documentation site holds, as far as that can be seen without building it. `make site` builds it."""
+
+import re
+from fnmatch import fnmatch
+
+import pytest
+import site_api
+import site_built
+import site_commands
+import site_docstrings
+import site_http
+import site_pages
+
+import ostinato
+from documents import ROOT
+from ostinato.cli.commands import COMMANDS, loaded
+from ostinato.service.openapi import description
+from ostinato.service.routes import ROUTES
+
+DOCS = ROOT / "docs"
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+GENERATED = ("api/index", "project/", "reference/commands", "reference/http", "stories/index")
+
+
+def listed():
+    """The entries of all tables of contents."""
+    texts = (page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    lines = (line for text in texts for table in TOCTREE.findall(text) for line in table.splitlines())
+    return [line for line in lines if line and not line.startswith(":")]
+
+
+def test_every_page_is_in_a_table_of_contents():
+    for page in DOCS.glob("*.md"):
+        assert page.stem == "index" or any(fnmatch(page.stem, entry) for entry in listed()), page.name
+
+
+def test_every_entry_of_a_table_of_contents_is_a_page():
+    for entry in listed():
+        assert entry.startswith(GENERATED) or any(DOCS.glob(f"{entry}.md")), entry
+
+
+def test_every_public_name_is_in_the_reference():
+    text = "".join(site_api.pages().values())
+    for name in ostinato.__all__:
+        assert re.search(rf":: ostinato(\.policies)?\.{name}$", text, flags=re.MULTILINE), name
+    for module in ("kernels", "policies", "plots", "errors", "stopping", "confidence"):
+        for name in site_api.public(getattr(ostinato, module)):
+            assert f":: ostinato.{module}.{name}\n" in text, f"{module}.{name}"
+    for name in vars(ostinato.errors):
+        assert not name[0].isupper() or f":: ostinato.errors.{name}\n" in text, name
+
+
+def test_every_command_and_option_is_in_the_reference():
+    text = site_commands.page()
+    for name in COMMANDS:
+        section = text.partition(f"## ostinato {name}\n")[2].partition("\n## ")[0]
+        assert section, name
+        for parameter in loaded(name).params:
+            names = [each for each in parameter.opts if each.startswith("-") and parameter.name != "help"]
+            assert all(each in section for each in names), f"{name} {names}"
+    assert "[bold]" not in text
+    assert "bound method" not in text
+
+
+def test_every_request_is_in_the_reference():
+    text = site_http.page()
+    for path, methods in description(ROUTES)["paths"].items():
+        for method in methods:
+            assert f"\n{method.upper()} {path}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("plain", "made"),
+    [
+        (
+            ["budget: how many", "    there are", "seed: a number"],
+            ["- **budget**: how many", "  there are", "- **seed**: a number"],
+        ),
+        (["See `Study`s and ``x * y``."], ["See ``Study``\\ s and ``x * y``\\ ."]),
+        (["all* of a_ | b"], ["all\\* of a\\_ \\| b"]),
+        (["As here", "", "    a = b"], ["As here", "", "", "::", "", "    a = b"]),
+    ],
+)
+def test_docstrings_become_restructured_text(plain, made):
+    assert site_docstrings.convert(plain) == made
+
+
+def test_what_is_wrong_with_a_site_is_found(tmp_path):
+    (tmp_path / "a.html").write_text('<h1 id="top">x</h1><a href="b.html#there">x</a><a href="https://x.org">x</a>')
+    (tmp_path / "b.html").write_text('<p id="there"></p>')
+    assert site_built.problems(tmp_path) == []
+    (tmp_path / "c.html").write_text(
+        '<a href="b.html#elsewhere">x</a><a href="d.html">x</a><script src="https://x.org/y.js"></script>'
+    )
+    assert sorted(site_built.problems(tmp_path)) == [
+        "c.html links to b.html#elsewhere: there is no such place.",
+        "c.html links to d.html: there is no such file.",
+        "c.html loads https://x.org/y.js from elsewhere.",
+    ]
+
+
+def test_links_to_files_outside_lead_to_pages_or_become_words():
+    content = ["[a](../CHANGELOG.md#x) [b](../README.md) [c](../src/ostinato/demo.py) [`d`](../LICENSE) [e](http.md)"]
+    site_pages.lead_inside(None, "guide", content)
+    assert content == ["[a](project/changelog.md#x) [b](index.md) c (`src/ostinato/demo.py`) `d` [e](http.md)"]
