@@ -78,7 +78,7 @@ class Settings(Portable):
         self._check()
         sign, table = sign_of(self.direction), candidates.on_logs() if self.kernel is None else candidates
         wanted = what_to_learn(table, self.kernel, self.noise_std, self.mean, self.setup_std, sign, outcome)
-        by_goal = policy_for(self.goal, learned=bool(wanted.learned))
+        by_goal = policy_for(self.goal, learned=bool(wanted.learned), listed=not isinstance(table, Sampled))
         policy = by_goal if self.policy is None else checked_policy(self.policy)
         check_sharded(self, table, policy)
         check_search(self.search, table, wanted, policy)

@@ -20,6 +20,7 @@ from ostinato.policies.base import BasePolicy, Custom
 
 Goal: TypeAlias = Literal["find", "earn"]
 LEARNING: dict[str, BasePolicy] = {"find": Find(), "earn": Earn()}
+SEARCHED: dict[str, BasePolicy] = {**LEARNING, "find": Find(worth=0.0)}  # in spaces that cannot be listed
 GIVEN: dict[str, BasePolicy] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
 SOME = 64  # candidates on which a kernel is tried before it is used
 
@@ -76,7 +77,7 @@ def _is_sound(proposal: Any, candidates: int) -> bool:
     return 0 <= proposal.candidate < candidates and proposal.repeats >= 1
 
 
-def policy_for(goal: str, *, learned: bool) -> BasePolicy:
+def policy_for(goal: str, *, learned: bool, listed: bool) -> BasePolicy:
     """The policy that serves a goal best, by the evidence in docs/results.md.
 
     Where kernel and noise are given it repeats by the paper's rule, whose guarantees then hold.
@@ -86,7 +87,7 @@ def policy_for(goal: str, *, learned: bool) -> BasePolicy:
             f"goal={goal!r} is unknown: give 'find' to know the best candidate at the end, or 'earn' to have every "
             "measurement pay."
         )
-    return (LEARNING if learned else GIVEN)[goal]
+    return (GIVEN if not learned else LEARNING if listed else SEARCHED)[goal]
 
 
 def what_to_learn(

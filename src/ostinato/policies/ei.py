@@ -69,13 +69,14 @@ class EI(Score):
         return belief.top
 
     def __call__(self, belief: Belief) -> Scores:
-        return belief.leaders(self._improvement(belief))
+        return belief.leaders(self.improvement(belief))
 
     def everywhere(self, belief: Belief) -> Scores:
-        improvement = self._improvement(belief)
+        improvement = self.improvement(belief)
         return improvement.among(_everywhere(improvement, belief), belief)
 
-    def _improvement(self, belief: Belief) -> Improvement:
+    def improvement(self, belief: Belief) -> Improvement:
+        """What it is now."""
         return Improvement(belief, self.width(belief), self.target(belief))
 
     def slack(self, belief: Belief, best: int) -> float:

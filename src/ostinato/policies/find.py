@@ -6,6 +6,10 @@ learned model less than it trusts itself; no long batches (`limits.py`); and no 
 fifth of all measurements. Once 6√t candidates were looked at in t measurements the model has seen enough: β is
 smaller from there on, and the leader may take what it likes.
 
+A look at another candidate has to promise something: where no candidate is expected to improve on the best measured one
+by a hundredth of the prior's standard deviation, the leader is measured again, which needs no switch. In spaces that
+cannot be listed a hundredth is not little: the search comes nearer to the best than that.
+
 Where it is known how many measurements there will be, the last tenth goes to the leader and its challenger: of the
 measured candidates the one with the best lower bound, and the one that is likeliest to be better after all. Whichever
 of the two tells more about their difference is measured.
@@ -13,27 +17,28 @@ of the two tells more about their difference is measured.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
-from ostinato.checks import fraction
+from ostinato.checks import fraction, not_negative
 from ostinato.confidence import SURE, Schedule
 from ostinato.policies.algorithms import RepeatsByMiniMeta
 from ostinato.policies.base import Proposal, WithBeta
 from ostinato.policies.belief import Belief
 from ostinato.policies.ei import EI
 from ostinato.policies.limits import Cautious, Limit
-from ostinato.policies.scored import Score
 
 LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
 LATE = 1.5  # β from then on
 CHALLENGES = "is the likeliest to be better than the leader after all"
+LEADS = "leads, and no other candidate promises enough to be worth a switch"
 FEW = 25  # measurements before which no candidate is said to have taken too many
+KNOWN = 20  # candidates that were looked at, before which the model cannot say that nothing is worth a switch
 
 
 @dataclass(frozen=True)
@@ -86,21 +91,24 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
 
     candidate_share: of all measurements so far, the most that one candidate may have to be measured again, while
     anything is learned. finish: the share of the budget, at its end, that goes to telling the best candidates apart;
-    without effect where the optimiser was given no budget.
+    without effect where the optimiser was given no budget. worth: of the prior's standard deviation, the improvement that
+    must be expected of another candidate to leave the leader for it, while anything is learned; 0 looks on for ever.
     """
 
     beta: float | Schedule = 2.5
     C: float = 1.5
     candidate_share: float = field(default=0.2, kw_only=True)
     finish: float = field(default=0.1, kw_only=True)
+    worth: float = field(default=0.01, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         fraction("candidate_share", self.candidate_share)
         fraction("finish", self.finish)
+        not_negative("worth", self.worth)
 
     @property
-    def score(self) -> Score:
+    def score(self) -> ImprovementOnMeasured:
         return ImprovementOnMeasured(self.beta)
 
     @property
@@ -111,16 +119,29 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
         return self.score.width(belief)
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        proposals = super().propose(belief, limit)
-        finishing = is_finishing(self.finish, belief)
-        return [replace(each, seeks=CHALLENGES) for each in proposals] if finishing else proposals
+        candidate, seeks = self._chosen(belief)
+        proposal = self.proposal(candidate, self.repeats(belief.repeat_value(candidate)), belief, limit)
+        return [replace(proposal, seeks=seeks)]
 
     def candidate(self, belief: Belief) -> int:
-        if is_finishing(self.finish, belief):
-            measured = belief.counts().keys() - self.closed(belief)
-            if len(measured) >= 2:
-                return leader_or_challenger(belief, np.array(sorted(measured)))
-        return super().candidate(belief)
+        return self._chosen(belief)[0]
+
+    def _chosen(self, belief: Belief) -> tuple[int, str]:
+        """A candidate, and in words why it; nothing where that is its score."""
+        measured = np.array(sorted(belief.counts().keys() - self.closed(belief)), dtype=np.int64)
+        if is_finishing(self.finish, belief) and len(measured) >= 2:
+            return leader_or_challenger(belief, measured), CHALLENGES
+        best = super().candidate(belief)
+        if not belief.learned or belief.travels or len(measured) < KNOWN or self._is_worth_it(best, belief):
+            return best, ""
+        lead = int(measured[_leading(*belief.at_each(measured), measured, belief)])
+        return (best, "") if lead in belief.pending else (lead, LEADS)
+
+    def _is_worth_it(self, candidate: int, belief: Belief) -> bool:
+        """Whether a candidate promises enough for a switch."""
+        mean, variance = belief.at_each(np.array([candidate]))
+        promised = float(self.score.improvement(belief)(mean, variance)[0])
+        return promised >= log(max(self.worth * belief.kappa, np.finfo(np.float64).tiny))
 
 
 def looked_enough(belief: Belief) -> bool:
@@ -140,7 +161,7 @@ def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:
     With d = f(c) − f(l), measuring x once takes cov(d, f(x))²/(σ²(x) + τ² + λ(x)) off the variance of d.
     """
     mean, variance = belief.at_each(measured)
-    lead = _first(mean - SURE * np.sqrt(variance), measured, belief)
+    lead = _leading(mean, variance, measured, belief)
     covariance = belief.covariance(int(measured[lead]), measured)
     gap = np.sqrt(np.maximum(variance + variance[lead] - 2 * covariance, np.finfo(np.float64).tiny))
     likely = (mean - mean[lead]) / gap
@@ -151,6 +172,11 @@ def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:
         for place in (lead, other)
     ]
     return int(measured[lead if told[0] >= told[1] else other])
+
+
+def _leading(mean: Vector, variance: Vector, measured: NDArray[np.int64], belief: Belief) -> int:
+    """The place of the candidate with the best lower bound."""
+    return _first(mean - SURE * np.sqrt(variance), measured, belief)
 
 
 def _first(values: Vector, candidates: NDArray[np.int64], belief: Belief) -> int:
