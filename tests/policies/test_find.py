@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostinato import Optimizer
+from ostinato import Float, Optimizer, Space
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.policies import Find
@@ -42,6 +42,36 @@ def test_the_last_tenth_of_the_budget_tells_the_best_apart():
 
 def test_without_a_budget_it_goes_on_looking():
     assert first(run(100, seed=1)[1]) == first(run(100, budget=10**6, seed=1)[1])
+
+
+def bowl(policy, steps=150):
+    """A run on a bowl in three columns with next to no noise."""
+    points, rng = np.random.default_rng(0).random((1_000, 3)), np.random.default_rng(1)
+    truth = -np.sum((points - 0.4) ** 2, axis=1)
+    opt, before, switched = Optimizer(points, seed=0, policy=policy), None, 0
+    while opt.steps < steps:
+        batch = opt.ask(limit=steps - opt.steps)
+        switched, before = switched + (batch.index != before), batch.index
+        opt.tell(batch, truth[batch.index] + 0.001 * rng.standard_normal(batch.repeats))
+    return opt, switched, np.max(truth) - truth[opt.best().index]
+
+
+def test_it_stays_with_the_leader_where_nothing_else_promises_to_be_worth_a_switch():
+    opt, switched, missed = bowl(Find())
+    _, restless, _ = bowl(Find(worth=0))
+    assert switched < 0.8 * restless
+    assert missed < 0.01
+    assert "no other candidate promises enough to be worth a switch" in str(opt.explain(opt.ask()))
+
+
+def test_in_a_space_that_cannot_be_listed_every_improvement_is_worth_a_look():
+    assert Optimizer(Space(x=Float(0, 1))).policy == Find(worth=0)
+    assert Optimizer(X).policy == Find()
+
+
+def test_an_improvement_is_not_negative():
+    with pytest.raises(InvalidSetting, match="worth"):
+        Find(worth=-1)
 
 
 def test_beyond_the_budget_it_still_answers():

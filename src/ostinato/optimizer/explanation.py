@@ -6,6 +6,7 @@ import msgspec
 
 from ostinato.checks import at_most, counted
 from ostinato.errors import InvalidSetting
+from ostinato.policies.find import STAYS
 from ostinato.records import Batch, Reason
 
 ENDLESS = 10**9  # repeats that a rule asks for where a value is known for sure
@@ -39,7 +40,8 @@ def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.leader is None:
         return text + "; nothing else was measured yet." + _maximum(reason)
     if reason.leads:
-        return text + ", the best measured so far, and it is worth knowing better." + _maximum(reason)
+        why = STAYS if reason.seeks == STAYS else "it is worth knowing better"
+        return text + f", the best measured so far, and {why}." + _maximum(reason)
     other = f"the leader {reason.leader} gives {reason.leader_mean:.4g}" if reason.leader_mean is not None else ""
     return text + (f", and {reason.seeks}" if reason.seeks else "") + f"; {other}." + _maximum(reason)
 

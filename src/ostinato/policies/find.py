@@ -36,7 +36,7 @@ LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
 LATE = 1.5  # β from then on
 CHALLENGES = "is the likeliest to be better than the leader after all"
-LEADS = "leads, and no other candidate promises enough to be worth a switch"
+STAYS = "no other candidate promises enough to be worth a switch"
 FEW = 25  # measurements before which no candidate is said to have taken too many
 KNOWN = 20  # candidates that were looked at, before which the model cannot say that nothing is worth a switch
 
@@ -135,7 +135,7 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
         if not belief.learned or belief.travels or len(measured) < KNOWN or self._is_worth_it(best, belief):
             return best, ""
         lead = int(measured[_leading(*belief.at_each(measured), measured, belief)])
-        return (best, "") if lead in belief.pending else (lead, LEADS)
+        return (best, "") if lead in belief.pending else (lead, STAYS)
 
     def _is_worth_it(self, candidate: int, belief: Belief) -> bool:
         """Whether a candidate promises enough for a switch."""
