@@ -91,8 +91,8 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
 
     candidate_share: of all measurements so far, the most that one candidate may have to be measured again, while
     anything is learned. finish: the share of the budget, at its end, that goes to telling the best candidates apart;
-    without effect where the optimiser was given no budget. worth: of the prior's standard deviation, the improvement that
-    must be expected of another candidate to leave the leader for it, while anything is learned; 0 looks on for ever.
+    without effect where the optimiser was given no budget. worth: the improvement, in standard deviations of the prior,
+    that another candidate must promise to be measured in place of the leader; with 0 it always goes on looking.
     """
 
     beta: float | Schedule = 2.5
