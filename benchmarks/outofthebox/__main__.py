@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.outofthebox import __doc__ as about
-from benchmarks.outofthebox.ours import OURS, Ours, ours
+from benchmarks.outofthebox.ours import OURS, RESTLESS, Ours, ours
 from benchmarks.outofthebox.problems import SETS, names, problem
 from benchmarks.outofthebox.report import write
 from benchmarks.outofthebox.rivals import RIVALS
@@ -19,8 +19,12 @@ from benchmarks.outofthebox.trial import Asker, Outcome, trial
 from ostinato.candidates import read_candidates
 
 FOLDER = Path("docs/results/outofthebox/runs")
-GOALS = ("Ostinato find", "Ostinato earn")  # they know how many measurements there will be: every length is another run
-CHEAP = ("random", "TPE", *OURS)  # that also run 2,000 measurements
+GOALS = (
+    "Ostinato find",
+    "Ostinato earn",
+    RESTLESS,
+)  # they know how many measurements there will be: every length is another run
+CHEAP = ("random", "TPE", RESTLESS, *OURS)  # that also run 2,000 measurements
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -87,7 +91,7 @@ def finished(job: Outcome, claims: bool) -> Outcome:
 
 def asker(job: Outcome) -> Asker:
     made = problem(job.problem)
-    if job.optimizer in OURS:
+    if job.optimizer in (RESTLESS, *OURS):
         return ours(job.optimizer, job.seed, job.horizon, made)
     kind, repeats = RIVALS[job.optimizer]
     return kind(read_candidates(made.candidates), job.seed, repeats)

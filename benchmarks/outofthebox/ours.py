@@ -6,12 +6,13 @@ import numpy as np
 
 from benchmarks.outofthebox.trial import SHIFT, STRETCH
 from ostinato import Optimizer
-from ostinato.policies import GPEI
+from ostinato.policies import GPEI, Find
 from ostinato.problems import Problem
 
 LEVEL, Z90 = 0.9, 1.6448536
 GAPS = (0.03, 0.1, 0.3)  # of the truth's standard deviation, for `chance_within`
 GP_EI = "GP-EI (our model)"
+RESTLESS = "Ostinato find, always looking"  # run only where it is named
 
 
 class Ours:
@@ -55,6 +56,8 @@ class Ours:
 def ours(optimizer: str, seed: int, horizon: int, problem: Problem) -> Ours:
     if optimizer == GP_EI:
         return Ours(Optimizer(problem.candidates, policy=GPEI(), seed=seed), horizon)
+    if optimizer == RESTLESS:
+        return Ours(Optimizer(problem.candidates, policy=Find(worth=0), budget=horizon, seed=seed), horizon)
     goal: Any = "earn" if "earn" in optimizer else "find"
     return Ours(Optimizer(problem.candidates, goal=goal, budget=horizon, seed=seed), horizon)
 
