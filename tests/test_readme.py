@@ -14,7 +14,6 @@ OWN_POLICY = "class ThreeOfEach"  # of the guide; the experiments use it
 
 
 @pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
-@pytest.mark.filterwarnings(r"ignore:\s*Port \d+ is already in use")  # Dask takes another one for its own pages
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
