@@ -92,7 +92,9 @@ def test_each_candidate_has_a_run_of_its_own(store):
     assert sum(len(store.get_metric_history(run.info.run_id, "value")) for run in measured) == len(told)
     frame = result.to_frame("polars")
     for run in measured:
-        own = frame.filter((frame["temp"] == float(run.data.params["temp"])) & (frame["ph"] == float(run.data.params["ph"])))
+        own = frame.filter(
+            (frame["temp"] == float(run.data.params["temp"])) & (frame["ph"] == float(run.data.params["ph"]))
+        )
         assert run.data.metrics["mean"] == pytest.approx(own["value"].mean())
         assert run.info.status == "FINISHED"
 
@@ -101,18 +103,14 @@ def test_files_of_the_answer(store, tmp_path):
     with log_to_mlflow(experiment="lab", candidates=False) as log:
         result, told = optimised(log)
         log.answer(result)
-    fetched = Path(store.download_artifacts(log.run_id, "", str(tmp_path / "fetched"))) if _made(tmp_path) else None
+    (tmp_path / "fetched").mkdir()
+    fetched = Path(store.download_artifacts(log.run_id, "", str(tmp_path / "fetched")))
     assert (fetched / "answer.txt").read_text() == str(result)
     with (fetched / "measurements.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["value"]) for row in rows if row["value"]] == pytest.approx(told)
     experiment = store.get_experiment_by_name("lab").experiment_id
     assert len(store.search_runs([experiment])) == 1
-
-
-def _made(tmp_path):
-    (tmp_path / "fetched").mkdir()
-    return True
 
 
 def test_a_study(store, tmp_path):

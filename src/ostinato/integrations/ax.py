@@ -131,7 +131,9 @@ def _readings(experiment: Experiment, data: Data) -> dict[tuple[int, str], Readi
     """What is known of every arm of every trial that is over."""
     metric, frame = _problem(experiment)[1], data.df
     rows = frame[frame["metric_name"] == metric][["trial_index", "arm_name", "mean", "sem"]]
-    values = {(int(index), arm): Reading(float(mean), float(sem)) for index, arm, mean, sem in rows.itertuples(index=False)}
+    values = {
+        (int(index), arm): Reading(float(mean), float(sem)) for index, arm, mean, sem in rows.itertuples(index=False)
+    }
     found: dict[tuple[int, str], Reading] = {}
     for index, trial in experiment.trials.items():
         failed = trial.status.is_failed or trial.status.is_abandoned

@@ -46,8 +46,8 @@ _CHOSEN = (RangeParameter, ChoiceParameter)
 def _translated(parameter: RangeParameter | ChoiceParameter) -> Any:
     if parameter.is_fidelity or getattr(parameter, "is_task", False) or getattr(parameter, "logit_scale", False):
         raise InvalidSetting(
-            f"{parameter.name} is a fidelity, a task or on a logit scale, which Ostinato does not know: make it a plain "
-            "range or choice."
+            f"{parameter.name} is a fidelity, a task or on a logit scale, which Ostinato does not know: make it a "
+            "plain range or choice."
         )
     if isinstance(parameter, ChoiceParameter):
         return (Ordered if parameter.is_ordered else Category)(*parameter.values)

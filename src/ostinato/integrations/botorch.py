@@ -61,7 +61,9 @@ class OstinatoModel(Model):
     def choices(self) -> Tensor:
         """All rows of the table of candidates: those for `optimize_acqf_discrete`."""
         if isinstance(self._table, Sampled):
-            raise InvalidSetting("The points of this space cannot be listed: use optimize_acqf within `bounds` instead.")
+            raise InvalidSetting(
+                "The points of this space cannot be listed: use optimize_acqf within `bounds` instead."
+            )
         return torch.from_numpy(self._table.features[self._table.numbers])
 
     @property

@@ -105,7 +105,14 @@ class MlflowLog(Mapping[str, Callable[..., None]]):
     def best(self, best: Best) -> None:
         """Another candidate is recommended than before: its estimate, its interval, and how sure that is."""
         low, high = best.interval
-        numbers = {"mean": best.mean, "low": low, "high": high, "n": best.n, "chance": best.chance, "within": best.within}
+        numbers = {
+            "mean": best.mean,
+            "low": low,
+            "high": high,
+            "n": best.n,
+            "chance": best.chance,
+            "within": best.within,
+        }
         self._log(self.run_id, {f"best.{name}": [float(each)] for name, each in numbers.items()}, self._count)
 
     def stop(self, why: str) -> None:
@@ -115,13 +122,16 @@ class MlflowLog(Mapping[str, Callable[..., None]]):
     # The end
 
     def answer(self, source: Result | Study | Optimizer) -> None:
-        """The answer and the settings, of a result, a study or an optimiser: parameters, tags, and a table of values."""
+        """The answer and the settings of a result, a study or an optimiser: parameters, tags, and a table of values."""
         optimizer = _optimizer(source)
         best = optimizer.best()
         self.best(best)
         parameters = {f"best.{name}": value for name, value in _columns(best.candidate).items()}
         parameters |= {name: getattr(optimizer, name, None) for name in SETTINGS}
-        parameters |= {"direction": "maximize" if optimizer.maximizes else "minimize", "value": optimizer.quantity.label}
+        parameters |= {
+            "direction": "maximize" if optimizer.maximizes else "minimize",
+            "value": optimizer.quantity.label,
+        }
         tags = {"ostinato.best": str(best), "ostinato.learned": str(optimizer.learned)}
         self._client.log_batch(
             self.run_id,
@@ -143,9 +153,7 @@ class MlflowLog(Mapping[str, Callable[..., None]]):
         if task.index not in self._runs:
             columns = _columns(task.candidate)
             name = ", ".join(f"{column} {value}" for column, value in columns.items())[:250]
-            run = self._client.create_run(
-                self._experiment_id, run_name=name, tags={MLFLOW_PARENT_RUN_ID: self.run_id}
-            )
+            run = self._client.create_run(self._experiment_id, run_name=name, tags={MLFLOW_PARENT_RUN_ID: self.run_id})
             self._runs[task.index] = run.info.run_id
             parameters = [Param(column, str(value)[:LONGEST]) for column, value in columns.items()]
             self._client.log_batch(run.info.run_id, params=[*parameters, Param("candidate", str(task.index))])
