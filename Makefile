@@ -17,6 +17,10 @@ test: $(VENV)/.tests $(VENV)/.servers  ## the tests
 test-integrations: $(VENV)/.integrations  ## the tests of integrations, and the examples of their pages, with the real libraries (2 GB)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/integrations tests/test_readme.py -k "integrations"
 
+release-check: $(VENV)/.pip  ## build wheel and sdist, install them in clean environments of every Python found, try and weigh them
+	@$(PIP) --group release
+	$(BIN)/python tests/release_check.py $(PYTHONS)
+
 check: $(VENV)/.checks  ## format, lint, types, import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
