@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Modules are compiled when they are first imported: most of what is installed never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test check bench torture docs site format clean
+.PHONY: demo test test-integrations release-check check bench torture docs site format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
@@ -13,6 +13,13 @@ demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
 
 test: $(VENV)/.tests $(VENV)/.servers  ## the tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+
+test-integrations: $(VENV)/.integrations  ## the tests of integrations, and the examples of their pages, with the real libraries (2 GB)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/integrations tests/test_readme.py -k "integrations"
+
+release-check: $(VENV)/.pip  ## build wheel and sdist, install them in clean environments of every Python found, try and weigh them
+	@$(PIP) --group release
+	$(BIN)/python tests/release_check.py $(PYTHONS)
 
 check: $(VENV)/.checks  ## format, lint, types, import layers
 	$(BIN)/ruff format --check .
@@ -60,6 +67,11 @@ $(VENV)/.tests: $(VENV)/.installed
 
 $(VENV)/.docs: $(VENV)/.tests
 	@$(PIP) --group docs
+	@touch $@
+
+$(VENV)/.integrations: $(VENV)/.tests
+	@$(PIP) torch==2.13.0  # first, by itself: the build for processors, where the index has one
+	@$(PIP) --group integrations
 	@touch $@
 
 # PostgreSQL and strace for the tests of studies, Node.js, curl and R for those of documents: installed where that is allowed; else those tests are skipped, and say so.

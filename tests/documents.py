@@ -7,6 +7,7 @@ A page is self-contained: its blocks run in one namespace and one folder.
     ```console            holds commands ("$ …", continued by "> …"), each with what it prints to either stream
     ```console node       the same, where Node.js is installed (so is Rscript, where R is)
     ```console sample     the same; what they print is not compared
+    ```python with ax     is run where that library is installed (so are console blocks)
     ```console typed      holds one command and a dialogue: what follows a prompt was typed by a person
 
 Numbers may differ from those shown, and so may the width of columns; "…" stands for anything. A command has to end
@@ -14,6 +15,7 @@ with 0. `python tests/documents.py docs/guide.md` writes the real output into a 
 """
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -22,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +32,7 @@ from pathlib import Path
 import warm
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?")
 PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  \d.*\n", flags=re.MULTILINE)  # a line a minute
@@ -39,6 +42,7 @@ SURE = re.compile(r"the best of all with #% probability|within # of the best wit
 HEAD = re.compile(r"(.*) \| head -(\d+)$", flags=re.DOTALL)
 ANY = "…"
 PROGRAMS = ("node", "Rscript")  # blocks that are run where these are installed
+WITH = re.compile(r"with (\w+)")  # blocks that are run where this library is installed
 KINDS = ("node", "Rscript", "sample", "typed")  # of console blocks
 
 
@@ -101,20 +105,25 @@ def run_blocks(page: str, folder: Path, namespace: dict[str, object]) -> Iterato
         if block.words in PROGRAMS and shutil.which(block.words) is None:
             assert not os.environ.get("OSTINATO_REQUIRE_SERVERS"), f"{block.words} is not installed"
             continue
-        if block.words and block.words not in KINDS:
+        library = WITH.fullmatch(block.words)
+        if library and importlib.util.find_spec(library[1]) is None:
+            continue
+        if block.words and block.words not in KINDS and not library:
             (folder / block.words).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
-            printed = run_python(block.text, namespace)
+            printed = run_python(block.text, namespace, forgiving=library is not None)
             if after and after.language == "text" and not page[block.end + 3 : after.start].strip("`tex \n"):
                 yield Shown(block.text, after.text, printed, after.start, after.end)
         elif block.language == "console":
             yield from run_console(block)
 
 
-def run_python(code: str, namespace: dict[str, object]) -> str:
-    """What a block of Python prints."""
+def run_python(code: str, namespace: dict[str, object], *, forgiving: bool = False) -> str:
+    """What a block of Python prints. forgiving: what the libraries of others warn of is not ours to mend."""
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        if forgiving:
+            warnings.simplefilter("ignore")
         exec(compile(code, "<example>", "exec"), namespace)
     return printed.getvalue()
 

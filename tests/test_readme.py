@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import ostinato
 from documents import PAGES, ROOT, Shown, blocks, masked, run_page
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -93,3 +94,16 @@ def test_the_readme_names_every_command_of_the_makefile():
     for target in ("demo", "test", "check", "bench"):
         assert f"make {target}" in README
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_the_citation_is_of_this_version_and_of_the_paper():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {ostinato.__version__}\n" in citation
+    assert "Evaluating a Few Unique Candidates Multiple Times" in citation
+
+
+def test_examples_of_contributing_are_short():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lengths = [len(block.text.splitlines()) for block in blocks(text) if block.language == "python"]
+    assert len(lengths) == 4
+    assert max(lengths) < 40

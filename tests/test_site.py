@@ -103,3 +103,10 @@ def test_links_to_files_outside_lead_to_pages_or_become_words():
     content = ["[a](../CHANGELOG.md#x) [b](../README.md) [c](../src/ostinato/demo.py) [`d`](../LICENSE) [e](http.md)"]
     site_pages.lead_inside(None, "guide", content)
     assert content == ["[a](project/changelog.md#x) [b](index.md) c (`src/ostinato/demo.py`) `d` [e](http.md)"]
+
+
+def test_files_of_the_root_are_pages():
+    pages = site_pages.generated()
+    assert pages["project/contributing.md"].startswith("# Contributing\n")
+    assert "[Architecture](../architecture.md)" in pages["project/contributing.md"]
+    assert pages["project/changelog.md"].startswith("# Changelog\n")

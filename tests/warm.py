@@ -143,7 +143,7 @@ def prepare():
     from ostinato.cli import main
 
     ours = [each.name for each in pkgutil.walk_packages(ostinato.__path__, "ostinato.") if "__" not in each.name]
-    for name in (*MODULES, *(each for each in ours if not re.search(r"\.migrations|\.card", each))):
+    for name in (*MODULES, *(each for each in ours if not re.search(r"\.migrations|\.card|\.integrations", each))):
         importlib.import_module(name)
     for sys.argv[1:] in FIRST:
         unseen = io.StringIO()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ostinato.service.client import Client
     from ostinato.study import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AdaptiveUCB",

@@ -71,6 +71,10 @@ class Sampled(Candidates):
         """Any point of the set as the user knows it: as it was named, or as it would be."""
         return self[self.index_of(number)] if self._first[number] >= 0 else self._value_of(self.features[number])
 
+    def row_at(self, feature: Vector) -> dict[str, Any]:
+        """The point of the space that is nearest to some features, as the user knows it."""
+        return self._value_of(feature)
+
     # What adds to it
 
     def with_pool(self) -> "Sampled":

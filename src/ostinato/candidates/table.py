@@ -93,6 +93,10 @@ class Candidates:
         """A candidate by its number, as the user knows it."""
         return self[self.index_of(number)]
 
+    def row_at(self, feature: Vector) -> Any:
+        """The candidate that has these features, but for rounding, as the user knows it."""
+        return self.point(self.find(feature[None, :])[0])
+
     def with_pool(self) -> "Candidates":
         """With as many points to choose from as it should have now; of a table, all at any time."""
         return self

@@ -1,5 +1,6 @@
 """`ostinato`: the commands."""
 
+import json
 import os
 import sys
 import threading
@@ -44,25 +45,44 @@ app = typer.Typer(
     cls=Commands,
     help="Optimise what can only be measured with noise, by repeating the few candidates that matter.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _show_version(value: bool) -> None:
-    if value:
-        typer.echo(f"ostinato {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def about(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", help="With --version: also those of Python, the system and all libraries, to report a bug."
+        ),
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --version: all of it as JSON.")] = False,
 ) -> None:
     """Ostinato answers: measure THIS candidate THIS many times."""
+    if version:
+        _show_version(verbose=verbose, as_json=as_json)
+    elif verbose or as_json:
+        raise typer.BadParameter("--verbose and --json go with --version here; those of a command come after its name.")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _show_version(*, verbose: bool, as_json: bool) -> None:
+    """The version; to report a bug, all that it rests on."""
+    if not (verbose or as_json):
+        typer.echo(f"ostinato {__version__}")
+        raise typer.Exit
+    from ostinato.cli.about import installation, lines
+
+    found = installation()
+    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines(found)))
+    raise typer.Exit
 
 
 def run() -> None:

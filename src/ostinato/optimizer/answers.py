@@ -60,6 +60,22 @@ class Answers:
         wider = self._trust.at(features)
         return wider[:, None] * self._known.posterior.covariance(features) * wider
 
+    # The same at rows of features, in the user's sign, before the bounds of the outcome cut it off
+
+    def belief(self, features: Matrix) -> tuple[Vector, Vector]:
+        """Mean and variance at each."""
+        mean, variance = self._known.posterior.predict(features)
+        return self._sign * mean, self.widening(features) ** 2 * variance
+
+    def joint(self, features: Matrix) -> tuple[Vector, Matrix]:
+        """Means and covariance matrix."""
+        mean, _ = self._known.posterior.predict(features)
+        return self._sign * mean, self._covariance(features)
+
+    def widening(self, features: Matrix) -> Vector:
+        """By how much the model's standard deviations are widened, since it may be too sure."""
+        return self._trust.at(features)
+
     @cached_property
     def _trust(self) -> Calibration:
         """How far standard deviations can be trusted."""

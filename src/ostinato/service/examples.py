@@ -99,7 +99,7 @@ REQUESTS: dict[str, Any] = {
 }
 COUNTERS = ("name", "created", "budget", "measurements", "failures", "batches", "in_flight")
 RESPONSES: dict[str, Any] = {
-    "health": {"status": "ok", "version": "0.1.0"},
+    "health": {"status": "ok", "version": "0.2.0"},
     "describe": {"openapi": "3.1.0"},
     "whoAmI": {"name": "robot-3", "role": "worker", "studies": ["reaction"]},
     "listStudies": {"studies": [{name: STATUS[name] for name in COUNTERS}]},

@@ -1,0 +1,1 @@
+"""Ostinato in the tools that people already use. Each module needs the library that it is named after."""
