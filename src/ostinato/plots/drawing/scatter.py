@@ -3,9 +3,11 @@
 from matplotlib.figure import Figure
 
 from ostinato.plots.data import Noise
+from ostinato.plots.data.common import cut
 from ostinato.plots.drawing.numbers import logarithmic, number_axis
 from ostinato.plots.drawing.style import (
     BLUE,
+    LONGEST,
     VERMILLION,
     Axes,
     add_note,
@@ -15,7 +17,7 @@ from ostinato.plots.drawing.style import (
 )
 
 TITLE = "Noise by candidate"
-SCATTER = "standard deviation\nof one measurement"
+SCATTER = "{value}: standard deviation\nof one measurement"
 WIDE = 100  # largest over smallest from which the axis is logarithmic
 
 
@@ -40,14 +42,15 @@ def draw(series: Noise) -> Figure:
 
 def _heights(axes: Axes, series: Noise) -> None:
     """From 0 on; the upper ends of wide intervals are cut, so that the points can be told apart."""
+    label = SCATTER.format(value=cut(series.value, LONGEST))
     middle = [*(row.std for row in series.rows), *(row.model for row in series.rows)]
     above = [each for each in middle if each > 0]
     if above and max(above) > WIDE * min(above):
         axes.set_yscale("log")
         logarithmic(axes.yaxis)
-        axes.set_ylabel(SCATTER)
+        axes.set_ylabel(label)
         return
     top = max(middle, default=0.0)
     highest = max((row.high for row in series.rows), default=top)
     axes.set_ylim(0, 1.08 * min(highest, 3 * top) if top > 0 else None)
-    number_axis(axes.yaxis, SCATTER)
+    number_axis(axes.yaxis, label)

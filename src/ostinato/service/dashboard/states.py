@@ -37,9 +37,15 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def so_far(self) -> str:
-        of = "" if self.budget is None else f" of {self.budget:,}"
-        failed = f", {self.failures:,} failed" if self.failures else ""
-        return f"{self.answered:,}{of}{failed}"
+        return self.count + self.failed
+
+    @property
+    def count(self) -> str:
+        return f"{self.answered:,}" + ("" if self.budget is None else f" of {self.budget:,}")
+
+    @property
+    def failed(self) -> str:
+        return f", {self.failures:,} failed" if self.failures else ""
 
     @property
     def spoken(self) -> str:

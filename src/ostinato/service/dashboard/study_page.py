@@ -127,7 +127,7 @@ def _counters(seen: Glance) -> Html:
     under_way = span(f"{seen.assigned:,} under way", class_="muted") if seen.assigned else None
     return div(
         chip(seen.state),
-        span(strong(seen.so_far), " measurements"),
+        span(strong(seen.count), f" measurements{seen.failed}"),
         bar,
         under_way,
         id="counters",

@@ -149,7 +149,7 @@ def _name(words: str, room: float, **place: Any) -> Html:
 def _level_ticks(x: Scale, bottom: float, levels: Sequence[str]) -> Html:
     room = (x.end - x.start) / max(1, len(levels))
     every = max(1, round(34 / max(room, 1)))
-    most = max(4, int(room * every / 6.2))
+    most = max(4, int(room * every / 6.2) - 1)  # a letter's room between two levels
     return joined(
         tag("text", cut(level, most), tag("title", level), x=x(place), y=bottom + 18, class_="tick middle")
         for place, level in enumerate(levels)

@@ -41,7 +41,7 @@ def draw(data: Noise, view: View) -> Picture:
             HEIGHT,
             x,
             says,
-            axes(x, y, (f"average {data.value}", "standard deviation")),
+            axes(x, y, (f"average {data.value}", f"{data.value}, standard deviation")),
             inside(x, y, model, [_mark(row, x, y) for row in seen]),
         ),
         says=says,
