@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_namespace
+from array_api_compat import array_namespace, is_numpy_namespace, is_torch_namespace
 from numpy.typing import NDArray
 
 Array: TypeAlias = Any
@@ -30,6 +30,15 @@ def namespace_of(array: Array) -> Namespace:
 
 def is_numpy(xp: Namespace) -> bool:
     return xp is np or is_numpy_namespace(xp)
+
+
+def erfcx_of(xp: Namespace) -> Any:
+    """exp(x²) erfc(x) as PyTorch computes it where its arrays are; None for others, which go by SciPy's."""
+    if not is_torch_namespace(xp):
+        return None
+    from importlib import import_module
+
+    return import_module("torch").special.erfcx
 
 
 def to_numpy(array: Array) -> NDArray[Any]:
@@ -157,6 +166,11 @@ def grown(buffer: Array, shape: tuple[int, ...]) -> Array:
 def constant(value: float, size: int) -> Vector:
     """The same number so many times, in the memory of one."""
     return np.broadcast_to(np.float64(value), size)
+
+
+def least_of(values: Vector) -> float:
+    """The lowest of some numbers; of one number many times, that."""
+    return float(values[0] if values.strides == (0,) else np.min(values))
 
 
 def times(factor: float, values: Vector) -> Vector:

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ostinato import MiniEI, MiniUCB, Optimizer
+from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import (
     RBF,
@@ -111,6 +111,10 @@ SETTINGS = {
     "bounds": {"policy": MiniUCB(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.2},
     "improvement": {"policy": MiniEI(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2, "switch_cost": 2.0},
     "find, learned": {"goal": "find", "budget": 36},
+    "earn, learned": {"goal": "earn", "budget": 36},
+    "earn, noise of each": {"goal": "earn", "noise_std": 0.1 + 0.2 * X[:800, 0], "budget": 36, "switch_cost": 1.0},
+    "bounds, noise of each": {"policy": MiniUCB(C=1.5), "kernel": RBF(0.05), "noise_std": 0.1 + 0.2 * X[:800, 0]},
+    "draws": {"policy": MiniTS(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.2},
 }
 
 

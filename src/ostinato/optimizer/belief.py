@@ -20,6 +20,7 @@ from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal, RepeatValue
 from ostinato.policies.belief import Rises, Scores
 from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen, ShardedPosterior
+from ostinato.posterior.top import range_of_means
 
 
 class Present(Belief):
@@ -89,8 +90,7 @@ class Present(Belief):
             return self._model.range
         if (screen := self.screen) is None:
             return self.means.lowest, self.means.highest
-        highest, _ = self._model.at_each(screen.may_be_highest())
-        return self.centre + self.kappa * screen.lowest, float(np.max(highest))
+        return range_of_means(cast("Posterior", self._model), screen)
 
     @property
     def top(self) -> float:

@@ -5,7 +5,7 @@ Covariances are computed again whenever they are needed, in one pass over the ca
 candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Self
 
@@ -16,10 +16,12 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
 from ostinato.kernels.form import product_form
 from ostinato.posterior.cache import Indices
-from ostinato.posterior.card_covariances import PART, TILE, Covariances, Extremes, Features, Fused, Plain, tiled
+from ostinato.posterior.card_covariances import PART, TILE, Covariances, Extremes, Fused, Plain, tiled
+from ostinato.posterior.card_exact import Exactly
+from ostinato.posterior.card_features import Features
+from ostinato.posterior.card_search import Leading, highest_mean
 from ostinato.posterior.device import Device
-from ostinato.posterior.factor import Factor
-from ostinato.posterior.screen_block import ScreenBlock
+from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
 ROOM = 2**14  # places that one pass can write down
@@ -37,16 +39,16 @@ def card_block(
     if memory is None or memory.columns.dtype != dtype:
         memory = Features(features, device.name, dtype)
     covariances = Plain(memory, kernel, kappa2) if form is None else Fused(memory, form)
-    return CardBlock(covariances, memory)
+    return CardBlock(covariances, memory, kernel)
 
 
 class CardBlock(ScreenBlock):
     """All candidates of one card. Variances are always by all unique candidates."""
 
-    start, affordable = 0, 1.0
+    start, affordable, settles = 0, 1.0, True
 
-    def __init__(self, covariances: Covariances, features: Features) -> None:
-        self._covariances, self._features = covariances, features
+    def __init__(self, covariances: Covariances, features: Features, kernel: Kernel) -> None:
+        self._covariances, self._features, self._kernel = covariances, features, kernel
         self.size, self.accuracy, self.strip = features.size, covariances.accuracy, covariances.strip
         like = features.columns
         self.unit = torch.finfo(like.dtype).eps / 2
@@ -140,6 +142,16 @@ class CardBlock(ScreenBlock):
         found = places[torch.arange(len(places), device=places.device), best.indices][best.values > -torch.inf]
         return np.sort(found.cpu().numpy())
 
+    def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
+        return Leading(self._mean, self._variance, sought, off, taken, self._exact(terms)).found()
+
+    def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
+        return highest_mean(self._mean, bar, taken, self._exact(terms))
+
+    def _exact(self, terms: Terms) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+        exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device, terms.imagined)
+        return lambda places: exactly(self._features.exact(places))
+
     def _tops(self, slope: float, error: float) -> Tensor:
         """The highest mean + slope · standard deviation in each tile."""
         if slope == 0:
@@ -187,25 +199,6 @@ class CardBlock(ScreenBlock):
 
     def _reach(self, places: Tensor, slope: float, error: float) -> Tensor:
         return self._mean[places] + slope * torch.sqrt(torch.clamp(self._variance[places] + error, min=0))
-
-
-def means_and_variances(
-    kernel: Kernel, X: Matrix, points: Matrix, factor: Factor, device: Device
-) -> tuple[Vector, Vector]:
-    """Of f at any points about the prior mean, in double precision, by a factorisation; X: the unique candidates."""
-    unique, alpha, W = (
-        torch.from_numpy(np.ascontiguousarray(each)).to(device.name) for each in (X, factor.alpha, factor.whitener)
-    )
-    means, variances = np.empty(len(points)), np.empty(len(points))
-    step = max(1, PART * 64 // max(1, len(X)))
-    with torch.device(device.name):  # for what kernels make
-        for start in range(0, len(points), step):
-            part = slice(start, start + step)
-            here = torch.from_numpy(np.ascontiguousarray(points[part])).to(device.name)
-            K = kernel(unique, here)
-            means[part] = _numpy(alpha @ K)
-            variances[part] = _numpy(kernel.diag(here) - (W @ K).square_().sum(0))
-    return means, variances
 
 
 def _in_strips(W: Tensor, K: Tensor, strip: int) -> Tensor:

@@ -15,10 +15,10 @@ import torch
 from ostinato.arrays import Matrix
 from ostinato.kernels import Kernel
 from ostinato.kernels.form import ProductForm
+from ostinato.posterior.card_features import Features
 
 TILE, WARPS = 2_048, 8  # candidates of which the extremes are noted together, and on how many threads
 PART = 2**18  # covariances of so many candidates are computed at a time, where they are stored
-UPLOADED = 2**22  # rows that travel to the card at a time
 EXPANDED_UP_TO = 3.0  # length-scales from the middle, at which |a|² + |x|² − 2ax is as good as (a − x)²
 LOG2E = log2(e)
 SCALED = {  # squared distances, so that all formulas are powers of 2
@@ -62,28 +62,6 @@ class Extremes:
     @classmethod
     def of(cls, mean: Tensor, variance: Tensor) -> "Extremes":
         return cls(tiled(mean, torch.inf).amin(1), tiled(mean, -torch.inf).amax(1), tiled(variance, -torch.inf).amax(1))
-
-
-class Features:
-    """The candidates on a card, one row a column of the table; numbers about their middle. Uploaded once."""
-
-    def __init__(self, features: Matrix, device: str, dtype: torch.dtype) -> None:
-        low, high = np.min(features, axis=0), np.max(features, axis=0)
-        self.middle, self.half_widths = (low + high) / 2, (high - low) / 2  # halves of codes: these stay exact
-        size, width = features.shape
-        self.columns = torch.empty((width, size), dtype=dtype, device=device)
-        for start in range(0, size, UPLOADED):
-            part = np.ascontiguousarray((features[start : start + UPLOADED] - self.middle).T)
-            self.columns[:, start : start + part.shape[1]] = torch.from_numpy(part).to(device=device, dtype=dtype)
-
-    @property
-    def size(self) -> int:
-        return self.columns.shape[1]
-
-    def rows(self, X: Matrix) -> Tensor:
-        """Other candidates, in the same units; rounded in the same way, so that equal ones are equal."""
-        rows = torch.from_numpy(X - self.middle)
-        return rows.to(device=self.columns.device, dtype=self.columns.dtype)
 
 
 class Fused:

@@ -1,0 +1,81 @@
+# pyright: basic, reportMissingImports=false
+"""The features of candidates on a card: uploaded once, some rows at a time, from memory or from a mapped file."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from ostinato.arrays import Matrix
+
+UPLOADED = 2**22  # rows that travel to the card at a time
+SPARE = 2**30  # bytes of the card that are left to work in
+
+Tensor = torch.Tensor
+
+
+class Features:
+    """One row a column of the table; numbers about their middle."""
+
+    def __init__(self, features: Matrix, device: str, dtype: torch.dtype) -> None:
+        self._source: Any = features
+        low, high = span_of(features)
+        self.middle, self.half_widths = (low + high) / 2, (high - low) / 2  # halves of codes: these stay exact
+        size, width = features.shape
+        self.columns = torch.empty((width, size), dtype=dtype, device=device)
+        for start, part in self._parts():
+            self.columns[:, start : start + part.shape[1]] = part.to(dtype)
+
+    def _parts(self) -> Any:
+        """All columns in double precision about their middle, some candidates at a time."""
+        for start in range(0, len(self._source), UPLOADED):
+            part = np.ascontiguousarray((self._source[start : start + UPLOADED] - self.middle).T)
+            yield start, torch.from_numpy(part).to(self.columns.device)
+
+    @property
+    def size(self) -> int:
+        return self.columns.shape[1]
+
+    def rows(self, X: Matrix) -> Tensor:
+        """Other candidates, in the same units; rounded in the same way, so that equal ones are equal."""
+        rows = torch.from_numpy(X - self.middle)
+        return rows.to(device=self.columns.device, dtype=self.columns.dtype)
+
+    def exact(self, places: Tensor) -> Tensor:
+        """The rows of some candidates in double precision."""
+        if self.columns.dtype == torch.float32 and self._source is not None and self._rest is None:
+            found = self._source[places.cpu().numpy()]
+            return torch.from_numpy(np.ascontiguousarray(found)).to(self.columns.device)
+        about = self.columns[:, places].T.double()
+        if self.columns.dtype == torch.float32 and self._source is not None:
+            about += self._rest[:, places].T
+        return about + torch.from_numpy(self.middle).to(about.device)
+
+    @cached_property
+    def _rest(self) -> Tensor | None:
+        """What single precision leaves over, itself in single precision: together they have 48 bits.
+
+        Made when many rows are first wanted in double precision; None where the card has no room for it.
+        """
+        if not fits(self.columns.numel() * 4, self.columns.device):
+            return None
+        rest = torch.empty_like(self.columns)
+        for start, part in self._parts():
+            here = slice(start, start + part.shape[1])
+            rest[:, here] = (part - self.columns[:, here].double()).to(rest.dtype)
+        return rest
+
+
+def span_of(features: Matrix) -> tuple[Any, Any]:
+    """The lowest and the highest of each column, some rows at a time: a mapped file is not copied."""
+    parts = [features[start : start + UPLOADED] for start in range(0, len(features), UPLOADED)]
+    return np.min([np.min(part, axis=0) for part in parts], axis=0), np.max([np.max(p, axis=0) for p in parts], axis=0)
+
+
+def fits(count: int, device: torch.device) -> bool:
+    """Whether so many bytes more fit on a card, with some to spare; what PyTorch holds unused counts as free."""
+    if device.type != "cuda":
+        return True
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return count + SPARE <= torch.cuda.mem_get_info(device)[0] + unused
