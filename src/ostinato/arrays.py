@@ -21,6 +21,7 @@ Array: TypeAlias = Any
 Namespace: TypeAlias = Any
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+AT_ONCE = 2**20  # rows of very many that are looked at at a time
 
 
 def namespace_of(array: Array) -> Namespace:
@@ -161,6 +162,13 @@ def grown(buffer: Array, shape: tuple[int, ...]) -> Array:
     larger = xp.zeros(room, dtype=buffer.dtype)
     larger[tuple(slice(n) for n in buffer.shape)] = buffer
     return larger
+
+
+def span_of(features: Matrix) -> tuple[Vector, Vector]:
+    """The lowest and the highest of each column, some rows at a time: a mapped file is not copied."""
+    starts = range(0, len(features), AT_ONCE)
+    lows = [np.min(features[start : start + AT_ONCE], axis=0) for start in starts]
+    return np.min(lows, axis=0), np.max([np.max(features[s : s + AT_ONCE], axis=0) for s in starts], axis=0)
 
 
 def constant(value: float, size: int) -> Vector:

@@ -21,7 +21,7 @@ from ostinato.kernels import (
     RationalQuadratic,
 )
 from ostinato.kernels.base import Column
-from ostinato.posterior import Posterior
+from ostinato.posterior import Posterior, draws
 from ostinato.posterior.device import Device
 from ostinato.study import Study
 from terminal import environment
@@ -130,6 +130,21 @@ def choices(settings, **more):
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_choices_are_those_of_the_processor(settings):
+    assert choices(settings, device="torch") == choices(settings)
+
+
+DRAWN = {
+    "numbers": {"kernel": Matern52(0.3).on(0, 1) + Constant(0.5)},
+    "all columns": {"kernel": RBF(0.3, 1.5)},
+    "costs": {"kernel": RBF(0.3), "switch_cost": 1.0},
+}
+
+
+@pytest.mark.parametrize("settings", DRAWN.values(), ids=DRAWN)
+@pytest.mark.filterwarnings("ignore:Draws for")
+def test_so_are_draws_by_random_features(settings, monkeypatch):
+    monkeypatch.setattr(draws, "EXACT_UP_TO", 5)
+    settings = {"policy": MiniTS(C=1.5), "noise_std": 0.2, **settings}
     assert choices(settings, device="torch") == choices(settings)
 
 

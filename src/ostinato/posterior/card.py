@@ -5,9 +5,10 @@ Covariances are computed again whenever they are needed, in one pass over the ca
 candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -49,6 +50,7 @@ class CardBlock(ScreenBlock):
 
     def __init__(self, covariances: Covariances, features: Features, kernel: Kernel) -> None:
         self._covariances, self._features, self._kernel = covariances, features, kernel
+        self._X: Matrix = np.zeros((0, len(features.middle)))
         self.size, self.accuracy, self.strip = features.size, covariances.accuracy, covariances.strip
         like = features.columns
         self.unit = torch.finfo(like.dtype).eps / 2
@@ -71,6 +73,7 @@ class CardBlock(ScreenBlock):
 
     def add(self, X: Matrix, filled: int) -> None:
         self._covariances.add(X)
+        self._X = np.concatenate([self._X[:filled], X]) if filled else X
 
     def condition(self, P: Tensor, z: Tensor) -> None:
         self._noted = self._covariances.condition(P, z, self._mean, self._variance)
@@ -145,6 +148,23 @@ class CardBlock(ScreenBlock):
     def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
         return Leading(self._mean, self._variance, sought, off, taken, self._exact(terms)).found()
 
+    def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
+        from ostinato.posterior.card_draws import add_drawn, drawn_at  # which draws from posteriors, too
+
+        covariances, values = copy(self._covariances), torch.empty_like(self._mean)
+        covariances.add(leap.X[len(self._X) :])
+        covariances.spread(self.prepared(sought.kappa * leap.coefficients), values, self._variance)
+        with full_precision():
+            add_drawn(leap.f, self._features, values, 1 / sought.kappa)
+        coefficients = torch.from_numpy(leap.coefficients).to(values.device)
+        exactly = Exactly(self._kernel, leap.X, None, values.device)
+
+        def exact(places: Tensor) -> tuple[Tensor, Tensor]:
+            moved = exactly.spread(coefficients, self._features.exact(places))
+            return moved + drawn_at(leap.f, self._features, places), torch.zeros_like(moved)
+
+        return Leading(values, values, sought, Off(off / sought.kappa, 0.0), taken, exact).found()
+
     def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
         return highest_mean(self._mean, bar, taken, self._exact(terms))
 
@@ -204,14 +224,21 @@ class CardBlock(ScreenBlock):
 def _in_strips(W: Tensor, K: Tensor, strip: int) -> Tensor:
     """W K for a lower-triangular W, summed in strips; in full precision, whatever the program at large has chosen."""
     T = torch.zeros((len(W), K.shape[1]), dtype=K.dtype, device=K.device)
+    with full_precision():
+        for start in range(0, len(W), strip):
+            T[start:].addmm_(W[start:, start : start + strip], K[start : start + strip])
+    return T
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Products of matrices in full precision."""
     chosen = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:
-        for start in range(0, len(W), strip):
-            T[start:].addmm_(W[start:, start : start + strip], K[start : start + strip])
+        yield
     finally:
         torch.set_float32_matmul_precision(chosen)
-    return T
 
 
 def _numpy(values: Tensor) -> Vector:

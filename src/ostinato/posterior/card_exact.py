@@ -23,10 +23,12 @@ class Exactly:
     """
 
     def __init__(
-        self, kernel: Kernel, X: Matrix, factor: Factor, device: str | torch.device, terms: Matrix | None = None
+        self, kernel: Kernel, X: Matrix, factor: Factor | None, device: str | torch.device, terms: Matrix | None = None
     ) -> None:
         self._kernel, self._device = kernel, torch.device(device)
-        self._X, self._alpha, self._W = (self._sent(each) for each in (X, factor.alpha, factor.whitener))
+        self._X = self._sent(X)
+        if factor is not None:
+            self._alpha, self._W = self._sent(factor.alpha), self._sent(factor.whitener)
         self._terms = None if terms is None else self._sent(terms)
 
     def _sent(self, numbers: Any) -> Tensor:
@@ -34,21 +36,27 @@ class Exactly:
 
     def __call__(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """At some points, however many."""
-        step = max(1, ROOM // max(1, self._X.numel()))
-        parts = [self._at(part) for part in torch.split(rows, step)]
+        parts = [self._at(part) for part in self._split(rows)]
         mean, variance = (torch.cat(each) for each in zip(*parts, strict=True))
         return mean, variance
 
+    def spread(self, coefficients: Tensor, rows: Tensor) -> Tensor:
+        """coefficients · k(X, x), at some points x."""
+        return torch.cat([coefficients @ self._covariances(part) for part in self._split(rows)])
+
+    def _split(self, rows: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(rows, max(1, ROOM // max(1, self._X.numel())))
+
     def _at(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         with torch.device(self._device):  # for what kernels make
-            K, prior = self.covariances(rows), self._kernel.diag(rows)
+            K, prior = self._covariances(rows), self._kernel.diag(rows)
         known = K[: len(self._alpha)]
         variance = prior - (self._W @ known).square_().sum(0)
         if self._terms is not None:
             variance -= (self._terms @ K[: self._terms.shape[1]]).square_().sum(0)
         return self._alpha @ known, variance.clamp_(min=0)
 
-    def covariances(self, rows: Tensor) -> Tensor:
+    def _covariances(self, rows: Tensor) -> Tensor:
         with torch.device(self._device):
             return self._kernel(self._X, rows)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ostinato.arrays import Matrix
+from ostinato.arrays import Matrix, span_of
 
 UPLOADED = 2**22  # rows that travel to the card at a time
 SPARE = 2**30  # bytes of the card that are left to work in
@@ -37,6 +37,10 @@ class Features:
     def size(self) -> int:
         return self.columns.shape[1]
 
+    def holds(self, features: Any) -> bool:
+        """Whether these are the candidates' own features."""
+        return features is self._source
+
     def rows(self, X: Matrix) -> Tensor:
         """Other candidates, in the same units; rounded in the same way, so that equal ones are equal."""
         rows = torch.from_numpy(X - self.middle)
@@ -65,12 +69,6 @@ class Features:
             here = slice(start, start + part.shape[1])
             rest[:, here] = (part - self.columns[:, here].double()).to(rest.dtype)
         return rest
-
-
-def span_of(features: Matrix) -> tuple[Any, Any]:
-    """The lowest and the highest of each column, some rows at a time: a mapped file is not copied."""
-    parts = [features[start : start + UPLOADED] for start in range(0, len(features), UPLOADED)]
-    return np.min([np.min(part, axis=0) for part in parts], axis=0), np.max([np.max(p, axis=0) for p in parts], axis=0)
 
 
 def fits(count: int, device: torch.device) -> bool:

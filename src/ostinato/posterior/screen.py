@@ -188,6 +188,11 @@ class Screen:
         out = np.array(sorted(taken), dtype=np.int64)
         return self._blocks[0].leading(sought, Off(self.mean_error, self.variance_error), out, self.terms)
 
+    def leading_draw(self, leap: Any, sought: Sought, taken: Indices) -> Led:
+        """The candidates that may be the highest in a draw, but for those that are taken; of a card (`draws.Leap`)."""
+        off = self._kappa * self._off(self._kappa * leap.coefficients) + leap.f.off
+        return self._blocks[0].leading_draw(leap, sought, 2 * off, taken)
+
     @property
     def terms(self) -> Terms:
         """What means and variances are made of, for blocks that compute them exactly."""

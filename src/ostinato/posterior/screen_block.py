@@ -138,6 +138,10 @@ class ScreenBlock(ABC):
         """The candidates that may be chosen, but for those that are taken."""
         raise NotImplementedError
 
+    def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
+        """Those that may be the highest in a draw, which may be off by so much here; in units of f."""
+        raise NotImplementedError
+
     def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
         """The highest mean in double precision, in units of f, of those whose mean here reaches a bar, but for some."""
         raise NotImplementedError
