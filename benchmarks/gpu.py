@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from ostinato import MiniEI, MiniUCB, Optimizer
+from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import RBF, Kernel, Matern12, Matern32, Matern52, ProductMatern52, RationalQuadratic
 from ostinato.kernels.form import product_form
-from ostinato.policies import GPEI, GPUCB
+from ostinato.policies import GPEI, GPTS, GPUCB
 from ostinato.posterior import Indices, Posterior
 from ostinato.posterior.card import CardBlock
-from ostinato.posterior.card_covariances import Features, Fused
+from ostinato.posterior.card_covariances import Fused
+from ostinato.posterior.card_features import Features
 
-LIKELY = np.arange(64)  # candidates that scored high in the last epoch; here, any
 EXPONENTIALS = 132 * 16 * 1.98e9  # a second, that the special-function units of an H200 can do at its highest clock
 
 
@@ -37,7 +37,7 @@ class Drawn(Features):
     """Candidates that are drawn on the card, because a table of 10⁹ would take longer to upload than all the rest."""
 
     def __init__(self, size: int, width: int, dtype: torch.dtype) -> None:
-        self.middle, self.half_widths = np.full(width, 0.5), np.full(width, 0.5)
+        self._source, self.middle, self.half_widths = None, np.full(width, 0.5), np.full(width, 0.5)
         self.columns = torch.empty((width, size), dtype=dtype, device="cuda")
         for row in self.columns:
             row.uniform_(-0.5, 0.5)
@@ -60,7 +60,7 @@ def timed(function: Callable[..., Any], *given: Any) -> float:
 def block_of(size: int, q: int, kernel: Kernel, width: int, dtype: torch.dtype = torch.float32) -> CardBlock:
     """Candidates and q unique ones."""
     features = Drawn(size, width, dtype)
-    block = CardBlock(Fused(features, product_form(kernel, width)), features)
+    block = CardBlock(Fused(features, product_form(kernel, width)), features, kernel)
     block.add(np.random.default_rng(0).random((q, width)), 0)
     return block
 
@@ -76,15 +76,13 @@ def conditioned(block: CardBlock, kernel: Kernel, width: int, q: int) -> tuple[A
     return block.prepared(p[None, :]), block.prepared(np.array([0.1]))
 
 
-def epoch(block: CardBlock, P: Any, z: Any) -> Indices:
+def epoch(block: CardBlock, P: Any, z: Any) -> Indices | None:
     """One term for all candidates, and then those that may have the highest μ + 2σ."""
     block.condition(P, z)
-    mean, variance = block.at(LIKELY)
-    bar = np.max(mean + 2 * np.sqrt(np.maximum(variance, 0)))
-    return block.above(max(float(bar), block.highest(2.0, 1)[1][0]) - 1e-5, 2.0, 1e-5)
+    return block.nearly_highest(2.0, 1e-5, 1e-5)[0]
 
 
-def epochs() -> None:
+def epochs(largest: str = "1e9") -> None:
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, float32")
     print("candidates      q  d  kernel     update    epoch   memory   of the units' limit")
     kernels = {"rbf": RBF, "matern52": Matern52}
@@ -93,6 +91,8 @@ def epochs() -> None:
         (10**7, 512, 3, "matern52"), (10**8, 256, 3, "matern52"), (10**9, 256, 3, "matern52"),
         (10**7, 512, 8, "rbf"), (10**8, 256, 8, "rbf"), (10**9, 256, 8, "rbf"),
     ):  # fmt: skip
+        if size > float(largest):
+            continue
         for scale in (0.3, 0.1) if name == "rbf" else (0.3,):
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
@@ -107,20 +107,32 @@ def epochs() -> None:
             del block
 
 
-def choices() -> None:
-    """Full runs over 10⁵ candidates, with the same seeds."""
+def choices(only: str = "") -> None:
+    """Full runs over 10⁵ candidates, with the same seeds. only: those whose names have this in them."""
     X = np.random.default_rng(1).random((100_000, 3))
-    policies = {"GP-UCB": GPUCB(), "mini-GP-UCB": MiniUCB(), "GP-EI": GPEI(), "mini-GP-EI": MiniEI(C=1.5)}
+    policies = {"GP-UCB": GPUCB(), "mini-GP-UCB": MiniUCB(), "GP-EI": GPEI(), "mini-GP-EI": MiniEI(C=1.5),
+                "GP-TS": GPTS(), "mini-GP-TS": MiniTS(C=1.5)}  # fmt: skip
     kernels = {"rbf": RBF(0.3), "matern12": Matern12(0.5), "matern32": Matern32(0.4), "matern52": Matern52(0.3),
                "rational": RationalQuadratic(0.3), "by column": ProductMatern52(0.4)}  # fmt: skip
     settings = {
         f"{policy}, {kernel}": {"policy": policies[policy], "kernel": kernels[kernel], "noise_std": 0.3}
         for policy in policies
         for kernel in kernels
+        if not (policy.endswith("TS") and kernel == "by column")  # of which functions cannot be drawn
     }
-    for goal, budget in (("find", 150), ("find", 60), ("earn", 60)):
+    uneven = 0.2 + 0.2 * X[:, 0]
+    settings |= {
+        "noise of each": {"policy": MiniUCB(), "kernel": RBF(0.3), "noise_std": uneven},
+        "earn, noise of each": {"goal": "earn", "noise_std": uneven, "budget": 60},
+        "short length-scales": {"policy": MiniUCB(), "kernel": RBF(0.02), "noise_std": 0.3},
+        "four in flight": {"policy": MiniEI(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.3, "slots": 4},
+        "four in flight, UCB": {"policy": MiniUCB(C=1.5), "kernel": RBF(0.3), "noise_std": 0.3, "slots": 4},
+    }
+    for goal, budget in (("find", 150), ("find", 60), ("earn", 60), ("earn", 150)):
         settings[f"{goal}, learned, {budget}"] = {"goal": goal, "budget": budget}
     for name, each in settings.items():
+        if only not in name:
+            continue
         runs, seconds = [], []
         for device in ("cuda", "cpu"):
             start = perf_counter()
@@ -135,13 +147,15 @@ def choices() -> None:
 
 def asked(X: Matrix, settings: dict[str, Any], device: str, steps: int) -> tuple[list[tuple[int, int]], int]:
     """The batches of a run, and what it recommends."""
-    opt, rng = Optimizer(X, seed=0, device=device, **settings), np.random.default_rng(0)
+    given = {name: value for name, value in settings.items() if name != "slots"}
+    opt, rng = Optimizer(X, seed=0, device=device, **given), np.random.default_rng(0)
     found: list[tuple[int, int]] = []
     while opt.steps < steps:
-        batch = opt.ask(limit=steps - opt.steps)
-        found.append((batch.index, batch.repeats))
-        x = X[batch.index]
-        opt.tell(batch, np.sin(7 * x[0]) + x[1] * np.cos(9 * x[2]) + 0.3 * rng.standard_normal(batch.repeats))
+        slots = settings.get("slots")
+        for batch in opt.ask(slots=slots) if slots else [opt.ask(limit=steps - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            x = X[batch.index]
+            opt.tell(batch, np.sin(7 * x[0]) + x[1] * np.cos(9 * x[2]) + 0.3 * rng.standard_normal(batch.repeats))
     return found, opt.best().index
 
 
@@ -151,8 +165,11 @@ def run(size: str, budget: str, device: str = "cuda") -> None:
     start = perf_counter()
     opt, rng = Optimizer(X, seed=0, goal="find", budget=int(budget), device=device), np.random.default_rng(0)
     print(f"made in {perf_counter() - start:.1f} s", flush=True)
-    start, asks = perf_counter(), list[float]()
+    start, asks, said = perf_counter(), list[float](), 0
     while opt.steps < int(budget):
+        if opt.steps >= said:
+            print(f"{opt.steps:5} measurements, {len(asks):4} batches: {perf_counter() - start:6.1f} s", flush=True)
+            said += 100
         before = perf_counter()
         batch = opt.ask(limit=int(budget) - opt.steps)
         x = X[batch.index]

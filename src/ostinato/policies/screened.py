@@ -20,7 +20,13 @@ STALE = 1_000  # candidates that may be better still, from which bounds are brou
 
 
 class Rising(Protocol):
-    """A score that is higher where the mean is, and where the standard deviation is."""
+    """A score that is higher where the mean is, and where the standard deviation is.
+
+    linear: whether it is mean + β · standard deviation.
+    """
+
+    @property
+    def linear(self) -> bool: ...
 
     @property
     def beta(self) -> float:
@@ -123,7 +129,8 @@ class Search:
             return value - 2 * score.nearly(mean, variance)
 
         order = None if belief.travels else order_of(belief)
-        led = self._screen.leading(Sought(score, value, least, order, belief.centre, belief.kappa), taken)
+        slope = score.beta if score.linear else None
+        led = self._screen.leading(Sought(score, value, least, order, belief.centre, belief.kappa, slope), taken)
         found = Found.of(score, belief, taken).plus(Found(*led))
         return Listed(found.candidates, found.values, belief.candidates)
 

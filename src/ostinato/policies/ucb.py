@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 from ostinato.arrays import Array
 from ostinato.confidence import Schedule, as_schedule, width_at
@@ -17,6 +18,7 @@ class Bound:
 
     belief: Belief
     beta: float
+    linear: ClassVar[bool] = True
 
     def __call__(self, mean: Array, variance: Array) -> Array:
         return upper_confidence(mean, variance, self.beta)

@@ -5,7 +5,7 @@ Covariances are computed again whenever they are needed, in one pass over the ca
 candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
@@ -20,12 +20,14 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.card_covariances import PART, TILE, Covariances, Extremes, Fused, Plain, tiled
 from ostinato.posterior.card_exact import Exactly
 from ostinato.posterior.card_features import Features
-from ostinato.posterior.card_search import Leading, highest_mean
+from ostinato.posterior.card_search import Exact, Leading, highest_mean
 from ostinato.posterior.device import Device
 from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
 ROOM = 2**14  # places that one pass can write down
+HEAD = 256  # of them, those that are fetched with their number
+SPREAD = 256.0  # times the rounding error: as near as that, numbers are looked at again
 FUSE = False  # whether our own kernels run on the processor too, by Triton's interpreter
 
 Tensor = torch.Tensor
@@ -110,13 +112,6 @@ class CardBlock(ScreenBlock):
                 return few
         return self._above(bar, slope, error).cpu().numpy()
 
-    def beyond(
-        self, chord: tuple[float, float], lines: Sequence[tuple[float, float]], error: float
-    ) -> tuple[Indices, Vector]:
-        here = self._above(*chord, error)
-        over = torch.stack([self._reach(here, slope, error) - bar for bar, slope in lines]).amax(0)
-        return here[over >= 0].cpu().numpy(), _numpy(over[over >= 0])
-
     def _above(self, bar: float, slope: float, error: float) -> Tensor:
         tiles = torch.nonzero(self._tops(slope, error) >= bar)[:, 0]
         return torch.cat([self._within(part, bar, slope, error) for part in torch.split(tiles, PART // TILE * 64)])
@@ -136,17 +131,56 @@ class CardBlock(ScreenBlock):
         return torch.cat(found)[best.indices].cpu().numpy(), _numpy(best.values)
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
-        tops = self._tops(slope, 0.0)
-        tiles = torch.topk(tops, min(len(tops), HOPEFUL)).indices
-        places = self._places(tiles)
-        reach = self._reach(places.clamp(max=self.size - 1), slope, 0.0)
-        out = (places >= self.size) | torch.isin(places, torch.from_numpy(taken).to(places.device))
-        best = torch.where(out, -torch.inf, reach).max(1)
-        found = places[torch.arange(len(places), device=places.device), best.indices][best.values > -torch.inf]
-        return np.sort(found.cpu().numpy())
+        return np.setdiff1d(self.highest(slope, HOPEFUL + len(taken))[0], taken)
 
     def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
-        return Leading(self._mean, self._variance, sought, off, taken, self._exact(terms)).found()
+        exact = self._exact(terms)
+        found = None if sought.slope is None else self._along_a_line(sought, off, taken, exact)
+        return found or Leading(self._mean, self._variance, sought, off, taken, exact).found()
+
+    def _along_a_line(self, sought: Sought, off: Off, taken: Indices, exact: Exact) -> Led | None:
+        """The same by the highest mean + slope · standard deviation, with one wait for the card; None for very many."""
+        slope = sought.slope
+        margin = 4 * (off.mean + slope * off.variance) + SPREAD * self.unit
+        listed, bar = self.nearly_highest(slope, off.variance, margin)
+        free = None if listed is None else np.setdiff1d(listed, taken)
+        if free is None or not len(free):
+            return None
+        found = self._led(sought, free, exact)
+        best = int(np.argmax(found.values))
+        least = sought.least(float(found.values[best]), float(found.mean[best]), float(found.variance[best]))
+        needed = (least - sought.centre) / sought.kappa - off.mean - SPREAD * self.unit
+        if needed >= bar:
+            return found
+        more = (
+            self._fused_above(needed, slope, off.variance) if self._fused else self.above(needed, slope, off.variance)
+        )
+        return None if more is None or len(more) > ROOM else self._led(sought, np.setdiff1d(more, taken), exact)
+
+    def _led(self, sought: Sought, candidates: Indices, exact: Exact) -> Led:
+        places = torch.from_numpy(candidates).to(self._mean.device)
+        mean, variance = exact(places)
+        mean = mean + sought.centre
+        values = sought.value(mean, variance, places)
+        return Led(candidates, _numpy(mean), _numpy(variance), _numpy(values))
+
+    def nearly_highest(self, slope: float, error: float, margin: float) -> tuple[Indices | None, float]:
+        """Where mean + slope · standard deviation is within a margin of the highest, and from what on.
+
+        All that is waited for is the list. None where it is too long.
+        """
+        tops = self._tops(slope, error)
+        bar = tops.max() - margin
+        if not self._fused:
+            found = self._above(float(bar), slope, error)
+            return (found.cpu().numpy() if len(found) <= ROOM else None), float(bar)
+        written = self._written(tops, torch.cat([self._sent(slope, error), bar[None]]))
+        head = torch.cat([bar.double().view(torch.int64)[None], written[: 1 + HEAD]]).cpu().numpy()
+        count = int(head[1])
+        if count > ROOM:
+            return None, float(head[:1].view(np.float64)[0])
+        listed = head[2 : 2 + count] if count <= HEAD else written[1 : 1 + count].cpu().numpy()
+        return np.sort(listed), float(head[:1].view(np.float64)[0])
 
     def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
         from ostinato.posterior.card_draws import add_drawn, drawn_at  # which draws from posteriors, too
@@ -168,7 +202,7 @@ class CardBlock(ScreenBlock):
     def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
         return highest_mean(self._mean, bar, taken, self._exact(terms))
 
-    def _exact(self, terms: Terms) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    def _exact(self, terms: Terms) -> Exact:
         exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device, terms.imagined)
         return lambda places: exactly(self._features.exact(places))
 
@@ -190,15 +224,19 @@ class CardBlock(ScreenBlock):
 
     def _fused_above(self, bar: float, slope: float, error: float) -> Indices | None:
         """In one pass after the tiles' highest, and one wait; None where there is no room for so many."""
+        numbers = self._written(self._tops(slope, error), self._sent(slope, error, bar)).cpu().numpy()
+        return np.sort(numbers[1 : 1 + numbers[0]]) if numbers[0] <= ROOM else None
+
+    def _written(self, tops: Tensor, line: Tensor) -> Tensor:
+        """How many candidates reach a line (slope, error, bar), and their places, as many as there is room for."""
         from ostinato.posterior.card_fused import above_kernel
 
-        tops, line = self._tops(slope, error), self._sent(slope, error, bar)
-        written = torch.zeros(1 + ROOM, dtype=torch.int64, device=self._mean.device)
+        written = torch.empty(1 + ROOM, dtype=torch.int64, device=self._mean.device)
+        written[0] = 0
         above_kernel[(len(tops),)](
             self._mean, self._variance, self.size, tops, line, line[2:], ROOM, written, written[1:], TILE=TILE
         )
-        numbers = written.cpu().numpy()
-        return np.sort(numbers[1 : 1 + numbers[0]]) if numbers[0] <= ROOM else None
+        return written
 
     def _sent(self, *numbers: float) -> Tensor:
         return torch.tensor(numbers, dtype=torch.float64).to(self._mean)

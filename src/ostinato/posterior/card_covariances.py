@@ -98,12 +98,15 @@ class Fused:
         cancelled = 8 * width**2 if self._shape["EXPANDED"] else 4 * width
         self.accuracy = unit * (16 + 2 * len(places) + cancelled)
         self._X, self.prior = torch.zeros((0, len(places) + 1), **like), torch.ones(1, **like)
+        self._whole = self._X  # and rows of 0, up to a whole number of strips
 
     def add(self, X: Matrix) -> None:
         rows = self._features.rows(X)[:, self._columns]
         scales = torch.where(torch.tensor(self._numbers, device=rows.device), self._scales, 1.0)
         rows = rows * scales
         self._X = torch.cat([self._X, torch.cat([rows, (rows * rows).sum(1, keepdim=True)], dim=1)])
+        more = -len(self._X) % self.strip
+        self._whole = torch.nn.functional.pad(self._X, (0, 0, 0, more)).contiguous()
 
     def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
         X, P = self._padded(P)
@@ -148,10 +151,8 @@ class Fused:
 
     def _padded(self, P: Tensor) -> tuple[Tensor, Tensor]:
         """Unique candidates and coefficients, up to a whole number of strips."""
-        count = P.shape[1]
-        more = -count % self.strip
-        X = torch.nn.functional.pad(self._X[:count], (0, 0, 0, more))
-        return X.contiguous(), torch.nn.functional.pad(P, (0, more)).contiguous()
+        more = -P.shape[1] % self.strip  # coefficients of 0, whatever they are multiplied with
+        return self._whole, torch.nn.functional.pad(P, (0, more)).contiguous()
 
 
 class Plain:

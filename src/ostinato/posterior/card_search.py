@@ -119,5 +119,3 @@ def highest_mean(mean: Tensor, bar: float, taken: Indices, exact: Exact) -> floa
             if len(part):
                 best = max(best, float(exact(part)[0].max()))
     return best
-
-

@@ -95,7 +95,9 @@ class EvenlySpread:
     def __init__(self, count: int, columns: int, rng: Generator) -> None:
         from scipy.stats import qmc  # it takes a third of a second to import, and few need it
 
-        seed = int(rng.integers(2**62))  # a generator itself would be asked for a child, which its state does not settle
+        seed = int(
+            rng.integers(2**62)
+        )  # a generator itself would be asked for a child, which its state does not settle
         uniform = qmc.Sobol(columns, rng=seed).random(count)
         self._columns = iter(np.clip(uniform, SMALLEST, 1 - SMALLEST).T)
         self._rng = rng

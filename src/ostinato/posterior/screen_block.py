@@ -46,6 +46,7 @@ class Sought:
     order: Callable[[Any], Any] | None
     centre: float
     kappa: float
+    slope: float | None = None  # where the bound is mean + slope · standard deviation
 
 
 class Led(NamedTuple):
