@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
+from ostinato import Category, Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import (
     RBF,
@@ -74,6 +74,9 @@ def check_choices(block):
         assert reach[places] == pytest.approx(values)
     for bar in np.quantile(reach, [0.0, 0.5, 0.99]) - 1e-4:
         assert np.array_equal(block.above(bar, 2.0), np.flatnonzero(reach >= bar))
+    for margin in (0.0, 0.01, 10.0):
+        listed, bar = block.nearly_highest(2.0, 0.0, margin)
+        assert set(np.flatnonzero(reach >= bar + 1e-6)) <= set(listed) <= set(np.flatnonzero(reach >= bar - 1e-6))
     assert len(block.above(np.max(reach) + 1e-3, 2.0)) == 0
     assert len(block.above(np.max(mean) - 1e-5, 0.0)) >= 1
 
@@ -131,6 +134,33 @@ def choices(settings, **more):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_choices_are_those_of_the_processor(settings):
     assert choices(settings, device="torch") == choices(settings)
+
+
+GRID = Space(x=Float(0, 1, step=0.05), y=Float(0, 1, step=0.05), z=Category("a", "b", "c"))
+ON_A_GRID = {
+    "bounds": {"policy": MiniUCB(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
+    "improvement": {"policy": MiniEI(C=1.5), "kernel": ProductMatern52(0.3) + Constant(0.5), "noise_std": 0.2},
+    "draws": {"policy": MiniTS(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
+    "earn": {"goal": "earn", "budget": 40},
+}
+
+
+@pytest.mark.parametrize("settings", ON_A_GRID.values(), ids=ON_A_GRID)
+def test_so_are_those_on_a_grid(settings):
+    """Of which covariances are products of matrices, also where columns were never uploaded."""
+    runs = [chosen_on_grid(settings, device) for device in ("torch", None)]
+    assert runs[0] == runs[1]
+
+
+def chosen_on_grid(settings, device):
+    opt, noise, found = Optimizer(GRID, seed=5, device=device, **settings), np.random.default_rng(3), []
+    while opt.steps < 36:
+        for batch in opt.ask(slots=3) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            x = batch.candidate
+            truth = np.sin(7 * x["x"]) + x["y"] * (x["z"] == "b")
+            opt.tell(batch, truth + 0.2 * noise.standard_normal(batch.repeats))
+    return found, opt.best().index
 
 
 DRAWN = {

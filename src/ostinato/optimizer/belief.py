@@ -187,7 +187,7 @@ class Present(Belief):
         return self._known.draw_with_pending(self._ghost, self._lots.values(), self.rng)
 
     def _leading_draw(self) -> Listed:
-        """The candidates on a card that may be the highest in a draw; with costs, those that are nearly as high, too."""
+        """The candidates on a card that may be the highest in a draw; with costs, those nearly as high, too."""
         slack = 2 * self.resolution(1.0) + self.travels * NEAR * self.kappa
         order = None if self.travels else order_of(self)
         sought = Sought(

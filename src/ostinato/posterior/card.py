@@ -5,8 +5,6 @@ Covariances are computed again whenever they are needed, in one pass over the ca
 candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
@@ -16,12 +14,23 @@ import torch
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
 from ostinato.kernels.form import product_form
-from ostinato.posterior.cache import Indices
-from ostinato.posterior.card_covariances import PART, TILE, Covariances, Extremes, Fused, Plain, tiled
+from ostinato.posterior.cache import Indices, paying_grid
+from ostinato.posterior.card_covariances import (
+    PART,
+    TILE,
+    Covariances,
+    Extremes,
+    Fused,
+    Plain,
+    full_precision,
+    tiled,
+)
 from ostinato.posterior.card_exact import Exactly
 from ostinato.posterior.card_features import Features
+from ostinato.posterior.card_grid import GridCovariances, GridFeatures
 from ostinato.posterior.card_search import Exact, Leading, highest_mean
 from ostinato.posterior.device import Device
+from ostinato.posterior.grid import Grid
 from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
@@ -37,12 +46,22 @@ def card_block(
     kernel: Kernel, features: Matrix, kappa2: float, device: Device, memory: "Features | None" = None
 ) -> "CardBlock":
     """The candidates on a card. memory: of a block of the same candidates."""
+    grid = paying_grid(kernel, features)
+    if grid is not None and grid.lattice.in_order:
+        return _grid_block(kernel, features, kappa2, device, grid)
     form = product_form(kernel, features.shape[1]) if device.name.startswith("cuda") or FUSE else None
     dtype = torch.float64 if device.double or form is None else torch.float32
-    if memory is None or memory.columns.dtype != dtype:
+    if not isinstance(memory, Features) or memory.columns.dtype != dtype:
         memory = Features(features, device.name, dtype)
     covariances = Plain(memory, kernel, kappa2) if form is None else Fused(memory, form)
     return CardBlock(covariances, memory, kernel)
+
+
+def _grid_block(kernel: Kernel, features: Matrix, kappa2: float, device: Device, grid: Grid) -> "CardBlock":
+    """Candidates that are all points of a grid, in its order."""
+    dtype = torch.float64 if device.double else torch.float32
+    own = GridFeatures(grid, features, device.name, dtype)
+    return CardBlock(GridCovariances(grid, own.like, kappa2), own, kernel)
 
 
 class CardBlock(ScreenBlock):
@@ -50,11 +69,11 @@ class CardBlock(ScreenBlock):
 
     start, affordable, settles = 0, 1.0, True
 
-    def __init__(self, covariances: Covariances, features: Features, kernel: Kernel) -> None:
+    def __init__(self, covariances: Covariances, features: Features | GridFeatures, kernel: Kernel) -> None:
         self._covariances, self._features, self._kernel = covariances, features, kernel
         self._X: Matrix = np.zeros((0, len(features.middle)))
         self.size, self.accuracy, self.strip = features.size, covariances.accuracy, covariances.strip
-        like = features.columns
+        like = features.like
         self.unit = torch.finfo(like.dtype).eps / 2
         self._mean = torch.zeros(self.size, dtype=like.dtype, device=like.device)
         self._variance = covariances.prior.expand(self.size).clone()
@@ -65,7 +84,7 @@ class CardBlock(ScreenBlock):
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(device=self._mean.device, dtype=self._mean.dtype)
 
     @property
-    def memory(self) -> Features:
+    def memory(self) -> Features | GridFeatures:
         return self._features
 
     def fork(self) -> Self:
@@ -266,17 +285,6 @@ def _in_strips(W: Tensor, K: Tensor, strip: int) -> Tensor:
         for start in range(0, len(W), strip):
             T[start:].addmm_(W[start:, start : start + strip], K[start : start + strip])
     return T
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """Products of matrices in full precision."""
-    chosen = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(chosen)
 
 
 def _numpy(values: Tensor) -> Vector:

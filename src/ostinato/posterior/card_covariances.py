@@ -6,6 +6,7 @@ PyTorch's operations in double precision, some candidates at a time.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import e, log2
 from typing import Any, Protocol
 
@@ -61,7 +62,12 @@ class Extremes:
 
     @classmethod
     def of(cls, mean: Tensor, variance: Tensor) -> "Extremes":
-        return cls(tiled(mean, torch.inf).amin(1), tiled(mean, -torch.inf).amax(1), tiled(variance, -torch.inf).amax(1))
+        whole = len(mean) // TILE * TILE  # tiles that are full need no copy
+        parts = [(mean[:whole].view(-1, TILE), variance[:whole].view(-1, TILE))]
+        if whole < len(mean):
+            parts.append((mean[None, whole:], variance[None, whole:]))
+        found = [(each.amin(1), each.amax(1), wide.amax(1)) for each, wide in parts if len(each)]
+        return cls(*(torch.cat(each) for each in zip(*found, strict=True)))
 
 
 class Fused:
@@ -192,6 +198,17 @@ class Plain:
     def _parts(self) -> Iterator[slice]:
         step = max(1, self._part // max(1, len(self._X)))
         yield from (slice(a, min(a + step, self._features.size)) for a in range(0, self._features.size, step))
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Products of matrices in full precision."""
+    chosen = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(chosen)
 
 
 def _scale(factor: Any) -> float:

@@ -48,7 +48,7 @@ def drawn_at(f: PriorFunction, features: Features, places: Tensor) -> Tensor:
 
 
 def _rows(f: Waves, features: Features, like: Tensor) -> Iterator[tuple[slice, Any]]:
-    """Rows that waves are multiplied with, some at a time: of the candidates as they are on the card, where these do."""
+    """Rows that waves are multiplied with, some at a time: as they are on the card, where these are the same."""
     for start in range(0, features.size, PART):
         part = slice(start, min(start + PART, features.size))
         if features.holds(f.made.features):

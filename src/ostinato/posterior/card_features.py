@@ -34,6 +34,11 @@ class Features:
             yield start, torch.from_numpy(part).to(self.columns.device)
 
     @property
+    def like(self) -> Tensor:
+        """Of the kind of numbers that are used here."""
+        return self.columns
+
+    @property
     def size(self) -> int:
         return self.columns.shape[1]
 
