@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from ostinato import Category, Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
-from ostinato.errors import InvalidSetting
+from ostinato.candidates import space
+from ostinato.errors import InvalidSetting, UnknownCandidate
 from ostinato.kernels import (
     RBF,
     Constant,
@@ -21,6 +22,7 @@ from ostinato.kernels import (
     RationalQuadratic,
 )
 from ostinato.kernels.base import Column
+from ostinato.learning import scales
 from ostinato.posterior import Posterior, draws
 from ostinato.posterior.device import Device
 from ostinato.study import Study
@@ -161,6 +163,32 @@ def chosen_on_grid(settings, device):
             truth = np.sin(7 * x["x"]) + x["y"] * (x["z"] == "b")
             opt.tell(batch, truth + 0.2 * noise.standard_normal(batch.repeats))
     return found, opt.best().index
+
+
+WHOLE = {name: ON_A_GRID[name] for name in ("bounds", "improvement", "earn")} | {"learned": {"budget": 36}}
+
+
+@pytest.mark.parametrize("settings", WHOLE.values(), ids=WHOLE)
+def test_so_are_those_of_all_points_of_a_space_of_which_nothing_is_stored(settings, monkeypatch):
+    monkeypatch.setattr(scales, "LARGE", 1_000)
+    expected = chosen_on_grid(settings, None)
+    monkeypatch.setattr(space, "LARGEST", 100)
+    assert chosen_on_grid(settings, "torch") == expected
+
+
+def test_what_all_points_of_a_space_do_not_allow_for_is_refused(monkeypatch):
+    monkeypatch.setattr(space, "LARGEST", 100)
+    with pytest.raises(InvalidSetting, match="MiniTS.* does not work with all 1,323 points"):
+        Optimizer(GRID, device="torch", policy=MiniTS(C=1.5))
+    with pytest.raises(InvalidSetting, match="not a product over columns"):
+        Optimizer(GRID, device="torch", kernel=Matern52(0.3), noise_std=0.1)
+    opt = Optimizer(GRID, device="torch")
+    opt.observe({"x": 0.5, "y": 0.25, "z": "b"}, [1.0, 1.2])
+    assert opt.best().candidate == {"x": 0.5, "y": 0.25, "z": "b"}
+    with pytest.raises(InvalidSetting, match="all 1,323 points of a grid at once"):
+        opt.predict()
+    with pytest.raises(UnknownCandidate, match="points are 0 to 1,322"):
+        opt.observe(1_323, [1.0])
 
 
 DRAWN = {

@@ -130,7 +130,7 @@ class Factored:
     @staticmethod
     def pays(grid: Grid) -> bool:
         """Whether the two vectors are much shorter than the row they make."""
-        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= len(grid.place)
+        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= grid.lattice.size
 
     def __init__(self, xp: Namespace, grid: Grid) -> None:
         self._axes = [from_numpy(xp, axis[:, None]) for axis in grid.axes]

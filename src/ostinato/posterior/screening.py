@@ -83,7 +83,8 @@ class Screening:
             from ostinato.posterior.card import card_block
 
             (memory,) = self._memory or (None,)
-            return [card_block(kernel, np.asarray(features), kappa2, self._device, memory)]
+            points = features if hasattr(features, "lattice") else np.asarray(features)
+            return [card_block(kernel, points, kappa2, self._device, memory)]
         self._extent = self._extent or extent_of(features)
         form = single_form(kernel, features, self._extent)
         return None if form is None else _host_blocks(form, features, self._memory)
