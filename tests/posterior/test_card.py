@@ -178,7 +178,7 @@ def test_so_are_those_of_all_points_of_a_space_of_which_nothing_is_stored(settin
 
 def test_what_all_points_of_a_space_do_not_allow_for_is_refused(monkeypatch):
     monkeypatch.setattr(space, "LARGEST", 100)
-    with pytest.raises(InvalidSetting, match="MiniTS.* does not work with all 1,323 points"):
+    with pytest.raises(InvalidSetting, match=r"MiniTS.* does not work with all 1,323 points"):
         Optimizer(GRID, device="torch", policy=MiniTS(C=1.5))
     with pytest.raises(InvalidSetting, match="not a product over columns"):
         Optimizer(GRID, device="torch", kernel=Matern52(0.3), noise_std=0.1)
@@ -221,6 +221,12 @@ def test_functions_of_the_user_stay_on_the_processor():
     )
     opt.tell(opt.ask(limit=1), [1.0])
     assert opt.ask(limit=1) is not None
+
+
+def test_what_does_not_fit_is_said_before_anything_is_uploaded(monkeypatch):
+    monkeypatch.setattr("ostinato.posterior.card_features.free_on", lambda device: 2**30 + 1_000)
+    with pytest.raises(InvalidSetting, match=r"500 candidates take 0.0 GB on 'cpu', 40 bytes each.*precision='single'"):
+        Optimizer(X[:500], device="torch", precision="double")
 
 
 @pytest.mark.parametrize(

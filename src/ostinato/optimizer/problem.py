@@ -28,8 +28,8 @@ from ostinato.optimizer.settings import (
     what_to_learn,
 )
 from ostinato.policies import EI, UCB
-from ostinato.policies.earn import Earn
 from ostinato.policies.base import BasePolicy
+from ostinato.policies.earn import Earn
 from ostinato.policies.scored import ScoredPolicy
 from ostinato.posterior import Model, Posterior, ShardedPosterior
 from ostinato.posterior.device import Device
@@ -85,8 +85,16 @@ class Settings(Portable):
         policy = by_goal if self.policy is None else checked_policy(self.policy)
         check_sharded(self, table, policy)
         check_gridded(table, wanted.kernel, policy)
+        self._check_room(table)
         check_search(self.search, table, wanted, policy)
         return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
+
+    def _check_room(self, table: Candidates) -> None:
+        """Whether candidates fit on a card that is here; workers find out for themselves."""
+        if self.device is not None and not isinstance(table, ShardedTable | Sampled):
+            from ostinato.posterior.card_features import check_room  # which imports PyTorch
+
+            check_room(self.device, len(table), len(table.columns), grid=isinstance(table, GridTable))
 
     def _check(self) -> None:
         quantity_of(self.value, self.unit, self.outcome)
@@ -219,8 +227,8 @@ def check_gridded(table: Candidates, kernel: Kernel | None, policy: BasePolicy) 
         )
     if kernel is not None and find_grid(kernel, table.features) is None:
         raise InvalidSetting(
-            f"{kernel!r} is not a product over columns, which all {len(table):,} points of a space on a card need: give "
-            "RBF or ProductMatern52, or leave kernel out to learn one. Leave device out to sample from the space."
+            f"{kernel!r} is not a product over columns, which all {len(table):,} points of a space on a card need: "
+            "give RBF or ProductMatern52, or leave kernel out to learn one. Leave device out to sample from the space."
         )
 
 

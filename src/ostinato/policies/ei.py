@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import partial
 from math import log1p, sqrt
-from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +24,10 @@ class Improvement:
     belief: Belief
     beta: float
     target: float
-    linear: ClassVar[bool] = False
+
+    @property
+    def linear(self) -> bool:
+        return False
 
     def __call__(self, mean: Array, variance: Array) -> Array:
         return log_expected_improvement(mean, variance, self.beta, self.target, self.belief.kappa)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
 from ostinato.arrays import Array
 from ostinato.confidence import Schedule, as_schedule, width_at
@@ -18,7 +17,10 @@ class Bound:
 
     belief: Belief
     beta: float
-    linear: ClassVar[bool] = True
+
+    @property
+    def linear(self) -> bool:
+        return True
 
     def __call__(self, mean: Array, variance: Array) -> Array:
         return upper_confidence(mean, variance, self.beta)

@@ -6,6 +6,7 @@ candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
 """
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from ostinato.posterior.card_covariances import (
     tiled,
 )
 from ostinato.posterior.card_exact import Exactly
-from ostinato.posterior.card_features import Features
+from ostinato.posterior.card_features import Features, check_room
 from ostinato.posterior.card_grid import GridCovariances, GridFeatures
 from ostinato.posterior.card_search import Exact, Leading, highest_mean
 from ostinato.posterior.device import Device
@@ -52,6 +53,7 @@ def card_block(
     form = product_form(kernel, features.shape[1]) if device.name.startswith("cuda") or FUSE else None
     dtype = torch.float64 if device.double or form is None else torch.float32
     if not isinstance(memory, Features) or memory.columns.dtype != dtype:
+        check_room(replace(device, double=dtype == torch.float64), *features.shape, grid=False)
         memory = Features(features, device.name, dtype)
     covariances = Plain(memory, kernel, kappa2) if form is None else Fused(memory, form)
     return CardBlock(covariances, memory, kernel)
@@ -60,6 +62,7 @@ def card_block(
 def _grid_block(kernel: Kernel, features: Matrix, kappa2: float, device: Device, grid: Grid) -> "CardBlock":
     """Candidates that are all points of a grid, in its order."""
     dtype = torch.float64 if device.double else torch.float32
+    check_room(device, *features.shape, grid=True)
     own = GridFeatures(grid, features, device.name, dtype)
     return CardBlock(GridCovariances(grid, own.like, kappa2), own, kernel)
 

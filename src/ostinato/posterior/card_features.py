@@ -2,14 +2,18 @@
 """The features of candidates on a card: uploaded once, some rows at a time, from memory or from a mapped file."""
 
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
 import torch
 
 from ostinato.arrays import Matrix, span_of
+from ostinato.errors import InvalidSetting
+from ostinato.posterior.device import Device
 
 UPLOADED = 2**22  # rows that travel to the card at a time
+FEW = 2**14  # rows that are sent in double precision one by one
 SPARE = 2**30  # bytes of the card that are left to work in
 
 Tensor = torch.Tensor
@@ -53,11 +57,12 @@ class Features:
 
     def exact(self, places: Tensor) -> Tensor:
         """The rows of some candidates in double precision."""
-        if self.columns.dtype == torch.float32 and self._source is not None and self._rest is None:
+        rough = self.columns.dtype == torch.float32 and self._source is not None
+        if rough and ((len(places) <= FEW and "_rest" not in vars(self)) or self._rest is None):
             found = self._source[places.cpu().numpy()]
             return torch.from_numpy(np.ascontiguousarray(found)).to(self.columns.device)
         about = self.columns[:, places].T.double()
-        if self.columns.dtype == torch.float32 and self._source is not None:
+        if rough:
             about += self._rest[:, places].T
         return about + torch.from_numpy(self.middle).to(about.device)
 
@@ -77,8 +82,25 @@ class Features:
 
 
 def fits(count: int, device: torch.device) -> bool:
-    """Whether so many bytes more fit on a card, with some to spare; what PyTorch holds unused counts as free."""
+    """Whether so many bytes more fit on a card, with some to spare."""
+    return count + SPARE <= free_on(device)
+
+
+def free_on(device: torch.device) -> float:
+    """Bytes of a card that are free; what PyTorch holds unused is, too."""
     if device.type != "cuda":
-        return True
+        return inf
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return count + SPARE <= torch.cuda.mem_get_info(device)[0] + unused
+    return torch.cuda.mem_get_info(device)[0] + unused
+
+
+def check_room(device: Device, candidates: int, columns: int, *, grid: bool) -> None:
+    """Before anything is uploaded: an error where candidates do not fit, with what would."""
+    needed, free = device.bytes_for(candidates, columns, grid=grid), free_on(torch.device(device.name))
+    if needed + SPARE > free:
+        each, single = device.bytes_for(1, columns, grid=grid), "" if not device.double else "precision='single', "
+        raise InvalidSetting(
+            f"{candidates:,} candidates take {needed / 1e9:.1f} GB on {device.name!r}, {each} bytes each and "
+            f"{SPARE / 1e9:.1f} GB to work in, and {free / 1e9:.1f} GB are free: give {single}fewer candidates, or a "
+            "ShardedTable with several cards."
+        )

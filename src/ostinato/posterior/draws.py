@@ -11,7 +11,6 @@ random Fourier features, an approximation, which is said by a warning. Other ker
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from math import sqrt
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
@@ -64,15 +63,18 @@ class Weighted:
 
     def __init__(self, factor: float, parts: Sequence[PriorFunction]) -> None:
         self.factor, self.parts = factor, parts
+        self._everywhere: Vector | None = None
 
     @property
     def off(self) -> float:
         return self.factor * sum(part.off for part in self.parts)
 
-    @cached_property
+    @property
     def everywhere(self) -> Vector:
-        first, *others = (part.everywhere for part in self.parts)
-        return self.factor * sum(others, first)
+        if self._everywhere is None:
+            first, *others = (part.everywhere for part in self.parts)
+            self._everywhere = self.factor * sum(others, first)
+        return self._everywhere
 
     def at(self, candidates: Indices) -> Vector:
         first, *others = (part.at(candidates) for part in self.parts)

@@ -115,7 +115,7 @@ class Posterior:
 
     def _catch_up(self) -> None:
         """Bring the blocks up to date; whatever stops that, they are behind as before."""
-        if not isinstance(self.features, np.ndarray) and hasattr(self.features, "lattice"):
+        if hasattr(self.features, "lattice"):  # all points of a space, of which nothing is stored
             raise InvalidSetting(
                 f"Single precision is not enough for what was measured so often, and double precision for all "
                 f"{len(self.features):,} points of this space does not fit: give a coarser space, or leave device out."

@@ -58,10 +58,16 @@ class Waves:
 
     def __init__(self, made: Fourier, waves: Single, amplitude: Single) -> None:
         self.made, self.waves, self.amplitude = made, waves, amplitude
+        self._everywhere: Vector | None = None
 
-    @cached_property
+    @property
     def everywhere(self) -> Vector:
         """In single precision, which is far finer than the approximation."""
+        if self._everywhere is None:
+            self._everywhere = self._sums()
+        return self._everywhere
+
+    def _sums(self) -> Vector:
         size, count = len(self.made.rows), len(self.amplitude)
         sums, room = np.empty(size, dtype=np.float32), np.empty((TILE, count), dtype=np.float32)
         for start in range(0, size, TILE):
@@ -76,7 +82,7 @@ class Waves:
         angles = (self.made.features[candidates] - self.made.middle) @ waves[:-1] + waves[-1]
         return self.made.std * (np.cos(angles) @ self.amplitude.astype(np.float64))
 
-    @cached_property
+    @property
     def off(self) -> float:
         """By how much it may be off in single precision: by angles, cosines, and their sum."""
         low, high = span_of(self.made.features)

@@ -74,6 +74,7 @@ class Screening:
         self._outdated = False
         if screen.rough and self._device and not self._device.double:  # a card has double precision, too
             self._device, self.screen = replace(self._device, double=True), None
+            del screen  # and all that is on the card
             return self.brought_up(kernel, features, measured, kappa2, factor)
         return True
 
