@@ -6,6 +6,8 @@
     python -m benchmarks.gpu run 10000000 200 cpu   the same on the processor
     python -m benchmarks.gpu peers         one epoch over 10⁶ candidates, and BoTorch's on the same card
     python -m benchmarks.gpu problems      ten problems: what is recommended on the GPU and on the processor
+    python -m benchmarks.gpu grids         learned runs over all points of spaces of 10⁸ to 10¹⁰
+    python -m benchmarks.gpu mapped        10⁸ candidates from a file that is mapped into memory
 
 Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's own events.
 """
@@ -13,14 +15,16 @@ Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's 
 import sys
 from collections.abc import Callable
 from math import sqrt
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
 
-from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
+from ostinato import Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import RBF, Kernel, Matern12, Matern32, Matern52, ProductMatern52, RationalQuadratic
 from ostinato.kernels.form import product_form
@@ -239,7 +243,59 @@ def recommended(X: Matrix, truth: Vector, seed: int, device: str) -> int:
     return opt.best().index
 
 
-COMMANDS = {"epochs": epochs, "choices": choices, "run": run, "peers": peers, "problems": problems}
+def grids(*sizes: str) -> None:
+    """Learned runs over all points of a space, of which nothing is stored but mean and variance; 40 measurements."""
+    shapes = {"1e8": (100,) * 4, "1e9": (1_000,) * 3, "1e10": (100,) * 5}
+    for size in sizes or shapes:
+        shape = shapes[size]
+        space = Space({f"x{j}": Float(0, 1, step=1 / (count - 1)) for j, count in enumerate(shape)})
+        torch.cuda.reset_peak_memory_stats()
+        opt, rng, asks = Optimizer(space, seed=0, budget=40, device="cuda"), np.random.default_rng(0), list[float]()
+        while opt.steps < 40:
+            start = perf_counter()
+            batch = opt.ask(limit=40 - opt.steps)
+            x = np.array(list(batch.candidate.values()))
+            opt.tell(batch, -np.sum((x - 0.6) ** 2) + 0.1 * rng.standard_normal(batch.repeats))
+            asks.append(perf_counter() - start)
+        best, peak = opt.best(), torch.cuda.max_memory_allocated() / 1e9
+        print(f"{size} points, {len(asks)} batches: {sum(asks):.1f} s, median {median(asks):.2f} s, {peak:.1f} GB")
+        print(f"    best {best.mean:.3f} ± {best.std:.3f} at {list(best.candidate.values())}", flush=True)
+        del opt
+        torch.cuda.empty_cache()
+
+
+def mapped(size: str = "100000000", width: str = "3") -> None:
+    """From a file that is mapped into memory: what the process takes besides, and the card against the formula."""
+    rows, columns, rng = int(size), int(width), np.random.default_rng(0)
+    with TemporaryDirectory() as folder:
+        where = Path(folder) / "table.npy"
+        table = np.lib.format.open_memmap(where, mode="w+", dtype=np.float64, shape=(rows, columns))
+        for start in range(0, rows, 2**22):
+            table[start : start + 2**22] = 1 + rng.random((min(2**22, rows - start), columns))
+        table.flush()
+        del table
+        torch.cuda.init()
+        before = _own_memory()
+        start = perf_counter()
+        opt = Optimizer(np.load(where, mmap_mode="r"), kernel=RBF(0.3), noise_std=0.3, policy=MiniUCB(), device="cuda")
+        opt.tell(opt.ask(limit=1), [1.0])
+        opt.ask(limit=1)
+        took, own = perf_counter() - start, _own_memory() - before
+        card, formula = torch.cuda.max_memory_allocated(), 4 * (columns + 2) * rows
+        print(f"{rows:,} × {columns}, {8 * rows * columns / 1e9:.1f} GB in a file: first two asks {took:.1f} s")
+        print(
+            f"    {own / 1e9:.2f} GB of memory that is no file's; card {card / 1e9:.2f} GB, formula {formula / 1e9:.2f}"
+        )
+
+
+def _own_memory() -> int:
+    """Bytes of this process that are not pages of files."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+COMMANDS = {"epochs": epochs, "choices": choices, "run": run, "peers": peers, "problems": problems, "grids": grids,
+            "mapped": mapped}  # fmt: skip
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

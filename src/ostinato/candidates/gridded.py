@@ -78,7 +78,8 @@ class GridTable(Candidates):
 
     def _see(self, codecs: list[Codec], axes: list[Vector]) -> None:
         self._codecs = codecs
-        self.features = cast("Any", GridPoints(tuple(axes)))
+        self._points = GridPoints(tuple(axes))
+        self.features = cast("Any", self._points)
         self._logs: Candidates | None = None
 
     def __len__(self) -> int:
@@ -91,7 +92,7 @@ class GridTable(Candidates):
 
     @property
     def _axes(self) -> tuple[Vector, ...]:
-        return cast("GridPoints", cast("Any", self.features)).lattice.axes
+        return self._points.lattice.axes
 
     def _on_logs(self) -> Candidates:
         pairs = list(zip(self._codecs, self._axes, strict=True))
@@ -119,7 +120,9 @@ class GridTable(Candidates):
             "predict(points)."
         )
 
-    indices = numbers
+    @property
+    def indices(self) -> NDArray[np.intp]:
+        return self.numbers
 
     def index_of(self, number: int) -> int:
         return int(number)

@@ -28,7 +28,7 @@ def mapped_array(source: Any) -> Candidates | None:
     """
     if not isinstance(source, np.memmap):
         return None
-    array = cast("Matrix", np.asarray(source))
+    array: Matrix = np.asarray(cast("Any", source))
     plain = array.ndim == 2 and array.dtype == np.float64 and array.flags.c_contiguous and not array.flags.writeable
     if not plain or not array.size or not all(_is_clean(array[s : s + AT_ONCE], s) for s in _starts(array)):
         return None
