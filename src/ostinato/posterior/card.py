@@ -36,6 +36,7 @@ from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
 ROOM = 2**14  # places that one pass can write down
+STRIP = 64  # rows that are summed at a time where errors are bounded for any order
 HEAD = 256  # of them, those that are fetched with their number
 SPREAD = 256.0  # times the rounding error: as near as that, numbers are looked at again
 FUSE = False  # whether our own kernels run on the processor too, by Triton's interpreter
@@ -103,10 +104,10 @@ class CardBlock(ScreenBlock):
         self._noted = self._covariances.condition(P, z, self._mean, self._variance)
 
     def refresh(self, alpha: Tensor, W: Tensor) -> None:
-        step = max(TILE, PART * 256 // max(256, len(W)))
+        step = max(TILE, PART * 256 // max(16, len(W)))
         for start in range(0, self.size, step):
             part = slice(start, min(start + step, self.size))
-            T = _in_strips(W, self._covariances.columns(part), self.strip)
+            T = _in_strips(W, self._covariances.columns(part), self.strip if self.strip > 1 else STRIP)
             prior = self._covariances.prior
             self._variance[part] = (prior if len(prior) == 1 else prior[part]) - T.square_().sum(0)
         self._noted = self._covariances.spread(alpha, self._mean, self._variance)
@@ -261,7 +262,8 @@ class CardBlock(ScreenBlock):
         return written
 
     def _sent(self, *numbers: float) -> Tensor:
-        return torch.tensor(numbers, dtype=torch.float64).to(self._mean)
+        """Some numbers, without waiting for what the card does before."""
+        return torch.tensor(numbers, dtype=self._mean.dtype).to(self._mean.device, non_blocking=True)
 
     @property
     def _fused(self) -> bool:
