@@ -223,7 +223,8 @@ class CardBlock(ScreenBlock):
         return Leading(values, values, sought, Off(off / sought.kappa, 0.0), taken, exact).found()
 
     def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
-        return highest_mean(self._mean, bar, taken, self._exact(terms))
+        exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device)
+        return highest_mean(self._mean, bar, taken, lambda places: exactly.means(self._features.exact(places)))
 
     def _exact(self, terms: Terms) -> Exact:
         exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device, terms.imagined)

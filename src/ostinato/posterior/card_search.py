@@ -110,12 +110,12 @@ class Leading:
         return kept.at(order[priority == torch.cummin(priority, 0).values])
 
 
-def highest_mean(mean: Tensor, bar: float, taken: Indices, exact: Exact) -> float:
+def highest_mean(mean: Tensor, bar: float, taken: Indices, exact: Callable[[Tensor], Tensor]) -> float:
     """The highest mean in double precision, of those whose mean in single precision reaches a bar, but for some."""
     best, out = -np.inf, torch.from_numpy(taken).to(mean.device)
     for start in range(0, len(mean), 4 * CHUNK):
         places = torch.nonzero(mean[start : start + 4 * CHUNK] >= bar)[:, 0] + start
         for part in torch.split(places[~torch.isin(places, out)], AT_ONCE):
             if len(part):
-                best = max(best, float(exact(part)[0].max()))
+                best = max(best, float(exact(part).max()))
     return best
