@@ -6,6 +6,8 @@
     python -m benchmarks.gpu run 10000000 200 cpu   the same on the processor
     python -m benchmarks.gpu peers         one epoch over 10⁶ candidates, and BoTorch's on the same card
     python -m benchmarks.gpu problems      ten problems: what is recommended on the GPU and on the processor
+    python -m benchmarks.gpu grids         learned runs over all points of spaces of 10⁸ to 10¹⁰
+    python -m benchmarks.gpu mapped        10⁸ candidates from a file that is mapped into memory
 
 Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's own events.
 """
@@ -13,23 +15,25 @@ Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's 
 import sys
 from collections.abc import Callable
 from math import sqrt
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
 
-from ostinato import MiniEI, MiniUCB, Optimizer
+from ostinato import Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import RBF, Kernel, Matern12, Matern32, Matern52, ProductMatern52, RationalQuadratic
 from ostinato.kernels.form import product_form
-from ostinato.policies import GPEI, GPUCB
+from ostinato.policies import GPEI, GPTS, GPUCB
 from ostinato.posterior import Indices, Posterior
 from ostinato.posterior.card import CardBlock
-from ostinato.posterior.card_covariances import Features, Fused
+from ostinato.posterior.card_covariances import Fused
+from ostinato.posterior.card_features import Features
 
-LIKELY = np.arange(64)  # candidates that scored high in the last epoch; here, any
 EXPONENTIALS = 132 * 16 * 1.98e9  # a second, that the special-function units of an H200 can do at its highest clock
 
 
@@ -37,7 +41,7 @@ class Drawn(Features):
     """Candidates that are drawn on the card, because a table of 10⁹ would take longer to upload than all the rest."""
 
     def __init__(self, size: int, width: int, dtype: torch.dtype) -> None:
-        self.middle, self.half_widths = np.full(width, 0.5), np.full(width, 0.5)
+        self._source, self.middle, self.half_widths = None, np.full(width, 0.5), np.full(width, 0.5)
         self.columns = torch.empty((width, size), dtype=dtype, device="cuda")
         for row in self.columns:
             row.uniform_(-0.5, 0.5)
@@ -60,7 +64,7 @@ def timed(function: Callable[..., Any], *given: Any) -> float:
 def block_of(size: int, q: int, kernel: Kernel, width: int, dtype: torch.dtype = torch.float32) -> CardBlock:
     """Candidates and q unique ones."""
     features = Drawn(size, width, dtype)
-    block = CardBlock(Fused(features, product_form(kernel, width)), features)
+    block = CardBlock(Fused(features, product_form(kernel, width)), features, kernel)
     block.add(np.random.default_rng(0).random((q, width)), 0)
     return block
 
@@ -76,15 +80,13 @@ def conditioned(block: CardBlock, kernel: Kernel, width: int, q: int) -> tuple[A
     return block.prepared(p[None, :]), block.prepared(np.array([0.1]))
 
 
-def epoch(block: CardBlock, P: Any, z: Any) -> Indices:
+def epoch(block: CardBlock, P: Any, z: Any) -> Indices | None:
     """One term for all candidates, and then those that may have the highest μ + 2σ."""
     block.condition(P, z)
-    mean, variance = block.at(LIKELY)
-    bar = np.max(mean + 2 * np.sqrt(np.maximum(variance, 0)))
-    return block.above(max(float(bar), block.highest(2.0, 1)[1][0]) - 1e-5, 2.0, 1e-5)
+    return block.nearly_highest(2.0, 1e-5, 1e-5)[0]
 
 
-def epochs() -> None:
+def epochs(largest: str = "1e9") -> None:
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, float32")
     print("candidates      q  d  kernel     update    epoch   memory   of the units' limit")
     kernels = {"rbf": RBF, "matern52": Matern52}
@@ -93,6 +95,8 @@ def epochs() -> None:
         (10**7, 512, 3, "matern52"), (10**8, 256, 3, "matern52"), (10**9, 256, 3, "matern52"),
         (10**7, 512, 8, "rbf"), (10**8, 256, 8, "rbf"), (10**9, 256, 8, "rbf"),
     ):  # fmt: skip
+        if size > float(largest):
+            continue
         for scale in (0.3, 0.1) if name == "rbf" else (0.3,):
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
@@ -107,20 +111,32 @@ def epochs() -> None:
             del block
 
 
-def choices() -> None:
-    """Full runs over 10⁵ candidates, with the same seeds."""
+def choices(only: str = "") -> None:
+    """Full runs over 10⁵ candidates, with the same seeds. only: those whose names have this in them."""
     X = np.random.default_rng(1).random((100_000, 3))
-    policies = {"GP-UCB": GPUCB(), "mini-GP-UCB": MiniUCB(), "GP-EI": GPEI(), "mini-GP-EI": MiniEI(C=1.5)}
+    policies = {"GP-UCB": GPUCB(), "mini-GP-UCB": MiniUCB(), "GP-EI": GPEI(), "mini-GP-EI": MiniEI(C=1.5),
+                "GP-TS": GPTS(), "mini-GP-TS": MiniTS(C=1.5)}  # fmt: skip
     kernels = {"rbf": RBF(0.3), "matern12": Matern12(0.5), "matern32": Matern32(0.4), "matern52": Matern52(0.3),
                "rational": RationalQuadratic(0.3), "by column": ProductMatern52(0.4)}  # fmt: skip
     settings = {
         f"{policy}, {kernel}": {"policy": policies[policy], "kernel": kernels[kernel], "noise_std": 0.3}
         for policy in policies
         for kernel in kernels
+        if not (policy.endswith("TS") and kernel == "by column")  # of which functions cannot be drawn
     }
-    for goal, budget in (("find", 150), ("find", 60), ("earn", 60)):
+    uneven = 0.2 + 0.2 * X[:, 0]
+    settings |= {
+        "noise of each": {"policy": MiniUCB(), "kernel": RBF(0.3), "noise_std": uneven},
+        "earn, noise of each": {"goal": "earn", "noise_std": uneven, "budget": 60},
+        "short length-scales": {"policy": MiniUCB(), "kernel": RBF(0.02), "noise_std": 0.3},
+        "four in flight": {"policy": MiniEI(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.3, "slots": 4},
+        "four in flight, UCB": {"policy": MiniUCB(C=1.5), "kernel": RBF(0.3), "noise_std": 0.3, "slots": 4},
+    }
+    for goal, budget in (("find", 150), ("find", 60), ("earn", 60), ("earn", 150)):
         settings[f"{goal}, learned, {budget}"] = {"goal": goal, "budget": budget}
     for name, each in settings.items():
+        if only not in name:
+            continue
         runs, seconds = [], []
         for device in ("cuda", "cpu"):
             start = perf_counter()
@@ -135,13 +151,15 @@ def choices() -> None:
 
 def asked(X: Matrix, settings: dict[str, Any], device: str, steps: int) -> tuple[list[tuple[int, int]], int]:
     """The batches of a run, and what it recommends."""
-    opt, rng = Optimizer(X, seed=0, device=device, **settings), np.random.default_rng(0)
+    given = {name: value for name, value in settings.items() if name != "slots"}
+    opt, rng = Optimizer(X, seed=0, device=device, **given), np.random.default_rng(0)
     found: list[tuple[int, int]] = []
     while opt.steps < steps:
-        batch = opt.ask(limit=steps - opt.steps)
-        found.append((batch.index, batch.repeats))
-        x = X[batch.index]
-        opt.tell(batch, np.sin(7 * x[0]) + x[1] * np.cos(9 * x[2]) + 0.3 * rng.standard_normal(batch.repeats))
+        slots = settings.get("slots")
+        for batch in opt.ask(slots=slots) if slots else [opt.ask(limit=steps - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            x = X[batch.index]
+            opt.tell(batch, np.sin(7 * x[0]) + x[1] * np.cos(9 * x[2]) + 0.3 * rng.standard_normal(batch.repeats))
     return found, opt.best().index
 
 
@@ -151,8 +169,11 @@ def run(size: str, budget: str, device: str = "cuda") -> None:
     start = perf_counter()
     opt, rng = Optimizer(X, seed=0, goal="find", budget=int(budget), device=device), np.random.default_rng(0)
     print(f"made in {perf_counter() - start:.1f} s", flush=True)
-    start, asks = perf_counter(), list[float]()
+    start, asks, said = perf_counter(), list[float](), 0
     while opt.steps < int(budget):
+        if opt.steps >= said:
+            print(f"{opt.steps:5} measurements, {len(asks):4} batches: {perf_counter() - start:6.1f} s", flush=True)
+            said += 100
         before = perf_counter()
         batch = opt.ask(limit=int(budget) - opt.steps)
         x = X[batch.index]
@@ -222,7 +243,59 @@ def recommended(X: Matrix, truth: Vector, seed: int, device: str) -> int:
     return opt.best().index
 
 
-COMMANDS = {"epochs": epochs, "choices": choices, "run": run, "peers": peers, "problems": problems}
+def grids(*sizes: str) -> None:
+    """Learned runs over all points of a space, of which nothing is stored but mean and variance; 40 measurements."""
+    shapes = {"1e8": (100,) * 4, "1e9": (1_000,) * 3, "1e10": (100,) * 5}
+    for size in sizes or shapes:
+        shape = shapes[size]
+        space = Space({f"x{j}": Float(0, 1, step=1 / (count - 1)) for j, count in enumerate(shape)})
+        torch.cuda.reset_peak_memory_stats()
+        opt, rng, asks = Optimizer(space, seed=0, budget=40, device="cuda"), np.random.default_rng(0), list[float]()
+        while opt.steps < 40:
+            start = perf_counter()
+            batch = opt.ask(limit=40 - opt.steps)
+            x = np.array(list(batch.candidate.values()))
+            opt.tell(batch, -np.sum((x - 0.6) ** 2) + 0.1 * rng.standard_normal(batch.repeats))
+            asks.append(perf_counter() - start)
+        best, peak = opt.best(), torch.cuda.max_memory_allocated() / 1e9
+        print(f"{size} points, {len(asks)} batches: {sum(asks):.1f} s, median {median(asks):.2f} s, {peak:.1f} GB")
+        print(f"    best {best.mean:.3f} ± {best.std:.3f} at {list(best.candidate.values())}", flush=True)
+        del opt
+        torch.cuda.empty_cache()
+
+
+def mapped(size: str = "100000000", width: str = "3") -> None:
+    """From a file that is mapped into memory: what the process takes besides, and the card against the formula."""
+    rows, columns, rng = int(size), int(width), np.random.default_rng(0)
+    with TemporaryDirectory() as folder:
+        where = Path(folder) / "table.npy"
+        table = np.lib.format.open_memmap(where, mode="w+", dtype=np.float64, shape=(rows, columns))
+        for start in range(0, rows, 2**22):
+            table[start : start + 2**22] = 1 + rng.random((min(2**22, rows - start), columns))
+        table.flush()
+        del table
+        torch.cuda.init()
+        before = _own_memory()
+        start = perf_counter()
+        opt = Optimizer(np.load(where, mmap_mode="r"), kernel=RBF(0.3), noise_std=0.3, policy=MiniUCB(), device="cuda")
+        opt.tell(opt.ask(limit=1), [1.0])
+        opt.ask(limit=1)
+        took, own = perf_counter() - start, _own_memory() - before
+        card, formula = torch.cuda.max_memory_allocated(), 4 * (columns + 2) * rows
+        print(f"{rows:,} × {columns}, {8 * rows * columns / 1e9:.1f} GB in a file: first two asks {took:.1f} s")
+        print(
+            f"    {own / 1e9:.2f} GB of memory that is no file's; card {card / 1e9:.2f} GB, formula {formula / 1e9:.2f}"
+        )
+
+
+def _own_memory() -> int:
+    """Bytes of this process that are not pages of files."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+COMMANDS = {"epochs": epochs, "choices": choices, "run": run, "peers": peers, "problems": problems, "grids": grids,
+            "mapped": mapped}  # fmt: skip
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

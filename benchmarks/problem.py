@@ -38,7 +38,7 @@ class Problem:
     def __init__(self, side: int = 22, seed: int = SEED) -> None:
         self.X = grid(side)
         self._rng = np.random.default_rng(seed)
-        self.truth = prior_draw(KERNEL, self.X)(self._rng)
+        self.truth = prior_draw(KERNEL, self.X)(self._rng).everywhere
 
     def measure(self, index: int, repeats: int) -> np.ndarray:
         return self.truth[index] + NOISE_STD * self._rng.standard_normal(repeats)

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_namespace
+from array_api_compat import array_namespace, is_numpy_namespace, is_torch_namespace
 from numpy.typing import NDArray
 
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+AT_ONCE = 2**20  # rows of very many that are looked at at a time
 
 
 def namespace_of(array: Array) -> Namespace:
@@ -30,6 +31,15 @@ def namespace_of(array: Array) -> Namespace:
 
 def is_numpy(xp: Namespace) -> bool:
     return xp is np or is_numpy_namespace(xp)
+
+
+def erfcx_of(xp: Namespace) -> Any:
+    """exp(x²) erfc(x) as PyTorch computes it where its arrays are; None for others, which go by SciPy's."""
+    if not is_torch_namespace(xp):
+        return None
+    from importlib import import_module
+
+    return import_module("torch").special.erfcx
 
 
 def to_numpy(array: Array) -> NDArray[Any]:
@@ -154,9 +164,21 @@ def grown(buffer: Array, shape: tuple[int, ...]) -> Array:
     return larger
 
 
+def span_of(features: Matrix) -> tuple[Vector, Vector]:
+    """The lowest and the highest of each column, some rows at a time: a mapped file is not copied."""
+    starts = range(0, len(features), AT_ONCE)
+    lows = [np.min(features[start : start + AT_ONCE], axis=0) for start in starts]
+    return np.min(lows, axis=0), np.max([np.max(features[s : s + AT_ONCE], axis=0) for s in starts], axis=0)
+
+
 def constant(value: float, size: int) -> Vector:
     """The same number so many times, in the memory of one."""
     return np.broadcast_to(np.float64(value), size)
+
+
+def least_of(values: Vector) -> float:
+    """The lowest of some numbers; of one number many times, that."""
+    return float(values[0] if values.strides == (0,) else np.min(values))
 
 
 def times(factor: float, values: Vector) -> Vector:

@@ -5,7 +5,8 @@ import pytest
 
 from ostinato import Optimizer, Study
 from ostinato.errors import InvalidSetting
-from ostinato.optimizer.memory import forecast, free_memory
+from ostinato.optimizer.memory import forecast, forecast_on_card, free_memory
+from ostinato.posterior.device import Device
 
 X = np.arange(10.0)[:, None]
 
@@ -46,6 +47,8 @@ def test_what_a_run_will_need_is_said_where_it_is_much():
     assert "about 2.02 GB, for the covariances of 1,000,000 candidates" in forecast(10**6, 1_000, 4 * 10**9)
     assert "beyond the limit of 500 MB" in forecast(10**6, 1_000, 5 * 10**8)
     assert "beyond the limit of 700 bytes" in forecast(10, 100, 700)
+    assert "on the card: about 20 GB, for 1,000,000,000 candidates" in forecast_on_card(10**9, 3, Device("cuda"))
+    assert forecast_on_card(10**6, 3, Device("cuda", double=True)) == ""
 
 
 def test_a_study_keeps_it_and_another_machine_may_have_another(tmp_path):

@@ -52,6 +52,14 @@ def run(table, settings, epochs, at=None):
     return picks, (best.index, best.candidate), [best.mean, best.std, best.within]
 
 
+def test_workers_may_compute_on_cards(frame, files, two_workers):
+    """Here PyTorch on their processors."""
+    pytest.importorskip("torch")
+    for settings in (SETTINGS["mini-UCB"], SETTINGS["find, learned"]):
+        sharded = run(ShardedTable(two_workers, files), {**settings, "device": "torch"}, 10)
+        assert_alike(sharded, run(frame, settings, 10))
+
+
 def assert_alike(one, two):
     assert one[:2] == two[:2]
     assert one[2][:2] == pytest.approx(two[2][:2], rel=1e-6)

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from ostinato import MiniEI, MiniUCB, Optimizer
-from ostinato.errors import InvalidSetting
+from ostinato import Category, Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
+from ostinato.candidates import space
+from ostinato.errors import InvalidSetting, UnknownCandidate
 from ostinato.kernels import (
     RBF,
     Constant,
@@ -21,7 +22,8 @@ from ostinato.kernels import (
     RationalQuadratic,
 )
 from ostinato.kernels.base import Column
-from ostinato.posterior import Posterior
+from ostinato.learning import scales
+from ostinato.posterior import Posterior, draws
 from ostinato.posterior.device import Device
 from ostinato.study import Study
 from terminal import environment
@@ -74,6 +76,9 @@ def check_choices(block):
         assert reach[places] == pytest.approx(values)
     for bar in np.quantile(reach, [0.0, 0.5, 0.99]) - 1e-4:
         assert np.array_equal(block.above(bar, 2.0), np.flatnonzero(reach >= bar))
+    for margin in (0.0, 0.01, 10.0):
+        listed, bar = block.nearly_highest(2.0, 0.0, margin)
+        assert set(np.flatnonzero(reach >= bar + 1e-6)) <= set(listed) <= set(np.flatnonzero(reach >= bar - 1e-6))
     assert len(block.above(np.max(reach) + 1e-3, 2.0)) == 0
     assert len(block.above(np.max(mean) - 1e-5, 0.0)) >= 1
 
@@ -111,6 +116,10 @@ SETTINGS = {
     "bounds": {"policy": MiniUCB(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.2},
     "improvement": {"policy": MiniEI(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2, "switch_cost": 2.0},
     "find, learned": {"goal": "find", "budget": 36},
+    "earn, learned": {"goal": "earn", "budget": 36},
+    "earn, noise of each": {"goal": "earn", "noise_std": 0.1 + 0.2 * X[:800, 0], "budget": 36, "switch_cost": 1.0},
+    "bounds, noise of each": {"policy": MiniUCB(C=1.5), "kernel": RBF(0.05), "noise_std": 0.1 + 0.2 * X[:800, 0]},
+    "draws": {"policy": MiniTS(C=1.5), "kernel": Matern52(0.3), "noise_std": 0.2},
 }
 
 
@@ -129,6 +138,74 @@ def test_choices_are_those_of_the_processor(settings):
     assert choices(settings, device="torch") == choices(settings)
 
 
+GRID = Space(x=Float(0, 1, step=0.05), y=Float(0, 1, step=0.05), z=Category("a", "b", "c"))
+ON_A_GRID = {
+    "bounds": {"policy": MiniUCB(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
+    "improvement": {"policy": MiniEI(C=1.5), "kernel": ProductMatern52(0.3) + Constant(0.5), "noise_std": 0.2},
+    "draws": {"policy": MiniTS(C=1.5), "kernel": RBF(0.3), "noise_std": 0.2},
+    "earn": {"goal": "earn", "budget": 40},
+}
+
+
+@pytest.mark.parametrize("settings", ON_A_GRID.values(), ids=ON_A_GRID)
+def test_so_are_those_on_a_grid(settings):
+    """Of which covariances are products of matrices, also where columns were never uploaded."""
+    runs = [chosen_on_grid(settings, device) for device in ("torch", None)]
+    assert runs[0] == runs[1]
+
+
+def chosen_on_grid(settings, device):
+    opt, noise, found = Optimizer(GRID, seed=5, device=device, **settings), np.random.default_rng(3), []
+    while opt.steps < 36:
+        for batch in opt.ask(slots=3) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
+            found.append((batch.index, batch.repeats))
+            x = batch.candidate
+            truth = np.sin(7 * x["x"]) + x["y"] * (x["z"] == "b")
+            opt.tell(batch, truth + 0.2 * noise.standard_normal(batch.repeats))
+    return found, opt.best().index
+
+
+WHOLE = {name: ON_A_GRID[name] for name in ("bounds", "improvement", "earn")} | {"learned": {"budget": 36}}
+
+
+@pytest.mark.parametrize("settings", WHOLE.values(), ids=WHOLE)
+def test_so_are_those_of_all_points_of_a_space_of_which_nothing_is_stored(settings, monkeypatch):
+    monkeypatch.setattr(scales, "LARGE", 1_000)
+    expected = chosen_on_grid(settings, None)
+    monkeypatch.setattr(space, "LARGEST", 100)
+    assert chosen_on_grid(settings, "torch") == expected
+
+
+def test_what_all_points_of_a_space_do_not_allow_for_is_refused(monkeypatch):
+    monkeypatch.setattr(space, "LARGEST", 100)
+    with pytest.raises(InvalidSetting, match=r"MiniTS.* does not work with all 1,323 points"):
+        Optimizer(GRID, device="torch", policy=MiniTS(C=1.5))
+    with pytest.raises(InvalidSetting, match="not a product over columns"):
+        Optimizer(GRID, device="torch", kernel=Matern52(0.3), noise_std=0.1)
+    opt = Optimizer(GRID, device="torch")
+    opt.observe({"x": 0.5, "y": 0.25, "z": "b"}, [1.0, 1.2])
+    assert opt.best().candidate == {"x": 0.5, "y": 0.25, "z": "b"}
+    with pytest.raises(InvalidSetting, match="all 1,323 points of a grid at once"):
+        opt.predict()
+    with pytest.raises(UnknownCandidate, match="points are 0 to 1,322"):
+        opt.observe(1_323, [1.0])
+
+
+DRAWN = {
+    "numbers": {"kernel": Matern52(0.3).on(0, 1) + Constant(0.5)},
+    "all columns": {"kernel": RBF(0.3, 1.5)},
+    "costs": {"kernel": RBF(0.3), "switch_cost": 1.0},
+}
+
+
+@pytest.mark.parametrize("settings", DRAWN.values(), ids=DRAWN)
+@pytest.mark.filterwarnings("ignore:Draws for")
+def test_so_are_draws_by_random_features(settings, monkeypatch):
+    monkeypatch.setattr(draws, "EXACT_UP_TO", 5)
+    settings = {"policy": MiniTS(C=1.5), "noise_std": 0.2, **settings}
+    assert choices(settings, device="torch") == choices(settings)
+
+
 def test_a_study_may_be_opened_with_one_or_without(tmp_path):
     where = tmp_path / "lab.db"
     study = Study("lab", where, X[:300], seed=0, budget=20, device="torch")
@@ -144,6 +221,12 @@ def test_functions_of_the_user_stay_on_the_processor():
     )
     opt.tell(opt.ask(limit=1), [1.0])
     assert opt.ask(limit=1) is not None
+
+
+def test_what_does_not_fit_is_said_before_anything_is_uploaded(monkeypatch):
+    monkeypatch.setattr("ostinato.posterior.card_features.free_on", lambda device: 2**30 + 1_000)
+    with pytest.raises(InvalidSetting, match=r"500 candidates take 0.0 GB on 'cpu', 40 bytes each.*precision='single'"):
+        Optimizer(X[:500], device="torch", precision="double")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ OFF = (20_000 / N) ** 0.5  # by which averages of so many draws are further off
 
 def covariance_of(draw_once, n=N):
     rng = np.random.default_rng(0)
-    sample = np.stack([draw_once(rng) for _ in range(n)])
+    sample = np.stack([draw_once(rng).everywhere for _ in range(n)])
     return sample.T @ sample / n
 
 

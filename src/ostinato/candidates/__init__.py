@@ -7,6 +7,7 @@ from ostinato.lazy import lazily
 if TYPE_CHECKING:
     from ostinato.candidates.extending import extended
     from ostinato.candidates.files import read_file
+    from ostinato.candidates.gridded import GridTable, grid_of
     from ostinato.candidates.lattice import Lattice, lattice_of
     from ostinato.candidates.packing import Head, Packed, head_of, packed, row_of, unlike, unpacked
     from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
@@ -20,6 +21,7 @@ __all__ = [
     "Candidates",
     "Category",
     "Float",
+    "GridTable",
     "Head",
     "Integer",
     "Lattice",
@@ -30,6 +32,7 @@ __all__ = [
     "ShardedTable",
     "Space",
     "extended",
+    "grid_of",
     "head_of",
     "lattice_of",
     "packed",
@@ -45,6 +48,7 @@ __getattr__, __dir__ = lazily(
     {
         "extending": ["extended"],
         "files": ["read_file"],
+        "gridded": ["GridTable", "grid_of"],
         "lattice": ["Lattice", "lattice_of"],
         "packing": ["Head", "Packed", "head_of", "packed", "row_of", "unlike", "unpacked"],
         "parameters": ["Category", "Float", "Integer", "Ordered", "Parameter"],

@@ -7,6 +7,7 @@ import numpy as np
 
 from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels
+from ostinato.candidates.gridded import GridTable
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.rows import ArrayRows, ListedRows, Rows, columns_of
 from ostinato.candidates.sampled import Sampled
@@ -21,7 +22,7 @@ def extended(table: Candidates, more: Any, *, again: bool = False) -> Candidates
 
     again: whether rows that are there already are kept as rows of their own; else they are left out.
     """
-    if isinstance(table, Sampled):
+    if isinstance(table, Sampled | GridTable):
         raise InvalidCandidates("A space has all its points already: observe any of them, or begin with a wider one.")
     added = _read(table, more)
     _check_columns(table, added)

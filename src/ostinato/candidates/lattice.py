@@ -29,6 +29,11 @@ class Lattice:
         return tuple(len(axis) for axis in self.axes)
 
     @property
+    def size(self) -> int:
+        """How many candidates lie on it."""
+        return len(self.place)
+
+    @property
     def in_order(self) -> bool:
         """Whether the candidates are all points of the grid, listed as it is counted."""
         return len(self.place) == prod(self.shape) and bool(np.array_equal(self.place, np.arange(len(self.place))))
@@ -42,6 +47,9 @@ class _Last:
 
     def __call__(self, features: Matrix) -> Lattice | None:
         """The smallest grid that holds all candidates, unless it has many more points."""
+        own = getattr(features, "lattice", None)  # of all points of a space
+        if own is not None:
+            return own
         looked_at, found = self._last
         if looked_at() is not features:
             found = _find(features)

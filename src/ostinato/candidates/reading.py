@@ -1,6 +1,7 @@
-"""Candidates from what users have: an array, a data frame, a Space, or columns by name."""
+"""Candidates from what users have: an array, a data frame, a Space, files, or columns by name."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import narwhals.stable.v2 as nw
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.frames import FrameRows
+from ostinato.candidates.mapped import mapped_array, mapped_parquet
 from ostinato.candidates.rows import ArrayRows, ListedRows
 from ostinato.candidates.sampled import Sampled
 from ostinato.candidates.space import Space
@@ -17,7 +19,7 @@ from ostinato.errors import InvalidCandidates
 
 
 def read_candidates(source: Any, *, logs: bool = False) -> Candidates:
-    """Candidates from an array, a data frame that narwhals reads, or a Space.
+    """Candidates from an array, a data frame that narwhals reads, a Space, or the path of Parquet files.
 
     logs: whether columns of numbers that spread over decades are seen on a logarithmic scale, as a learned kernel
     should; one that the user gives speaks of the numbers as they are.
@@ -34,6 +36,11 @@ def _read(source: Any) -> Candidates:
     if isinstance(source, Space):
         table = source.enumerate()
         return Candidates(table.features(), table.codecs, table, named=True)
+    if isinstance(source, Path) or (isinstance(source, str) and source.endswith(".parquet")):
+        return mapped_parquet(source)
+    mapped = mapped_array(source)
+    if mapped is not None:
+        return mapped
     try:
         frame = nw.from_native(source, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:

@@ -94,6 +94,24 @@ def files_at(pattern: str) -> list[FileFacts]:
     return found
 
 
+def same_columns(files: Sequence[FileFacts], path: str) -> list[tuple[str, str]]:
+    """Name and kind of each column; whole numbers in one file and others in another are numbers."""
+    if not sum(file.rows for file in files):
+        raise InvalidCandidates(f"There are no rows in Parquet files at {path}.")
+    columns = list(files[0].columns)
+    for file in files[1:]:
+        if [name for name, _ in file.columns] != [name for name, _ in columns]:
+            raise InvalidCandidates(
+                f"{file.path} has the columns {[name for name, _ in file.columns]}, and {files[0].path} "
+                f"{[name for name, _ in columns]}: give files with the same columns."
+            )
+        for place, ((name, was), (_, kind)) in enumerate(zip(columns, file.columns, strict=True)):
+            if was != kind and {was, kind} != {"integer", "number"}:
+                raise InvalidCandidates(f"Column {name!r} holds {kind}s in {file.path}, and {was}s in other files.")
+            columns[place] = name, was if was == kind else "number"
+    return columns
+
+
 def _kind(name: str, of: Any) -> str:
     import pyarrow.types as types  # pyright: ignore[reportMissingTypeStubs]
 
@@ -114,10 +132,11 @@ def _kind(name: str, of: Any) -> str:
     )
 
 
-def load(pieces: Sequence[Piece], kinds: Sequence[tuple[str, str]], first: int) -> Loaded:
-    """The rows of some pieces, the first of which is row `first` of all."""
+def load(pieces: Sequence[Piece], kinds: Sequence[tuple[str, str]], first: int, into: Matrix | None = None) -> Loaded:
+    """The rows of some pieces, the first of which is row `first` of all. into: where they are written."""
     rows = sum(piece.stop - piece.first for piece in pieces)
-    features, levels, row = np.empty((rows, len(kinds))), dict[int, dict[str, int]](), 0
+    features = np.empty((rows, len(kinds))) if into is None else into
+    levels, row = dict[int, dict[str, int]](), 0
     for piece in pieces:
         for batch in _batches(piece, [name for name, _ in kinds]):
             part = features[row : row + batch.num_rows]
@@ -132,8 +151,8 @@ def load(pieces: Sequence[Piece], kinds: Sequence[tuple[str, str]], first: int) 
                 known = levels.setdefault(place, {}) if kind == "text" else {}
                 part[:, place] = _codes(column, known) if kind == "text" else _numbers(column)
             _check(part, kinds, first + row)
+            part += 0.0  # −0.0 and 0.0 are one value
             row += batch.num_rows
-    features += 0.0  # −0.0 and 0.0 are one value
     return Loaded(features, {place: tuple(known) for place, known in levels.items()})
 
 

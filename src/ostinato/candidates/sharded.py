@@ -20,7 +20,6 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.columns import EVENER, WIDE, Codec, Levels, Logs, Numbers
 from ostinato.candidates.shard import (
     KINDS,
-    FileFacts,
     Gaps,
     Shard,
     axes_of,
@@ -30,13 +29,14 @@ from ostinato.candidates.shard import (
     gaps_of,
     hashed,
     nearest,
+    same_columns,
     sample_of,
     sharing,
     span_of,
 )
 from ostinato.candidates.shards import Shards, Traffic, connected, divide
 from ostinato.candidates.table import ROUNDING, TINY, Candidates
-from ostinato.errors import DuplicateCandidates, InvalidCandidates, InvalidSetting, UnknownCandidate, notify
+from ostinato.errors import DuplicateCandidates, InvalidSetting, UnknownCandidate, notify
 
 T = TypeVar("T")
 AT_ONCE = 1_000_000  # rows, at most, that are fetched from workers at once
@@ -115,7 +115,7 @@ class ShardedTable(Candidates):
         self.path = str(path) if "://" in str(path) else str(Path(path).absolute())
         _check_client(client, self.path)
         files = client.submit(files_at, self.path, pure=False).result()
-        kinds = _same_columns(files, self.path)
+        kinds = same_columns(files, self.path)
         self._kinds = [kind for _, kind in kinds]
         pieces = divide([(file.path, file.rows) for file in files], len(client.nthreads()))
         loading = Shards.of(client, pieces, kinds)
@@ -347,24 +347,6 @@ def _check_client(client: Any, path: str) -> None:
         )
     if not client.nthreads():
         raise InvalidSetting("The Dask cluster has no workers: start some, and try again.")
-
-
-def _same_columns(files: Sequence[FileFacts], path: str) -> list[tuple[str, str]]:
-    """Name and kind of each column; whole numbers in one file and others in another are numbers."""
-    if not sum(file.rows for file in files):
-        raise InvalidCandidates(f"There are no rows in Parquet files at {path} (as the workers see it).")
-    columns = list(files[0].columns)
-    for file in files[1:]:
-        if [name for name, _ in file.columns] != [name for name, _ in columns]:
-            raise InvalidCandidates(
-                f"{file.path} has the columns {[name for name, _ in file.columns]}, and {files[0].path} "
-                f"{[name for name, _ in columns]}: give files with the same columns."
-            )
-        for place, ((name, was), (_, kind)) in enumerate(zip(columns, file.columns, strict=True)):
-            if was != kind and {was, kind} != {"integer", "number"}:
-                raise InvalidCandidates(f"Column {name!r} holds {kind}s in {file.path}, and {was}s in other files.")
-            columns[place] = name, was if was == kind else "number"
-    return columns
 
 
 def _repeated(shards: Shards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Matrix, Vector
+from ostinato.arrays import AT_ONCE, Matrix, Vector
 from ostinato.candidates.columns import Absent, Codec, Numbers, on_log_scale
 from ostinato.candidates.rows import Rows
 from ostinato.checks import brief, is_whole
@@ -308,10 +308,12 @@ def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _alike(features: Matrix) -> NDArray[np.intp]:
     """The rows that share a hash with another row, in order: all that have an equal, and hardly any that have none."""
     hashes = np.zeros(len(features), dtype=np.uint64)
-    for column in features.T:
-        hashes ^= np.ascontiguousarray(column).view(np.uint64)
-        hashes *= HASH
-        hashes ^= hashes >> np.uint64(29)
+    for start in range(0, len(features), AT_ONCE):
+        some = hashes[start : start + AT_ONCE]
+        for column in features[start : start + AT_ONCE].T:
+            some ^= np.ascontiguousarray(column).view(np.uint64)
+            some *= HASH
+            some ^= some >> np.uint64(29)
     ordered = np.sort(hashes)
     shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     return np.flatnonzero(np.isin(hashes, shared)) if shared.size else np.zeros(0, dtype=np.intp)

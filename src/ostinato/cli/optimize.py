@@ -59,7 +59,8 @@ from ostinato.errors import (
     Outage,
     Unavailable,
 )
-from ostinato.optimizer.memory import forecast
+from ostinato.optimizer import Optimizer
+from ostinato.optimizer.memory import forecast, forecast_on_card
 from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
 from ostinato.running.program import program_of
@@ -248,9 +249,16 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
 def _say_memory(study: Study, console: Console) -> None:
     """What a run will need, where that is much."""
     with said_meanwhile("looking at the candidates"):
-        needs = study.looked(lambda known: forecast(known.candidates, known.budget, known.memory_limit))
+        needs = study.looked(_needs)
     if needs:
         console.print(needs, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _needs(known: Optimizer) -> str:
+    device = known.core.problem.settings.device
+    if device is not None:
+        return forecast_on_card(known.candidates, len(known.core.problem.table.columns), device)
+    return forecast(known.candidates, known.budget, known.memory_limit)
 
 
 def _remark_program(study: Study, program: str, objective: Any, console: Console) -> None:

@@ -4,9 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
-import numpy as np
-
-from ostinato.arrays import Vector
+from ostinato.arrays import Vector, least_of, times
 from ostinato.kernels import Column, Kernel, ProductMatern52, Stationary
 from ostinato.kernels.base import without_constant
 from ostinato.measurements.tally import Statistics, Tally
@@ -62,7 +60,7 @@ class Prior:
             std=kernel.std if known else None,
             lengthscales=dict(zip(names, kernel.scale_of_each(len(names)), strict=True)) if known else None,
             units={column.name: column.unit for column in columns if column.unit},
-            noise_std=(sqrt(float(np.min(self.noise))), sqrt(float(np.max(self.noise)))),
+            noise_std=(sqrt(least_of(self.noise)), sqrt(-least_of(times(-1.0, self.noise)))),
             setup_std=sqrt(self.setup),
             what=what,
             fits=fits,

@@ -19,7 +19,11 @@ from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal, RepeatValue
 from ostinato.policies.belief import Rises, Scores
-from ostinato.posterior import BlockedVector, Ghost, PendingVariances, Posterior, Screen, ShardedPosterior
+from ostinato.policies.scored import NEAR
+from ostinato.policies.screened import order_of, taken_in
+from ostinato.posterior import BlockedVector, Ghost, Listed, PendingVariances, Posterior, Screen, ShardedPosterior
+from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.top import range_of_means
 
 
 class Present(Belief):
@@ -89,8 +93,7 @@ class Present(Belief):
             return self._model.range
         if (screen := self.screen) is None:
             return self.means.lowest, self.means.highest
-        highest, _ = self._model.at_each(screen.may_be_highest())
-        return self.centre + self.kappa * screen.lowest, float(np.max(highest))
+        return range_of_means(cast("Posterior", self._model), screen)
 
     @property
     def top(self) -> float:
@@ -176,8 +179,27 @@ class Present(Belief):
     def averages(self) -> Mapping[int, float]:
         return {candidate: statistics.mean for candidate, statistics in self._known.tally}
 
-    def draw(self) -> BlockedVector:
+    def draw(self) -> BlockedVector | Listed:
+        model = self._model
+        screen = model.screen if isinstance(model, Posterior) else None
+        if screen is not None and screen.settles:
+            return self._leading_draw()
         return self._known.draw_with_pending(self._ghost, self._lots.values(), self.rng)
+
+    def _leading_draw(self) -> Listed:
+        """The candidates on a card that may be the highest in a draw; with costs, those nearly as high, too."""
+        slack = 2 * self.resolution(1.0) + self.travels * NEAR * self.kappa
+        order = None if self.travels else order_of(self)
+        sought = Sought(
+            bound=lambda mean, variance: mean,
+            value=lambda mean, variance, places: mean,
+            least=lambda value, mean, variance: value - slack,
+            order=order,
+            centre=self.centre,
+            kappa=self.kappa,
+        )
+        taken = np.array(sorted(each for each in taken_in(self) if each < self.candidates), dtype=np.int64)
+        return self._known.leading_draw(self._ghost, self.rng, (sought, taken))
 
     def pending_variances(self) -> PendingVariances:
         return self._known.pending_variances(self._lots.values())

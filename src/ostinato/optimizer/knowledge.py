@@ -36,8 +36,19 @@ from ostinato.optimizer.outliers import (
 )
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
-from ostinato.posterior import BlockedVector, ExactGhost, Ghost, Model, NoModel, PendingVariances, Posterior
-from ostinato.posterior.draws import PriorDraw, draw, prior_draw
+from ostinato.posterior import (
+    BlockedVector,
+    ExactGhost,
+    Ghost,
+    Indices,
+    Listed,
+    Model,
+    NoModel,
+    PendingVariances,
+    Posterior,
+)
+from ostinato.posterior.draws import PriorDraw, draw, leading_draw, prior_draw
+from ostinato.posterior.screen_block import Sought
 
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 INITIAL = 5  # random candidates with which a run begins where scales are learned
@@ -408,6 +419,11 @@ class Knowledge:
             self.fork()._rebuild(model, self.prior, self.tally)
             ghost = self.pending_variances(lots, model).ghost
         return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng)
+
+    def leading_draw(self, ghost: Ghost, rng: np.random.Generator, sought: tuple[Sought, Indices]) -> Listed:
+        """The same over candidates on a card: those that may be the highest."""
+        model = cast("Posterior", self.model)
+        return leading_draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng, sought)
 
     def _prior_draw(self, kernel: Kernel) -> PriorDraw:
         """How the prior is drawn under a kernel; kept for the last one."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from ostinato.checks import counted, is_whole
 from ostinato.errors import InvalidSetting
+from ostinato.posterior.device import Device
 
 UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
@@ -95,6 +96,14 @@ def forecast(candidates: int | None, budget: int | None, limit: int | None) -> s
     if limit is None or needed <= limit:
         return words
     return f"{words}; beyond the limit of {in_words(limit)} they are computed again when needed, which takes longer"
+
+
+def forecast_on_card(candidates: int | None, columns: int, device: Device | None) -> str:
+    """What candidates take on a card, in words; nothing where that is little, or there is none."""
+    needed = 0 if device is None or candidates is None else device.bytes_for(candidates, columns)
+    if needed < WORTH_SAYING:
+        return ""
+    return f"memory on the card: about {in_words(needed)}, for {counted(candidates or 0, 'candidate')}"
 
 
 def in_words(count: int) -> str:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace, is_numpy
-from ostinato.candidates import Sampled, ShardedTable, extended, read_candidates
+from ostinato.candidates import Sampled, ShardedTable, extended
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import Kernel
@@ -22,7 +22,7 @@ from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
-from ostinato.optimizer.problem import Settings, grown_priority, priority_of
+from ostinato.optimizer.problem import Settings, grown_priority, priority_of, table_for
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
 from ostinato.optimizer.state import State
@@ -101,7 +101,7 @@ class Optimizer(OptimizerView):
         precision: Precision = "single",
         xp: Namespace = np,
     ) -> None:
-        self._table, sign = read_candidates(candidates), sign_of(direction)
+        self._table, sign = table_for(candidates, device), sign_of(direction)
         self.goal: Goal = goal
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         rng = generator(self.seed)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 MANY = 2**20  # candidates up to which the order is drawn
 ROUNDS = 6
-MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier whose bits look random
+MIX = 0x9E3779B97F4A7C15 - 2**64  # an odd multiplier whose bits look random
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ class Order:
         found[early] = self._first(numbers[early])
         found[~early] = self._later[numbers[~early] - self.sizes[0]]
         return int(found) if found.ndim == 0 else found
+
+    def on_card(self, which: Any) -> Any:
+        """The same of candidates that are listed on a GPU; there, where the order is computed."""
+        if isinstance(self.state, int) and len(self.sizes) == 1:
+            return _walk(which, self.sizes[0], self.state, backwards=False)
+        return which.new_tensor(self[which.cpu().numpy()])
 
     def lowest(self, count: int) -> NDArray[np.int64]:
         """The first candidates in the order; those that were added come after all others."""
@@ -101,22 +107,26 @@ def generator_of(state: dict[str, Any]) -> np.random.Generator:
     return made
 
 
-def _walk(numbers: NDArray[np.int64], size: int, key: int, *, backwards: bool) -> NDArray[np.int64]:
-    """A one-to-one map of 0 … size − 1: what lies beyond is mapped again until it does not."""
-    half = np.uint64(((size - 1).bit_length() + 1) // 2)
-    values = _network(numbers.astype(np.uint64), half, key, backwards=backwards)
-    beyond = np.flatnonzero(values >= size)
-    while len(beyond):
-        values[beyond] = _network(values[beyond], half, key, backwards=backwards)
-        beyond = beyond[values[beyond] >= size]
-    return values.astype(np.int64)
+def _walk(numbers: Any, size: int, key: int, *, backwards: bool) -> Any:
+    """A one-to-one map of 0 … size − 1: what lies beyond is mapped again until it does not.
+
+    Numbers are those of NumPy or, on a GPU, of PyTorch: whole numbers of 64 bits with a sign in both.
+    """
+    half = ((size - 1).bit_length() + 1) // 2
+    keys = np.random.SeedSequence(key).generate_state(ROUNDS, np.uint64).astype(np.int64).tolist()
+    keys = keys[::-1] if backwards else keys
+    values = _network(numbers, half, keys, backwards=backwards)
+    beyond = values >= size
+    while beyond.any():
+        values[beyond] = _network(values[beyond], half, keys, backwards=backwards)
+        beyond = values >= size
+    return values
 
 
-def _network(values: NDArray[np.uint64], half: np.uint64, key: int, *, backwards: bool) -> NDArray[np.uint64]:
-    mask = (np.uint64(1) << half) - np.uint64(1)
-    keys = np.random.SeedSequence(key).generate_state(ROUNDS, np.uint64)
+def _network(values: Any, half: int, keys: Sequence[int], *, backwards: bool) -> Any:
+    mask = (1 << half) - 1
     left, right = values >> half, values & mask
-    for each in keys[::-1] if backwards else keys:
+    for each in keys:
         if backwards:
             left, right = right ^ _mixed(left, each, mask), left
         else:
@@ -124,8 +134,8 @@ def _network(values: NDArray[np.uint64], half: np.uint64, key: int, *, backwards
     return (left << half) | right
 
 
-def _mixed(values: NDArray[np.uint64], key: np.uint64, mask: np.uint64) -> NDArray[np.uint64]:
+def _mixed(values: Any, key: int, mask: int) -> Any:
+    """Products are modulo 2⁶⁴, and shifts fill with zeros, as if there were no sign."""
     mixed = (values ^ key) * MIX
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= MIX
-    return (mixed >> np.uint64(29)) & mask
+    mixed = (mixed ^ ((mixed >> 32) & (2**32 - 1))) * MIX
+    return (mixed >> 29) & mask

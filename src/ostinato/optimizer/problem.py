@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace
-from ostinato.candidates import Candidates, Sampled, ShardedTable
+from ostinato.candidates import Candidates, GridTable, Sampled, ShardedTable, grid_of, read_candidates
 from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidSetting
+from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.measurements.quantity import quantity_of
@@ -28,9 +29,11 @@ from ostinato.optimizer.settings import (
 )
 from ostinato.policies import EI, UCB
 from ostinato.policies.base import BasePolicy
+from ostinato.policies.earn import Earn
 from ostinato.policies.scored import ScoredPolicy
 from ostinato.posterior import Model, Posterior, ShardedPosterior
 from ostinato.posterior.device import Device
+from ostinato.posterior.grid import find_grid
 from ostinato.posterior.sharded import EVERYWHERE
 from ostinato.records import Quantity
 
@@ -81,8 +84,17 @@ class Settings(Portable):
         by_goal = policy_for(self.goal, learned=bool(wanted.learned), listed=not isinstance(table, Sampled))
         policy = by_goal if self.policy is None else checked_policy(self.policy)
         check_sharded(self, table, policy)
+        check_gridded(table, wanted.kernel, policy)
+        self._check_room(table)
         check_search(self.search, table, wanted, policy)
         return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
+
+    def _check_room(self, table: Candidates) -> None:
+        """Whether candidates fit on a card that is here; workers find out for themselves."""
+        if self.device is not None and not isinstance(table, ShardedTable | Sampled):
+            from ostinato.posterior.card_features import check_room  # which imports PyTorch
+
+            check_room(self.device, len(table), len(table.columns), grid=isinstance(table, GridTable))
 
     def _check(self) -> None:
         quantity_of(self.value, self.unit, self.outcome)
@@ -195,6 +207,29 @@ def grown_priority(priority: Any, size: int) -> Any:
     if isinstance(priority, Order):
         return priority.grown(size)
     return np.concatenate([priority, added(int(priority[0]), len(priority), size)])
+
+
+def table_for(candidates: Any, device: Any) -> Candidates:
+    """Candidates as a table; of a large space, all of its points where a card looks at them."""
+    grid = None if device is None or device == "cpu" else grid_of(candidates)
+    return read_candidates(candidates) if grid is None else grid
+
+
+def check_gridded(table: Candidates, kernel: Kernel | None, policy: BasePolicy) -> None:
+    """What a grid does not allow for of which no features are stored."""
+    if not isinstance(table, GridTable):
+        return
+    scored = isinstance(policy, ScoredPolicy) and isinstance(policy.score, UCB | EI) and policy.model is Posterior
+    if not (scored or isinstance(policy, Earn)):
+        raise InvalidSetting(
+            f"{policy!r} does not work with all {len(table):,} points of a space on a card: goal='find', goal='earn', "
+            "UCB and expected improvement do. Leave device out to sample from the space."
+        )
+    if kernel is not None and find_grid(kernel, table.features) is None:
+        raise InvalidSetting(
+            f"{kernel!r} is not a product over columns, which all {len(table):,} points of a space on a card need: "
+            "give RBF or ProductMatern52, or leave kernel out to learn one. Leave device out to sample from the space."
+        )
 
 
 def check_sharded(settings: Settings, table: Candidates, policy: BasePolicy) -> None:

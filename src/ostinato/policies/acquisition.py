@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcx
 
-from ostinato.arrays import Array, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
+from ostinato.arrays import Array, Namespace, Vector, erfcx_of, from_numpy, is_numpy, namespace_of, to_numpy
 
 SMALLEST = 1e-100  # width, in units of κ: keeps z finite where a candidate's value is known
 FAR = -50.0  # below this z the series of h is exact, and the closed form cancels
@@ -70,7 +70,13 @@ def expected_gain(gap: Array, width: Array) -> Array:
     """
     xp = namespace_of(gap)
     if not is_numpy(xp):  # the array API has no error function
-        return from_numpy(xp, expected_gain(to_numpy(gap), to_numpy(width)))
+        own = erfcx_of(xp)
+        if own is None:
+            return from_numpy(xp, expected_gain(to_numpy(gap), to_numpy(width)))
+        width = xp.clip(width, SMALLEST, None)
+        a = xp.clip(xp.abs(gap) / width, None, 40.0)
+        left = xp.exp(-0.5 * a * a) * (1 / sqrt(2 * pi) - 0.5 * a * own(a / sqrt(2)))
+        return xp.clip(gap, 0.0, None) + width * left
     width = np.where(width > 0, width, SMALLEST)
     a: Vector = np.minimum(np.abs(gap) / width, 40.0)
     tail: Vector = np.exp(-0.5 * a * a) * (1 / sqrt(2 * pi) - 0.5 * a * erfcx(a / sqrt(2)))
@@ -84,7 +90,8 @@ def smallest_width(kappa: float) -> float:
 def log_h(xp: Namespace, z: Any) -> Any:
     """log(z Φ(z) + φ(z)), to full relative precision; above 0 by h(z) = z + h(−z)."""
     if not is_numpy(xp):  # the array API has no error function
-        return from_numpy(xp, log_h(np, to_numpy(z)))
+        own = erfcx_of(xp)
+        return from_numpy(xp, log_h(np, to_numpy(z))) if own is None else _log_h_at_once(xp, own, z)
     above = z > 0
     near = (z > -1) & ~above
     far = z < FAR
@@ -98,6 +105,19 @@ def log_h(xp: Namespace, z: Any) -> Any:
     y = z[far] ** -2.0
     result[far] = _log_phi(z[far]) + np.log(y) + np.log1p(y * (-3 + y * (15 - 105 * y)))
     return result
+
+
+def _log_h_at_once(xp: Namespace, erfcx: Any, z: Any) -> Any:
+    """The same where looking at some of the numbers costs as much as computing all three forms of all of them."""
+    a = xp.abs(z)
+    log_phi = -0.5 * a * a - 0.5 * log(2 * pi)
+    ratio = erfcx(a / sqrt(2))
+    near = xp.log(xp.exp(log_phi) - 0.5 * a * ratio * xp.exp(-0.5 * a * a))
+    middle = log_phi + xp.log1p(-sqrt(pi / 2) * xp.clip(a, None, -FAR) * erfcx(xp.clip(a, None, -FAR) / sqrt(2)))
+    y = xp.clip(a, -FAR, None) ** -2.0
+    far = log_phi + xp.log(y) + xp.log1p(y * (-3 + y * (15 - 105 * y)))
+    below = xp.where(a < 1, near, xp.where(a <= -FAR, middle, far))
+    return xp.where(z > 0, xp.log(xp.clip(z, 0.0, None) + xp.exp(below)), below)
 
 
 def improvement_slope(z: float) -> float:

@@ -95,8 +95,8 @@ class Belief(ABC):
         """The average of the measurements of each candidate measured."""
 
     @abstractmethod
-    def draw(self) -> BlockedVector:
-        """A function drawn from the posterior, at all candidates."""
+    def draw(self) -> BlockedVector | Listed:
+        """A function drawn from the posterior, at all candidates that may be its highest."""
 
     @abstractmethod
     def pending_variances(self) -> PendingVariances:

@@ -20,17 +20,21 @@ It is computed at all candidates; u itself only at those whose bound is above th
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, floor, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Vector, namespace_of
+from ostinato.arrays import Array, Vector, least_of, namespace_of
 from ostinato.policies.acquisition import expected_gain
 from ostinato.policies.base import Proposal, WithBeta
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Cautious
 from ostinato.policies.repeat_value import MOST
+from ostinato.policies.screened import Found, order_of, taken_in
+from ostinato.posterior import Listed, Screen
+from ostinato.posterior.screen_block import Sought
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
 SHORTLIST = 64  # candidates at which u is computed first; then eight times as many, until no other can be better
@@ -60,10 +64,7 @@ class Earn(WithBeta, Cautious):
         noises = belief.means.like(belief.noise / self._longest(belief) + belief.setup)
 
         def bound(mean: Array, variance: Array, noise: Array) -> Array:
-            xp, gap = namespace_of(mean), mean - standing.top
-            variance = beta**2 * variance
-            gain = expected_gain(gap, variance / xp.sqrt(variance + noise))
-            return ((left - 1) * gain + gap) / (1 + INERTIA)
+            return self._bound(mean, variance, noise, standing, belief)
 
         bounds = belief.means.map(bound, belief.variances, noises)
         if standing.leader is not None:
@@ -71,23 +72,75 @@ class Earn(WithBeta, Cautious):
             bounds[standing.leader] = float(((left - 1) * expected_gain(gap, width))[0]) / (1 + INERTIA)
         return self.possible(Scores(bounds, TIE * left * belief.kappa), belief)
 
+    def _bound(self, mean: Array, variance: Array, noise: Array, standing: "Standing", belief: Belief) -> Array:
+        """The bound on u, at some candidates."""
+        gap, variance = mean - standing.top, self.width(belief) ** 2 * variance
+        gain = expected_gain(gap, variance / namespace_of(mean).sqrt(variance + noise))
+        return ((self._left(belief) - 1) * gain + gap) / (1 + INERTIA)
+
     def _choice(self, belief: Belief) -> tuple[int, int]:
         """The candidate of the highest u, and its B."""
-        standing, size = Standing.of(belief, self.closed(belief)), SHORTLIST
-        bounds = self._bounds(standing, belief)
-        while True:
-            listed, rest = _highest(bounds, belief, size)
+        standing, tolerance = Standing.of(belief, self.closed(belief)), TIE * self._left(belief) * belief.kappa
+        screen = belief.screen
+        if screen is not None and screen.settles:
+            listed = self._led(screen, standing, belief)
             values, lengths = self._values(listed, standing, belief)
-            best = float(np.max(values))
-            if not rest > best + bounds.tolerance:
-                break
-            size *= 8
-        tied = np.flatnonzero(values >= best - bounds.tolerance)
+        else:
+            listed, values, lengths = self._shortlist(standing, belief)
+        tied = np.flatnonzero(values >= float(np.max(values)) - tolerance)
         place = int(tied[np.argmin(belief.priority[listed[tied]])])
         candidate = int(listed[place])
         if candidate == standing.leader:
             return candidate, self._longest(belief)  # nothing else pays: go on earning
         return candidate, int(lengths[place])
+
+    def _shortlist(self, standing: "Standing", belief: Belief) -> tuple[NDArray[np.int64], Vector, Vector]:
+        """Candidates of which one has the highest u, by bounds at all of them; with u, and the B that attains it."""
+        size, bounds = SHORTLIST, self._bounds(standing, belief)
+        while True:
+            listed, rest = _highest(bounds, belief, size)
+            values, lengths = self._values(listed, standing, belief)
+            if not rest > float(np.max(values)) + bounds.tolerance:
+                return listed, values, lengths
+            size *= 8
+
+    def _led(self, screen: Screen, standing: "Standing", belief: Belief) -> NDArray[np.int64]:
+        """The same, where the screen finds them by itself; of what was measured all that may be asked for."""
+        tolerance, noise = TIE * self._left(belief) * belief.kappa, least_of(belief.noise)
+        taken = np.array(sorted(each for each in taken_in(belief) if each < belief.candidates), dtype=np.int64)
+
+        def bound(mean: Array, variance: Array) -> Array:
+            return self._bound(mean, variance, noise / self._longest(belief) + belief.setup, standing, belief)
+
+        def least(value: float, mean: float, variance: float) -> float:
+            return value - 2 * tolerance
+
+        value = partial(self._worth, standing, belief)
+        sought = Sought(bound, value, least, order_of(belief), belief.centre, belief.kappa)
+        led = screen.leading(sought, taken)
+        found = Found(taken, *(np.zeros(len(taken)) for _ in range(3))).plus(Found(*led))
+        return self.possible(Scores(Listed(found.candidates, found.values, belief.candidates), 0.0), belief).above(
+            -np.finfo(np.float64).max
+        )
+
+    def _worth(self, standing: "Standing", belief: Belief, mean: Array, variance: Array, places: Array) -> Array:
+        """u at candidates that were never measured and are listed on a card."""
+        xp, left, gap = namespace_of(mean), self._left(belief), mean - standing.top
+        here = places.cpu().numpy()
+        noise = mean.new_tensor(belief.noise[here])
+        switch = mean.new_tensor(belief.costs(here)) / belief.cost if belief.travels else 0.0
+        variance = self.width(belief) ** 2 * variance
+        best = xp.full_like(mean, -np.inf)
+        for B in self._lengths(belief).tolist():
+            total = variance + belief.setup + noise / B
+            std = xp.where(total > 0, variance / xp.sqrt(total), xp.zeros_like(total))
+            u = ((left - B) * expected_gain(gap, std) + B * gap) / (B + INERTIA + switch)
+            best = xp.maximum(best, u)
+        return best
+
+    def _lengths(self, belief: Belief) -> Vector:
+        """Numbers of repeats that are tried."""
+        return LENGTHS[: max(1, int(np.searchsorted(LENGTHS, self._longest(belief), side="right")))]
 
     def _values(self, listed: NDArray[np.int64], standing: "Standing", belief: Belief) -> tuple[Vector, Vector]:
         """u at some candidates, and the B that attains it."""
@@ -95,7 +148,7 @@ class Earn(WithBeta, Cautious):
         mean, variance = belief.at_each(listed)
         variance = self.width(belief) ** 2 * variance[:, None]
         gap = np.where(listed == standing.leader, standing.second - standing.top, mean - standing.top)
-        B = LENGTHS[: max(1, int(np.searchsorted(LENGTHS, self._longest(belief), side="right")))]
+        B = self._lengths(belief)
         total = variance + belief.setup + belief.noise[listed][:, None] / B
         std = np.divide(variance, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
         gain = expected_gain(np.broadcast_to(gap[:, None], std.shape).ravel(), std.ravel()).reshape(std.shape)

@@ -25,6 +25,10 @@ class Improvement:
     beta: float
     target: float
 
+    @property
+    def linear(self) -> bool:
+        return False
+
     def __call__(self, mean: Array, variance: Array) -> Array:
         return log_expected_improvement(mean, variance, self.beta, self.target, self.belief.kappa)
 

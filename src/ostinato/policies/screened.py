@@ -4,7 +4,7 @@ These few are computed exactly, those of the highest bounds first: the best of t
 choice is the one that computing all of them makes.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ostinato.arrays import Array, Vector
 from ostinato.policies.belief import Belief, Scores
 from ostinato.posterior import Indices, Listed, Screen
+from ostinato.posterior.screen_block import Sought
 
 LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
 FEW = 256  # candidates that are sooner computed exactly than bounded better
@@ -19,7 +20,13 @@ STALE = 1_000  # candidates that may be better still, from which bounds are brou
 
 
 class Rising(Protocol):
-    """A score that is higher where the mean is, and where the standard deviation is."""
+    """A score that is higher where the mean is, and where the standard deviation is.
+
+    linear: whether it is mean + β · standard deviation.
+    """
+
+    @property
+    def linear(self) -> bool: ...
 
     @property
     def beta(self) -> float:
@@ -81,6 +88,8 @@ class Search:
 
     def listed(self) -> Listed | None:
         """The scores of the candidates that may be chosen; None where these would be too many."""
+        if self._screen.settles:
+            return self._led()
         hopeful = self._screen.hopeful(self._score.beta, self._taken)
         if not len(hopeful):
             return None
@@ -107,6 +116,23 @@ class Search:
         self._screen.know(exact.candidates, exact.variance)
         self._screen.likely = _highest(exact.candidates, exact.values, LIKELY)
         return Listed(exact.candidates, exact.values, self._belief.candidates)
+
+    def _led(self) -> Listed:
+        """The same, where the screen finds them by itself; what was measured or is barred is looked at here."""
+        belief, score = self._belief, self._score
+        taken = np.array(sorted(each for each in self._taken if each < belief.candidates), dtype=np.int64)
+
+        def value(mean: Array, variance: Array, places: Array) -> Array:
+            return score(mean, variance)
+
+        def least(value: float, mean: float, variance: float) -> float:
+            return value - 2 * score.nearly(mean, variance)
+
+        order = None if belief.travels else order_of(belief)
+        slope = score.beta if score.linear else None
+        led = self._screen.leading(Sought(score, value, least, order, belief.centre, belief.kappa, slope), taken)
+        found = Found.of(score, belief, taken).plus(Found(*led))
+        return Listed(found.candidates, found.values, belief.candidates)
 
     def _raise_bar(self) -> None:
         self._bar = self._exact.without(self._taken).bar(self._score)
@@ -140,6 +166,12 @@ class Search:
         candidates, bounds = candidates[high], bounds[high]
         new = self._unknown(candidates)
         return candidates[new], bounds[new]
+
+
+def order_of(belief: Belief) -> Callable[[Array], Array]:
+    """The order that settles ties, of candidates that are listed on a card."""
+    on_card = getattr(belief.priority, "on_card", None)
+    return on_card or (lambda places: places.new_tensor(belief.priority[places.cpu().numpy()]))
 
 
 def taken_in(belief: Belief) -> set[int]:

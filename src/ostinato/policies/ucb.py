@@ -18,6 +18,10 @@ class Bound:
     belief: Belief
     beta: float
 
+    @property
+    def linear(self) -> bool:
+        return True
+
     def __call__(self, mean: Array, variance: Array) -> Array:
         return upper_confidence(mean, variance, self.beta)
 

@@ -130,12 +130,12 @@ class Factored:
     @staticmethod
     def pays(grid: Grid) -> bool:
         """Whether the two vectors are much shorter than the row they make."""
-        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= len(grid.place)
+        return len(grid.shape) > 1 and 4 * sum(_parts(grid.shape)) <= grid.lattice.size
 
     def __init__(self, xp: Namespace, grid: Grid) -> None:
         self._axes = [from_numpy(xp, axis[:, None]) for axis in grid.axes]
         self._kernels = grid.factors
-        self._split = _best_split(grid.shape)
+        self._split = best_split(grid.shape)
         self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
         self._filled = 0
         self._place = xp.asarray(grid.place)
@@ -148,8 +148,8 @@ class Factored:
         self._a = grown(self._a, (count, self._a.shape[1]))
         self._b = grown(self._b, (count, self._b.shape[1]))
         along = [k(X[:, j : j + 1], axis) for j, (k, axis) in enumerate(zip(self._kernels, self._axes, strict=True))]
-        self._a[self._filled : count, :] = reduce(_outer, along[: self._split])
-        self._b[self._filled : count, :] = reduce(_outer, along[self._split :])
+        self._a[self._filled : count, :] = reduce(outer, along[: self._split])
+        self._b[self._filled : count, :] = reduce(outer, along[self._split :])
         self._filled = count
 
     def spread(self, p: Array) -> Array:
@@ -179,17 +179,17 @@ def taken(array: Array, part: slice | Indices, axis: int) -> Array:
     return xp.take(array, xp.asarray(part), axis=axis)
 
 
-def _outer(a: Array, b: Array) -> Array:
+def outer(a: Array, b: Array) -> Array:
     """Row by row, all products of a's entries with b's; b's index runs fastest."""
     return namespace_of(a).reshape(a[:, :, None] * b[:, None, :], (a.shape[0], -1))
 
 
-def _best_split(shape: tuple[int, ...]) -> int:
+def best_split(shape: tuple[int, ...]) -> int:
     """Where to cut the axes in two so that both parts are short."""
     return min(range(1, len(shape)), key=lambda cut: prod(shape[:cut]) + prod(shape[cut:]))
 
 
 def _parts(shape: tuple[int, ...]) -> tuple[int, int]:
     """L and R, the lengths of the two parts."""
-    cut = _best_split(shape)
+    cut = best_split(shape)
     return prod(shape[:cut]), prod(shape[cut:])

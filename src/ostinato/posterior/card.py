@@ -5,9 +5,9 @@ Covariances are computed again whenever they are needed, in one pass over the ca
 candidate takes 4 (d + 2) bytes, and 8 (d + 2) in double precision.
 """
 
-from collections.abc import Sequence
 from copy import copy
-from typing import Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,14 +15,30 @@ import torch
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
 from ostinato.kernels.form import product_form
-from ostinato.posterior.cache import Indices
-from ostinato.posterior.card_covariances import PART, TILE, Covariances, Extremes, Features, Fused, Plain, tiled
+from ostinato.posterior.cache import Indices, paying_grid
+from ostinato.posterior.card_covariances import (
+    PART,
+    TILE,
+    Covariances,
+    Extremes,
+    Fused,
+    Plain,
+    full_precision,
+    tiled,
+)
+from ostinato.posterior.card_exact import Exactly
+from ostinato.posterior.card_features import Features, check_room
+from ostinato.posterior.card_grid import GridCovariances, GridFeatures
+from ostinato.posterior.card_search import Exact, Leading, highest_mean
 from ostinato.posterior.device import Device
-from ostinato.posterior.factor import Factor
-from ostinato.posterior.screen_block import ScreenBlock
+from ostinato.posterior.grid import Grid
+from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
 ROOM = 2**14  # places that one pass can write down
+STRIP = 64  # rows that are summed at a time where errors are bounded for any order
+HEAD = 256  # of them, those that are fetched with their number
+SPREAD = 256.0  # times the rounding error: as near as that, numbers are looked at again
 FUSE = False  # whether our own kernels run on the processor too, by Triton's interpreter
 
 Tensor = torch.Tensor
@@ -32,23 +48,36 @@ def card_block(
     kernel: Kernel, features: Matrix, kappa2: float, device: Device, memory: "Features | None" = None
 ) -> "CardBlock":
     """The candidates on a card. memory: of a block of the same candidates."""
+    grid = paying_grid(kernel, features)
+    if grid is not None and grid.lattice.in_order:
+        return _grid_block(kernel, features, kappa2, device, grid)
     form = product_form(kernel, features.shape[1]) if device.name.startswith("cuda") or FUSE else None
     dtype = torch.float64 if device.double or form is None else torch.float32
-    if memory is None or memory.columns.dtype != dtype:
+    if not isinstance(memory, Features) or memory.columns.dtype != dtype:
+        check_room(replace(device, double=dtype == torch.float64), *features.shape, grid=False)
         memory = Features(features, device.name, dtype)
     covariances = Plain(memory, kernel, kappa2) if form is None else Fused(memory, form)
-    return CardBlock(covariances, memory)
+    return CardBlock(covariances, memory, kernel)
+
+
+def _grid_block(kernel: Kernel, features: Matrix, kappa2: float, device: Device, grid: Grid) -> "CardBlock":
+    """Candidates that are all points of a grid, in its order."""
+    dtype = torch.float64 if device.double else torch.float32
+    check_room(device, *features.shape, grid=True)
+    own = GridFeatures(grid, features, device.name, dtype)
+    return CardBlock(GridCovariances(grid, own.like, kappa2), own, kernel)
 
 
 class CardBlock(ScreenBlock):
     """All candidates of one card. Variances are always by all unique candidates."""
 
-    start, affordable = 0, 1.0
+    start, affordable, settles = 0, 1.0, True
 
-    def __init__(self, covariances: Covariances, features: Features) -> None:
-        self._covariances, self._features = covariances, features
+    def __init__(self, covariances: Covariances, features: Features | GridFeatures, kernel: Kernel) -> None:
+        self._covariances, self._features, self._kernel = covariances, features, kernel
+        self._X: Matrix = np.zeros((0, len(features.middle)))
         self.size, self.accuracy, self.strip = features.size, covariances.accuracy, covariances.strip
-        like = features.columns
+        like = features.like
         self.unit = torch.finfo(like.dtype).eps / 2
         self._mean = torch.zeros(self.size, dtype=like.dtype, device=like.device)
         self._variance = covariances.prior.expand(self.size).clone()
@@ -59,7 +88,7 @@ class CardBlock(ScreenBlock):
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(device=self._mean.device, dtype=self._mean.dtype)
 
     @property
-    def memory(self) -> Features:
+    def memory(self) -> Features | GridFeatures:
         return self._features
 
     def fork(self) -> Self:
@@ -69,15 +98,16 @@ class CardBlock(ScreenBlock):
 
     def add(self, X: Matrix, filled: int) -> None:
         self._covariances.add(X)
+        self._X = np.concatenate([self._X[:filled], X]) if filled else X
 
     def condition(self, P: Tensor, z: Tensor) -> None:
         self._noted = self._covariances.condition(P, z, self._mean, self._variance)
 
     def refresh(self, alpha: Tensor, W: Tensor) -> None:
-        step = max(TILE, PART * 256 // max(256, len(W)))
+        step = max(TILE, PART * 256 // max(16, len(W)))
         for start in range(0, self.size, step):
             part = slice(start, min(start + step, self.size))
-            T = _in_strips(W, self._covariances.columns(part), self.strip)
+            T = _in_strips(W, self._covariances.columns(part), self.strip if self.strip > 1 else STRIP)
             prior = self._covariances.prior
             self._variance[part] = (prior if len(prior) == 1 else prior[part]) - T.square_().sum(0)
         self._noted = self._covariances.spread(alpha, self._mean, self._variance)
@@ -105,13 +135,6 @@ class CardBlock(ScreenBlock):
                 return few
         return self._above(bar, slope, error).cpu().numpy()
 
-    def beyond(
-        self, chord: tuple[float, float], lines: Sequence[tuple[float, float]], error: float
-    ) -> tuple[Indices, Vector]:
-        here = self._above(*chord, error)
-        over = torch.stack([self._reach(here, slope, error) - bar for bar, slope in lines]).amax(0)
-        return here[over >= 0].cpu().numpy(), _numpy(over[over >= 0])
-
     def _above(self, bar: float, slope: float, error: float) -> Tensor:
         tiles = torch.nonzero(self._tops(slope, error) >= bar)[:, 0]
         return torch.cat([self._within(part, bar, slope, error) for part in torch.split(tiles, PART // TILE * 64)])
@@ -131,14 +154,81 @@ class CardBlock(ScreenBlock):
         return torch.cat(found)[best.indices].cpu().numpy(), _numpy(best.values)
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
-        tops = self._tops(slope, 0.0)
-        tiles = torch.topk(tops, min(len(tops), HOPEFUL)).indices
-        places = self._places(tiles)
-        reach = self._reach(places.clamp(max=self.size - 1), slope, 0.0)
-        out = (places >= self.size) | torch.isin(places, torch.from_numpy(taken).to(places.device))
-        best = torch.where(out, -torch.inf, reach).max(1)
-        found = places[torch.arange(len(places), device=places.device), best.indices][best.values > -torch.inf]
-        return np.sort(found.cpu().numpy())
+        return np.setdiff1d(self.highest(slope, HOPEFUL + len(taken))[0], taken)
+
+    def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
+        exact = self._exact(terms)
+        found = None if sought.slope is None else self._along_a_line(sought, off, taken, exact)
+        return found or Leading(self._mean, self._variance, sought, off, taken, exact).found()
+
+    def _along_a_line(self, sought: Sought, off: Off, taken: Indices, exact: Exact) -> Led | None:
+        """The same by the highest mean + slope · standard deviation, with one wait for the card; None for very many."""
+        slope = sought.slope
+        margin = 4 * (off.mean + slope * off.variance) + SPREAD * self.unit
+        listed, bar = self.nearly_highest(slope, off.variance, margin)
+        free = None if listed is None else np.setdiff1d(listed, taken)
+        if free is None or not len(free):
+            return None
+        found = self._led(sought, free, exact)
+        best = int(np.argmax(found.values))
+        least = sought.least(float(found.values[best]), float(found.mean[best]), float(found.variance[best]))
+        needed = (least - sought.centre) / sought.kappa - off.mean - SPREAD * self.unit
+        if needed >= bar:
+            return found
+        more = (
+            self._fused_above(needed, slope, off.variance) if self._fused else self.above(needed, slope, off.variance)
+        )
+        return None if more is None or len(more) > ROOM else self._led(sought, np.setdiff1d(more, taken), exact)
+
+    def _led(self, sought: Sought, candidates: Indices, exact: Exact) -> Led:
+        places = torch.from_numpy(candidates).to(self._mean.device)
+        mean, variance = exact(places)
+        mean = mean + sought.centre
+        values = sought.value(mean, variance, places)
+        return Led(candidates, _numpy(mean), _numpy(variance), _numpy(values))
+
+    def nearly_highest(self, slope: float, error: float, margin: float) -> tuple[Indices | None, float]:
+        """Where mean + slope · standard deviation is within a margin of the highest, and from what on.
+
+        All that is waited for is the list. None where it is too long.
+        """
+        tops = self._tops(slope, error)
+        bar = tops.max() - margin
+        if not self._fused:
+            found = self._above(float(bar), slope, error)
+            return (found.cpu().numpy() if len(found) <= ROOM else None), float(bar)
+        written = self._written(tops, torch.cat([self._sent(slope, error), bar[None]]))
+        head = torch.cat([bar.double().view(torch.int64)[None], written[: 1 + HEAD]]).cpu().numpy()
+        count = int(head[1])
+        if count > ROOM:
+            return None, float(head[:1].view(np.float64)[0])
+        listed = head[2 : 2 + count] if count <= HEAD else written[1 : 1 + count].cpu().numpy()
+        return np.sort(listed), float(head[:1].view(np.float64)[0])
+
+    def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
+        from ostinato.posterior.card_draws import add_drawn, drawn_at  # which draws from posteriors, too
+
+        covariances, values = copy(self._covariances), torch.empty_like(self._mean)
+        covariances.add(leap.X[len(self._X) :])
+        covariances.spread(self.prepared(sought.kappa * leap.coefficients), values, self._variance)
+        with full_precision():
+            add_drawn(leap.f, self._features, values, 1 / sought.kappa)
+        coefficients = torch.from_numpy(leap.coefficients).to(values.device)
+        exactly = Exactly(self._kernel, leap.X, None, values.device)
+
+        def exact(places: Tensor) -> tuple[Tensor, Tensor]:
+            moved = exactly.spread(coefficients, self._features.exact(places))
+            return moved + drawn_at(leap.f, self._features, places), torch.zeros_like(moved)
+
+        return Leading(values, values, sought, Off(off / sought.kappa, 0.0), taken, exact).found()
+
+    def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
+        exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device)
+        return highest_mean(self._mean, bar, taken, lambda places: exactly.means(self._features.exact(places)))
+
+    def _exact(self, terms: Terms) -> Exact:
+        exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device, terms.imagined)
+        return lambda places: exactly(self._features.exact(places))
 
     def _tops(self, slope: float, error: float) -> Tensor:
         """The highest mean + slope · standard deviation in each tile."""
@@ -158,18 +248,23 @@ class CardBlock(ScreenBlock):
 
     def _fused_above(self, bar: float, slope: float, error: float) -> Indices | None:
         """In one pass after the tiles' highest, and one wait; None where there is no room for so many."""
+        numbers = self._written(self._tops(slope, error), self._sent(slope, error, bar)).cpu().numpy()
+        return np.sort(numbers[1 : 1 + numbers[0]]) if numbers[0] <= ROOM else None
+
+    def _written(self, tops: Tensor, line: Tensor) -> Tensor:
+        """How many candidates reach a line (slope, error, bar), and their places, as many as there is room for."""
         from ostinato.posterior.card_fused import above_kernel
 
-        tops, line = self._tops(slope, error), self._sent(slope, error, bar)
-        written = torch.zeros(1 + ROOM, dtype=torch.int64, device=self._mean.device)
+        written = torch.empty(1 + ROOM, dtype=torch.int64, device=self._mean.device)
+        written[0] = 0
         above_kernel[(len(tops),)](
             self._mean, self._variance, self.size, tops, line, line[2:], ROOM, written, written[1:], TILE=TILE
         )
-        numbers = written.cpu().numpy()
-        return np.sort(numbers[1 : 1 + numbers[0]]) if numbers[0] <= ROOM else None
+        return written
 
     def _sent(self, *numbers: float) -> Tensor:
-        return torch.tensor(numbers, dtype=torch.float64).to(self._mean)
+        """Some numbers, without waiting for what the card does before."""
+        return torch.tensor(numbers, dtype=self._mean.dtype).to(self._mean.device, non_blocking=True)
 
     @property
     def _fused(self) -> bool:
@@ -189,35 +284,12 @@ class CardBlock(ScreenBlock):
         return self._mean[places] + slope * torch.sqrt(torch.clamp(self._variance[places] + error, min=0))
 
 
-def means_and_variances(
-    kernel: Kernel, X: Matrix, points: Matrix, factor: Factor, device: Device
-) -> tuple[Vector, Vector]:
-    """Of f at any points about the prior mean, in double precision, by a factorisation; X: the unique candidates."""
-    unique, alpha, W = (
-        torch.from_numpy(np.ascontiguousarray(each)).to(device.name) for each in (X, factor.alpha, factor.whitener)
-    )
-    means, variances = np.empty(len(points)), np.empty(len(points))
-    step = max(1, PART * 64 // max(1, len(X)))
-    with torch.device(device.name):  # for what kernels make
-        for start in range(0, len(points), step):
-            part = slice(start, start + step)
-            here = torch.from_numpy(np.ascontiguousarray(points[part])).to(device.name)
-            K = kernel(unique, here)
-            means[part] = _numpy(alpha @ K)
-            variances[part] = _numpy(kernel.diag(here) - (W @ K).square_().sum(0))
-    return means, variances
-
-
 def _in_strips(W: Tensor, K: Tensor, strip: int) -> Tensor:
     """W K for a lower-triangular W, summed in strips; in full precision, whatever the program at large has chosen."""
     T = torch.zeros((len(W), K.shape[1]), dtype=K.dtype, device=K.device)
-    chosen = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
+    with full_precision():
         for start in range(0, len(W), strip):
             T[start:].addmm_(W[start:, start : start + strip], K[start : start + strip])
-    finally:
-        torch.set_float32_matmul_precision(chosen)
     return T
 
 

@@ -6,6 +6,7 @@ PyTorch's operations in double precision, some candidates at a time.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import e, log2
 from typing import Any, Protocol
 
@@ -15,10 +16,10 @@ import torch
 from ostinato.arrays import Matrix
 from ostinato.kernels import Kernel
 from ostinato.kernels.form import ProductForm
+from ostinato.posterior.card_features import Features
 
 TILE, WARPS = 2_048, 8  # candidates of which the extremes are noted together, and on how many threads
 PART = 2**18  # covariances of so many candidates are computed at a time, where they are stored
-UPLOADED = 2**22  # rows that travel to the card at a time
 EXPANDED_UP_TO = 3.0  # length-scales from the middle, at which |a|² + |x|² − 2ax is as good as (a − x)²
 LOG2E = log2(e)
 SCALED = {  # squared distances, so that all formulas are powers of 2
@@ -61,29 +62,12 @@ class Extremes:
 
     @classmethod
     def of(cls, mean: Tensor, variance: Tensor) -> "Extremes":
-        return cls(tiled(mean, torch.inf).amin(1), tiled(mean, -torch.inf).amax(1), tiled(variance, -torch.inf).amax(1))
-
-
-class Features:
-    """The candidates on a card, one row a column of the table; numbers about their middle. Uploaded once."""
-
-    def __init__(self, features: Matrix, device: str, dtype: torch.dtype) -> None:
-        low, high = np.min(features, axis=0), np.max(features, axis=0)
-        self.middle, self.half_widths = (low + high) / 2, (high - low) / 2  # halves of codes: these stay exact
-        size, width = features.shape
-        self.columns = torch.empty((width, size), dtype=dtype, device=device)
-        for start in range(0, size, UPLOADED):
-            part = np.ascontiguousarray((features[start : start + UPLOADED] - self.middle).T)
-            self.columns[:, start : start + part.shape[1]] = torch.from_numpy(part).to(device=device, dtype=dtype)
-
-    @property
-    def size(self) -> int:
-        return self.columns.shape[1]
-
-    def rows(self, X: Matrix) -> Tensor:
-        """Other candidates, in the same units; rounded in the same way, so that equal ones are equal."""
-        rows = torch.from_numpy(X - self.middle)
-        return rows.to(device=self.columns.device, dtype=self.columns.dtype)
+        whole = len(mean) // TILE * TILE  # tiles that are full need no copy
+        parts = [(mean[:whole].view(-1, TILE), variance[:whole].view(-1, TILE))]
+        if whole < len(mean):
+            parts.append((mean[None, whole:], variance[None, whole:]))
+        found = [(each.amin(1), each.amax(1), wide.amax(1)) for each, wide in parts if len(each)]
+        return cls(*(torch.cat(each) for each in zip(*found, strict=True)))
 
 
 class Fused:
@@ -120,12 +104,15 @@ class Fused:
         cancelled = 8 * width**2 if self._shape["EXPANDED"] else 4 * width
         self.accuracy = unit * (16 + 2 * len(places) + cancelled)
         self._X, self.prior = torch.zeros((0, len(places) + 1), **like), torch.ones(1, **like)
+        self._whole = self._X  # and rows of 0, up to a whole number of strips
 
     def add(self, X: Matrix) -> None:
         rows = self._features.rows(X)[:, self._columns]
         scales = torch.where(torch.tensor(self._numbers, device=rows.device), self._scales, 1.0)
         rows = rows * scales
         self._X = torch.cat([self._X, torch.cat([rows, (rows * rows).sum(1, keepdim=True)], dim=1)])
+        more = -len(self._X) % self.strip
+        self._whole = torch.nn.functional.pad(self._X, (0, 0, 0, more)).contiguous()
 
     def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
         X, P = self._padded(P)
@@ -170,10 +157,8 @@ class Fused:
 
     def _padded(self, P: Tensor) -> tuple[Tensor, Tensor]:
         """Unique candidates and coefficients, up to a whole number of strips."""
-        count = P.shape[1]
-        more = -count % self.strip
-        X = torch.nn.functional.pad(self._X[:count], (0, 0, 0, more))
-        return X.contiguous(), torch.nn.functional.pad(P, (0, more)).contiguous()
+        more = -P.shape[1] % self.strip  # coefficients of 0, whatever they are multiplied with
+        return self._whole, torch.nn.functional.pad(P, (0, more)).contiguous()
 
 
 class Plain:
@@ -213,6 +198,17 @@ class Plain:
     def _parts(self) -> Iterator[slice]:
         step = max(1, self._part // max(1, len(self._X)))
         yield from (slice(a, min(a + step, self._features.size)) for a in range(0, self._features.size, step))
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Products of matrices in full precision."""
+    chosen = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(chosen)
 
 
 def _scale(factor: Any) -> float:

@@ -19,6 +19,10 @@ class Device:
     name: str
     double: bool = False
 
+    def bytes_for(self, candidates: int, columns: int, *, grid: bool = False) -> int:
+        """What so many candidates take there: features (of a grid none), mean and variance."""
+        return (8 if self.double else 4) * ((0 if grid else columns) + 2) * candidates
+
     def takes(self, kernel: Kernel) -> bool:
         """Whether covariances can be computed there: users' own functions take NumPy arrays."""
         if isinstance(kernel, Sum | Product):

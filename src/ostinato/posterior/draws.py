@@ -9,43 +9,133 @@ The prior draw is exact where the candidates form a full grid and the kernel a p
 random Fourier features, an approximation, which is said by a warning. Other kernels are refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.random import Generator
 
-from ostinato.arrays import Array, Matrix, Vector, cholesky, from_numpy, to_numpy
+from ostinato.arrays import Array, Matrix, Namespace, Vector, cholesky, constant, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
-from ostinato.posterior.blocks import BlockedVector
+from ostinato.posterior.blocks import BlockedVector, Listed
+from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.fourier import FEATURES, Fourier
 from ostinato.posterior.ghost import ExactGhost
 from ostinato.posterior.grid import find_grid
+from ostinato.posterior.screen import Screen
+from ostinato.posterior.screen_block import Sought
 
 EXACT_UP_TO = 2_000
 
-PriorDraw: TypeAlias = Callable[[Generator], Vector]
+
+class PriorFunction(Protocol):
+    """A function from the prior. everywhere: at all candidates, where it may be off by so much."""
+
+    @property
+    def off(self) -> float: ...
+
+    @property
+    def everywhere(self) -> Vector: ...
+
+    def at(self, candidates: Indices) -> Vector:
+        """Exactly, at some candidates."""
+        ...
+
+
+class Known:
+    """One that is known at all candidates."""
+
+    off = 0.0
+
+    def __init__(self, values: Vector) -> None:
+        self.everywhere = values
+
+    def at(self, candidates: Indices) -> Vector:
+        return self.everywhere[candidates]
+
+
+class Weighted:
+    """A sum of several, times a factor."""
+
+    def __init__(self, factor: float, parts: Sequence[PriorFunction]) -> None:
+        self.factor, self.parts = factor, parts
+        self._everywhere: Vector | None = None
+
+    @property
+    def off(self) -> float:
+        return self.factor * sum(part.off for part in self.parts)
+
+    @property
+    def everywhere(self) -> Vector:
+        if self._everywhere is None:
+            first, *others = (part.everywhere for part in self.parts)
+            self._everywhere = self.factor * sum(others, first)
+        return self._everywhere
+
+    def at(self, candidates: Indices) -> Vector:
+        first, *others = (part.at(candidates) for part in self.parts)
+        return self.factor * sum(others, first)
+
+
+PriorDraw: TypeAlias = Callable[[Generator], PriorFunction]
 
 
 def draw(posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generator) -> BlockedVector:
     """One draw of f at all candidates, block by block. The ghost may hold measurements still in flight."""
-    xp = posterior.xp
     f = prior(rng)
-    w, measured = to_numpy(ghost.unique.w), ghost.measured
-    slots = np.flatnonzero(w > 0)
-    slots = slots[np.argsort(measured[slots])]  # by candidate: in whatever order they were measured, draws are the same
-    residual = np.zeros(len(w))
-    residual[slots] = f[measured[slots]] + rng.standard_normal(len(slots)) / np.sqrt(w[slots])
-    pull, means = ghost.spread_blocks(ghost.unique.times(from_numpy(xp, residual))), posterior.means
+    pull = ghost.spread_blocks(_pull(f, ghost, rng, posterior.xp))
+    means = posterior.means
 
     def moved(mean: Array, drawn: Array, pulled: Array) -> Array:
         return mean + drawn - pulled
 
-    return means.map(moved, means.like(f), pull)
+    values = means.map(moved, means.like(f.everywhere), pull)
+    if f.off:  # what may be the highest is as exact as it is anywhere else
+        for candidate, gap in _gaps(f, values.above(values.highest - 2 * f.off)):
+            values[candidate] += gap
+    return values
+
+
+def _gaps(f: PriorFunction, candidates: Indices) -> Iterator[tuple[int, float]]:
+    """What the values of some candidates lack in precision."""
+    gaps = f.at(candidates) - f.everywhere[candidates]
+    return zip(candidates.tolist(), gaps.tolist(), strict=True)
+
+
+def _pull(f: PriorFunction, ghost: ExactGhost, rng: Generator, xp: Namespace) -> Array:
+    """M (f(X) + ε), for the candidates X in slots."""
+    w, measured = to_numpy(ghost.unique.w), ghost.measured
+    slots = np.flatnonzero(w > 0)
+    slots = slots[np.argsort(measured[slots])]  # by candidate: in whatever order they were measured, draws are the same
+    residual = np.zeros(len(w))
+    residual[slots] = f.at(measured[slots]) + rng.standard_normal(len(slots)) / np.sqrt(w[slots])
+    return ghost.unique.times(from_numpy(xp, residual))
+
+
+class Leap(NamedTuple):
+    """A draw over candidates on a card: the prior's, and coefficients on the unique candidates X of all the rest."""
+
+    f: PriorFunction
+    X: Matrix
+    coefficients: Vector
+
+
+def leading_draw(
+    posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generator, sought: tuple[Sought, Indices]
+) -> Listed:
+    """Of one draw the candidates that may be the highest, found on a card. sought: what for; and what is taken."""
+    f, screen, (what, taken) = prior(rng), cast("Screen", posterior.screen), sought
+    pull, alpha = to_numpy(_pull(f, ghost, rng, posterior.xp)), to_numpy(posterior.factor.alpha)
+    coefficients = np.append(alpha, np.zeros(len(pull) - len(alpha))) - pull
+    led = screen.leading_draw(Leap(f, posterior.features[ghost.measured], coefficients), what, taken)
+    own = posterior.at_each(taken)[0] + f.at(taken) - pull @ ghost.columns(taken)
+    numbers, values = np.append(taken, led.candidates), np.append(own, led.values)
+    order = np.argsort(numbers)
+    return Listed(numbers[order], values[order], len(posterior.features))
 
 
 def prior_draw(kernel: Kernel, features: Matrix) -> PriorDraw:
@@ -79,12 +169,12 @@ def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
         return None
     roots = [square_root(k(axis[:, None], axis[:, None])) for k, axis in zip(grid.factors, grid.axes, strict=True)]
 
-    def draw_on_grid(rng: Generator) -> Vector:
+    def draw_on_grid(rng: Generator) -> PriorFunction:
         z = rng.standard_normal(grid.shape)
         for j, root in enumerate(roots):
             z = np.moveaxis(np.tensordot(root, z, axes=(1, j)), 0, j)
         drawn = z.ravel()[grid.place]
-        return drawn + sqrt(grid.constant) * rng.standard_normal() if grid.constant else drawn
+        return Known(drawn + sqrt(grid.constant) * rng.standard_normal() if grid.constant else drawn)
 
     return draw_on_grid
 
@@ -92,8 +182,8 @@ def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
 def _gaussian(root: Matrix) -> PriorDraw:
     """Draws of covariance R Rᵀ."""
 
-    def multiply(rng: Generator) -> Vector:
-        return np.matmul(root, rng.standard_normal(int(root.shape[1])))
+    def multiply(rng: Generator) -> PriorFunction:
+        return Known(np.matmul(root, rng.standard_normal(int(root.shape[1]))))
 
     return multiply
 
@@ -101,17 +191,17 @@ def _gaussian(root: Matrix) -> PriorDraw:
 def _structured(kernel: Kernel, features: Matrix) -> PriorDraw:
     if isinstance(kernel, Sum):
         first, second = prior_draw(kernel.first, features), prior_draw(kernel.second, features)
-        return lambda rng: first(rng) + second(rng)
+        return lambda rng: Weighted(1.0, [first(rng), second(rng)])
     if isinstance(kernel, Scaled):
         inner = prior_draw(kernel.kernel, features)
-        return lambda rng: sqrt(kernel.factor) * inner(rng)
+        return lambda rng: Weighted(sqrt(kernel.factor), [inner(rng)])
     if isinstance(kernel, Linear):
         return _gaussian(kernel.weigh(features))
     if isinstance(kernel, On):
         places = [int(name) for name in kernel.names]
         return prior_draw(kernel.kernel, features[:, places])
     if isinstance(kernel, Constant):
-        return lambda rng: np.full(len(features), kernel.std * rng.standard_normal())
+        return lambda rng: Known(constant(kernel.std * rng.standard_normal(), len(features)))
     return _fourier(kernel, features)
 
 

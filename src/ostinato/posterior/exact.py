@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
-from ostinato.errors import InvalidKernel, LimitedPrecision, notify
+from ostinato.errors import InvalidKernel, InvalidSetting, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.kernels.base import without_constant
 from ostinato.kernels.form import has_product_form
@@ -115,6 +115,11 @@ class Posterior:
 
     def _catch_up(self) -> None:
         """Bring the blocks up to date; whatever stops that, they are behind as before."""
+        if hasattr(self.features, "lattice"):  # all points of a space, of which nothing is stored
+            raise InvalidSetting(
+                f"Single precision is not enough for what was measured so often, and double precision for all "
+                f"{len(self.features):,} points of this space does not fit: give a coarser space, or leave device out."
+            )
         self.__dict__.pop("_blocks", None)
         self.behind = False
         try:

@@ -9,19 +9,22 @@ off: with frequencies from a scrambled Sobol sequence, which fill the spectral d
 than 1,024 waves of normal amplitudes whose frequencies are drawn one by one (tests/posterior/test_fourier.py).
 """
 
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtri
 
-from ostinato.arrays import Matrix, Vector
+from ostinato.arrays import Matrix, Vector, span_of
 from ostinato.kernels import Kernel
 from ostinato.kernels.single import Single
 
 FEATURES = 256  # a power of 2, as Sobol sequences want it
 TILE = 128  # candidates at a time: what is made on the way to them then stays in the processor's cache
 COLUMNS = 40  # more than these no sequence fills: twice as many frequencies are drawn one by one
+UNIT = 2.0**-24  # the rounding error of one operation in single precision
 SMALLEST = 2.0**-32  # of uniform numbers, so that none becomes infinite
 
 
@@ -29,29 +32,64 @@ class Fourier:
     """Draws at some candidates; called with a generator."""
 
     def __init__(self, kernel: Kernel, features: Matrix) -> None:
-        self._kernel, self._width = kernel, features.shape[1]
+        self._kernel, self.features, self._width = kernel, features, features.shape[1]
         self._count = FEATURES if self._width <= COLUMNS else 2 * FEATURES
-        self._std = np.sqrt(kernel.diag(features))
-        self._rows = np.ones((len(features), self._width + 1), dtype=np.float32)
-        self._rows[:, :-1] = features - features.mean(axis=0)  # phases stay small; the kernel does not see the shift
+        self.std = float(np.sqrt(kernel.diag(features[:1])[0]))  # stationary: that of all
+        self.middle = features.mean(axis=0)  # phases stay small; the kernel does not see the shift
 
-    def __call__(self, rng: Generator) -> Vector:
+    @cached_property
+    def rows(self) -> Single:
+        """Features about their middle, and 1 for the phase."""
+        rows = np.ones((len(self.features), self._width + 1), dtype=np.float32)
+        rows[:, :-1] = self.features - self.middle
+        return rows
+
+    def __call__(self, rng: Generator) -> "Waves":
         count = self._count
         even: Any = EvenlySpread(count, 2 * self._width + 2, rng) if self._width <= COLUMNS else rng
         omega = cast("Matrix", self._kernel.frequencies(self._width, count, even))
         phase = rng.uniform(0, 2 * np.pi, count)
         amplitude = np.sqrt(rng.chisquare(2, count) / count).astype(np.float32)
-        return self._std * self._sums(np.concatenate([omega.T, phase[None, :]]).astype(np.float32), amplitude)
+        return Waves(self, np.concatenate([omega.T, phase[None, :]]).astype(np.float32), amplitude)
 
-    def _sums(self, waves: Single, amplitude: Single) -> Single:
-        """Σ_j ρ_j cos(ω_j·x + φ_j), in single precision, which is far finer than the approximation."""
-        size = len(self._rows)
-        sums, room = np.empty(size, dtype=np.float32), np.empty((TILE, self._count), dtype=np.float32)
+
+class Waves:
+    """One draw: σ Σ_j ρ_j cos(ω_j·x + φ_j). waves: frequencies, a column each, and below them phases."""
+
+    def __init__(self, made: Fourier, waves: Single, amplitude: Single) -> None:
+        self.made, self.waves, self.amplitude = made, waves, amplitude
+        self._everywhere: Vector | None = None
+
+    @property
+    def everywhere(self) -> Vector:
+        """In single precision, which is far finer than the approximation."""
+        if self._everywhere is None:
+            self._everywhere = self._sums()
+        return self._everywhere
+
+    def _sums(self) -> Vector:
+        size, count = len(self.made.rows), len(self.amplitude)
+        sums, room = np.empty(size, dtype=np.float32), np.empty((TILE, count), dtype=np.float32)
         for start in range(0, size, TILE):
-            rows = self._rows[start : start + TILE]
-            angles = np.matmul(rows, waves, out=room[: len(rows)])
-            np.matmul(np.cos(angles, out=angles), amplitude, out=sums[start : start + TILE])
-        return sums
+            rows = self.made.rows[start : start + TILE]
+            angles = np.matmul(rows, self.waves, out=room[: len(rows)])
+            np.matmul(np.cos(angles, out=angles), self.amplitude, out=sums[start : start + TILE])
+        return self.made.std * sums.astype(np.float64)
+
+    def at(self, candidates: NDArray[np.int64]) -> Vector:
+        """In double precision."""
+        waves = self.waves.astype(np.float64)
+        angles = (self.made.features[candidates] - self.made.middle) @ waves[:-1] + waves[-1]
+        return self.made.std * (np.cos(angles) @ self.amplitude.astype(np.float64))
+
+    @property
+    def off(self) -> float:
+        """By how much it may be off in single precision: by angles, cosines, and their sum."""
+        low, high = span_of(self.made.features)
+        reach = np.maximum(high - self.made.middle, self.made.middle - low)
+        angles = reach @ np.abs(self.waves[:-1]) + np.abs(self.waves[-1])
+        cosines = (len(self.waves) + 2) * angles + len(self.amplitude) + 4
+        return self.made.std * float(np.abs(self.amplitude) @ cosines) * UNIT
 
 
 class EvenlySpread:
@@ -63,7 +101,10 @@ class EvenlySpread:
     def __init__(self, count: int, columns: int, rng: Generator) -> None:
         from scipy.stats import qmc  # it takes a third of a second to import, and few need it
 
-        uniform = qmc.Sobol(columns, rng=rng).random(count)
+        seed = int(
+            rng.integers(2**62)
+        )  # a generator itself would be asked for a child, which its state does not settle
+        uniform = qmc.Sobol(columns, rng=seed).random(count)
         self._columns = iter(np.clip(uniform, SMALLEST, 1 - SMALLEST).T)
         self._rng = rng
 

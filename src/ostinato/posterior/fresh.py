@@ -78,7 +78,7 @@ class Fresh:
         return mean, np.maximum(to_numpy(self._factor.variance_of_many(k_x, self._kernel.diag(X))), 0.0)
 
     def _on_device(self, points: Matrix, device: Device) -> tuple[Vector, Vector]:
-        from ostinato.posterior.card import means_and_variances
+        from ostinato.posterior.card_exact import means_and_variances
 
         mean, variance = means_and_variances(self._kernel, self._X, points, self._factor, device)
         return mean + self._mean, np.maximum(variance, 0.0)

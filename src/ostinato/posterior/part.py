@@ -22,6 +22,7 @@ from ostinato.posterior.device import Device, check_there
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
 from ostinato.posterior.screening import Screening
+from ostinato.posterior.top import range_of_means
 
 FORESEEN = ("foresight", "before", "after")  # what is kept of what is in flight, until more is measured
 FEW = 16  # candidates of which more was measured, up to which a model is updated and not made anew
@@ -224,8 +225,7 @@ def means_range(shard: Shard, facts: Facts) -> tuple[float, float]:
     screen = model.screen
     if screen is None:
         return model.means.lowest, model.means.highest
-    highest, _ = model.at_each(screen.may_be_highest())
-    return model.prior_mean + float(np.sqrt(model.kappa2)) * screen.lowest, float(np.max(highest))
+    return range_of_means(model, screen)
 
 
 def most_hopeful(shard: Shard, asked: tuple[Facts, float, int, float]) -> tuple[Indices, Vector]:

@@ -14,6 +14,7 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.few import Few
 from ostinato.posterior.ghost import ExactGhost
 from ostinato.posterior.screen import Screen
+from ostinato.posterior.screen_block import Terms
 
 
 class PendingScreen(Screen):
@@ -41,6 +42,12 @@ class PendingScreen(Screen):
         known = np.flatnonzero(self._known)
         super().know(known, self._few.at_each(known)[1])  # what they had seen was taken off again
         return not self.rough
+
+    @property
+    def terms(self) -> Terms:
+        imagined, posterior = self._few.imagined, self._few.posterior
+        X = posterior.features[cast("ExactGhost", imagined.ghost).measured]
+        return Terms(X, posterior.factor, imagined.coefficients() if len(imagined) else None)
 
     def bounds(self) -> tuple[Vector, Vector] | None:
         """The least and the most that the variance of each candidate may be, κ² = 1; None where that is not known."""

@@ -27,7 +27,7 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.screen_block import ScreenBlock
+from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 SLOPES = (1.5, 4.0)  # the least and the most that a standard deviation counts
 ENOUGH = 0.02  # error of means and variances from which both are computed afresh
@@ -43,6 +43,7 @@ class Screen:
         self.mean_error = self.variance_error = 0.0
         self._factor: Factor | None = None
         self._W: Any = None
+        self._X: Matrix = np.zeros((0, 0))  # features of the unique candidates
         self.likely: Indices = np.zeros(0, dtype=np.int64)  # candidates that scored high when somebody looked last
 
     def fork(self) -> "Screen":
@@ -69,6 +70,7 @@ class Screen:
         """More unique candidates."""
         for block in self._blocks:
             block.add(X, self.filled)
+        self._X = np.concatenate([self._X, X]) if self.filled else X
         self.filled += len(X)
 
     def condition(self, terms: Sequence[tuple[Vector, float]]) -> None:
@@ -175,6 +177,30 @@ class Screen:
     @property
     def lowest(self) -> float:
         return min(block.means[0] for block in self._blocks)
+
+    @property
+    def settles(self) -> bool:
+        """Whether it finds what may be chosen by itself, in double precision: one block, on a card."""
+        return self._blocks[0].settles
+
+    def leading(self, sought: Sought, taken: Collection[int]) -> Led:
+        """The candidates that may be chosen, but for those that are taken."""
+        out = np.array(sorted(taken), dtype=np.int64)
+        return self._blocks[0].leading(sought, Off(self.mean_error, self.variance_error), out, self.terms)
+
+    def leading_draw(self, leap: Any, sought: Sought, taken: Indices) -> Led:
+        """The candidates that may be the highest in a draw, but for those that are taken; of a card (`draws.Leap`)."""
+        off = self._kappa * self._off(self._kappa * leap.coefficients) + leap.f.off
+        return self._blocks[0].leading_draw(leap, sought, 2 * off, taken)
+
+    @property
+    def terms(self) -> Terms:
+        """What means and variances are made of, for blocks that compute them exactly."""
+        return Terms(self._X, cast("Factor", self._factor))
+
+    def highest_mean(self, taken: Indices) -> float:
+        """The highest mean about the prior mean of all candidates but some; minus infinity where it is one of those."""
+        return self._blocks[0].highest_mean(self.highest - 3 * self.mean_error, taken, self.terms)
 
     def may_be_highest(self) -> Indices:
         """The candidates whose mean may be the highest."""

@@ -6,10 +6,11 @@ block.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from math import ceil, inf
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels.single import ACCURACY
 from ostinato.posterior.cache import Indices
+from ostinato.posterior.factor import Factor
 
 SWEEP = 2_048  # candidates whose variances are computed at a time
 STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
@@ -27,6 +29,51 @@ SAMPLE = 256  # candidates of a block, about, that are looked at first
 
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is looked for, in the units of values: the candidates of the highest `value(mean, variance, places)`.
+
+    bound(mean, variance): the most that a value may be; higher where the mean is, and where the variance is.
+    least(value, mean, variance): what another candidate must reach to be chosen where the best is this one.
+    order(places): lower for what is chosen of several that are equal; None where costs settle that, too.
+    """
+
+    bound: Callable[[Any, Any], Any]
+    value: Callable[[Any, Any, Any], Any]
+    least: Callable[[float, float, float], float]
+    order: Callable[[Any], Any] | None
+    centre: float
+    kappa: float
+    slope: float | None = None  # where the bound is mean + slope · standard deviation
+
+
+class Led(NamedTuple):
+    """Candidates that may be chosen, in increasing order, with mean, variance and value in double precision."""
+
+    candidates: Indices
+    mean: Vector
+    variance: Vector
+    values: Vector
+
+
+class Off(NamedTuple):
+    """By how much means may be off, and by how much variances may be more."""
+
+    mean: float
+    variance: float
+
+
+class Terms(NamedTuple):
+    """What means and variances are made of in double precision: unique candidates and a factorisation.
+
+    imagined: coefficients of what is in flight, one row each, on X, which then ends with candidates only imagined.
+    """
+
+    X: Matrix
+    factor: Factor
+    imagined: Matrix | None = None
 
 
 class Covariances(Protocol):
@@ -50,6 +97,7 @@ class ScreenBlock(ABC):
     unit: float  # the rounding error of one operation, relative
     accuracy: float  # by how much covariances may be off, of the largest
     strip: int  # covariances that are summed at a time
+    settles = False  # whether it finds what may be chosen by itself, in double precision
     lazy = False  # whether it puts off what comes until it matters
     busy = 0.0  # if so, the share of candidates that is brought up to date at a time
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
@@ -84,6 +132,20 @@ class ScreenBlock(ABC):
 
     def follow(self, alpha: Any, mean_error: float, variance_error: float) -> None:  # noqa: B027 (for blocks that wait)
         """What means are made of after all terms so far, and by how much means and variances may be off."""
+
+    # Blocks that settle choices by themselves:
+
+    def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
+        """The candidates that may be chosen, but for those that are taken."""
+        raise NotImplementedError
+
+    def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
+        """Those that may be the highest in a draw, which may be off by so much here; in units of f."""
+        raise NotImplementedError
+
+    def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
+        """The highest mean in double precision, in units of f, of those whose mean here reaches a bar, but for some."""
+        raise NotImplementedError
 
     # Blocks that do not always have the variances by all unique candidates:
 

@@ -74,6 +74,7 @@ class Screening:
         self._outdated = False
         if screen.rough and self._device and not self._device.double:  # a card has double precision, too
             self._device, self.screen = replace(self._device, double=True), None
+            del screen  # and all that is on the card
             return self.brought_up(kernel, features, measured, kappa2, factor)
         return True
 
@@ -83,7 +84,8 @@ class Screening:
             from ostinato.posterior.card import card_block
 
             (memory,) = self._memory or (None,)
-            return [card_block(kernel, np.asarray(features), kappa2, self._device, memory)]
+            points = features if hasattr(features, "lattice") else np.asarray(features)
+            return [card_block(kernel, points, kappa2, self._device, memory)]
         self._extent = self._extent or extent_of(features)
         form = single_form(kernel, features, self._extent)
         return None if form is None else _host_blocks(form, features, self._memory)
