@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.logging import get_logger
 from optuna.trial import FrozenTrial, TrialState
 
 from ostinato.candidates import Category, Float, Integer, Parameter, Sampled, Space
@@ -26,6 +27,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.facts import Asked
 from ostinato.records import Batch, Best
 
+logger = get_logger("optuna.ostinato")  # below Optuna's own, so that its verbosity holds here
 ATTRIBUTE = "ostinato:asked"
 LISTED = 20_000  # combinations up to which a space without continuous ranges is listed
 
@@ -52,6 +54,7 @@ class Follower:
         self._optimizer = Optimizer(candidates, **{**settings, "direction": direction})
         self._opened: dict[int, Opened] = {}  # by the trial that opened it
         self._told: dict[int, float] = {}  # values by trial; those that tell nothing too
+        self._said: set[int] = set()  # measurements that do not fit
 
     def matches(self, space: Distributions, trials: Iterable[FrozenTrial]) -> bool:
         """Whether what was told so far is part of these trials: else this is another study, or another space."""
@@ -78,7 +81,11 @@ class Follower:
 
     def ask(self, opener: int) -> dict[str, Any]:
         """A new batch, opened by a trial."""
-        batch = self._optimizer.ask()
+        core = self._optimizer.core
+        decision = core.decision()
+        batch = core.take_up(decision)[0]
+        if decision.known.looked.aside:
+            self._say_what_does_not_fit()
         self._opened[opener] = Opened(batch, self._number(batch.candidate), shared=True)
         return {"opener": opener, "repeats": batch.repeats, "params": batch.candidate}
 
@@ -90,6 +97,17 @@ class Follower:
         """The recommendation, with parameters as the user knows them."""
         best = self._optimizer.best(level)
         return replace(best, candidate=outside(self.space, best.candidate))
+
+    def _say_what_does_not_fit(self) -> None:
+        """Values that are set aside, in the user's words: in those of an optimiser they would be measurements."""
+        for each in self._optimizer.outliers:
+            if each.number not in self._said:
+                self._said.add(each.number)
+                low, high = each.expected
+                logger.warning(
+                    f"{each.value:g} does not fit what all else says of {outside(self.space, each.candidate)}: {low:g} "
+                    f"to {high:g} was expected. It does not count unless it comes again."
+                )
 
     def _take(self, trial: FrozenTrial) -> None:
         asked, point = asked_of(trial), inside(self.space, trial)
