@@ -22,7 +22,7 @@ try:
     from optuna.search_space import intersection_search_space
     from optuna.study import Study
     from optuna.trial import FrozenTrial, TrialState
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise missing("Optuna", "optuna", error) from error
 
 from ostinato.integrations.optuna_trials import ATTRIBUTE, Follower, asked_of, outside

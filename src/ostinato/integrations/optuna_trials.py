@@ -21,15 +21,15 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.logging import get_logger
 from optuna.trial import FrozenTrial, TrialState
 
-from ostinato.candidates import Category, Float, Integer, Parameter, Sampled, Space
+from ostinato.candidates import Category, Float, Integer, Parameter, Space
 from ostinato.errors import InvalidSetting
+from ostinato.integrations.choices import candidates_of
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.facts import Asked
 from ostinato.records import Batch, Best
 
 logger = get_logger("optuna.ostinato")  # below Optuna's own, so that its verbosity holds here
 ATTRIBUTE = "ostinato:asked"
-LISTED = 20_000  # combinations up to which a space without continuous ranges is listed
 
 Distributions = Mapping[str, BaseDistribution]
 Point = dict[str, Any]
@@ -50,8 +50,7 @@ class Follower:
     def __init__(self, space: Distributions, direction: str, settings: Mapping[str, Any]) -> None:
         self.space = dict(space)
         described = Space({name: _parameter(name, each) for name, each in space.items()})
-        candidates = described if described.size <= LISTED else Sampled(described)
-        self._optimizer = Optimizer(candidates, **{**settings, "direction": direction})
+        self._optimizer = Optimizer(candidates_of(described), **{**settings, "direction": direction})
         self._opened: dict[int, Opened] = {}  # by the trial that opened it
         self._told: dict[int, float] = {}  # values by trial; those that tell nothing too
         self._said: set[int] = set()  # measurements that do not fit
