@@ -1,4 +1,4 @@
-"""What the integrations bring: Optuna's samplers and scikit-learn's searches against ours, with the same trials or fits.
+"""What integrations bring: Optuna's samplers and scikit-learn's searches against ours, with as many trials or fits.
 
     pip install torch==2.13.0                               # for Optuna's GPSampler
     python -m benchmarks.integrations run studies           # ours, TPE and GP; goes on where it stopped

@@ -43,7 +43,7 @@ def run(
 ) -> None:
     """Run what is not finished yet. Every finished run is kept at once."""
     folder.mkdir(parents=True, exist_ok=True)
-    work, kind, contestants, problems = PARTS[part]
+    work, _, contestants, problems = PARTS[part]
     todo = [(name, each, seed) for seed in range(seeds) for each in problems for name in only or contestants]
     done = {(made.contestant, made.problem, made.seed) for made in stored(part, folder)}
     with ProcessPoolExecutor(jobs) as pool:

@@ -131,6 +131,4 @@ def run(contestant: str, name: str, seed: int) -> Search:
     refits = REFITS if not isinstance(best, SVC) else 1
     seeds = [{} if refits == 1 else {"random_state": each} for each in range(refits)]
     scores = [clone(best).set_params(**each).fit(X, y).score(held_out, expected) for each in seeds]
-    return Search(
-        contestant, name, seed, float(np.mean(scores)), float(search.best_score_), int(np.sum(made)), seconds
-    )
+    return Search(contestant, name, seed, float(np.mean(scores)), float(search.best_score_), int(np.sum(made)), seconds)

@@ -1,4 +1,4 @@
-"""The sampler for Optuna: repeats as consecutive trials, whatever the storage, and a recommendation that is no fluke."""
+"""The sampler for Optuna: repeats as consecutive trials in any storage, and a recommendation that is no fluke."""
 
 import copy
 import pickle
@@ -71,7 +71,9 @@ def test_repeats_are_consecutive_trials():
     study = optuna.create_study(sampler=OstinatoSampler(seed=1, max_repeats=4, noise_std=3.0))
     study.optimize(noisy(std=3.0, sign=-1), n_trials=60)
     asked = [trial.system_attrs["ostinato:asked"] for trial in study.trials[1:]]
-    by_opener = [(opener, [each["repeats"] for each in group]) for opener, group in groupby(asked, lambda a: a["opener"])]
+    by_opener = [
+        (opener, [each["repeats"] for each in group]) for opener, group in groupby(asked, lambda a: a["opener"])
+    ]
     assert len({opener for opener, _ in by_opener}) == len(by_opener)
     assert all(len(group) == group[0] for _, group in by_opener[:-1])
     assert max(len(group) for _, group in by_opener) in (2, 3, 4)

@@ -13,9 +13,7 @@ def quiet():
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-class TestOstinatoSampler(
-    suite.BasicSamplerTestCase, suite.RelativeSamplerTestCase, suite.SingleOnlySamplerTestCase
-):
+class TestOstinatoSampler(suite.BasicSamplerTestCase, suite.RelativeSamplerTestCase, suite.SingleOnlySamplerTestCase):
     @pytest.fixture
     def sampler(self):
         return lambda: OstinatoSampler(seed=0)

@@ -31,7 +31,9 @@ STUMPS = {"max_depth": [1], "criterion": ["gini", "entropy"]}
 
 
 def search(estimator=None, space=TREE, **settings):
-    return OstinatoSearchCV(estimator or DecisionTreeClassifier(), space, **{"n_fits": 25, "random_state": 0, **settings})
+    return OstinatoSearchCV(
+        estimator or DecisionTreeClassifier(), space, **{"n_fits": 25, "random_state": 0, **settings}
+    )
 
 
 # scikit-learn's own checks. An error in a fit is passed on, as in its own tests of searches.
@@ -42,7 +44,7 @@ CHECKED = [
 
 
 def expected_to_fail(search):
-    """Whether several targets are fine is the estimator's to say, and searches do not ask it: GridSearchCV fails too."""
+    """Whether several targets are fine the estimator says, and searches do not ask it: GridSearchCV fails this too."""
     return {"check_supervised_y_2d": "no DataConversionWarning"} if isinstance(search.estimator, Ridge) else {}
 
 

@@ -110,7 +110,8 @@ class OstinatoSampler(BaseSampler):
             asked = follower.next_repeat(others) or follower.ask(trial.number)
             study._storage.set_trial_system_attr(trial._trial_id, ATTRIBUTE, asked)
             point = asked["params"]
-        self._followers = dict(list(self._followers.items())[1 - KEPT :] + [(study.study_name, follower)])
+        self._followers = dict([*self._followers.items()][1 - KEPT :])
+        self._followers[study.study_name] = follower
         return outside(space, point)
 
     def sample_independent(
@@ -128,9 +129,7 @@ class OstinatoSampler(BaseSampler):
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         self._independent.before_trial(study, trial)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._independent.after_trial(study, trial, state, values)
 
 

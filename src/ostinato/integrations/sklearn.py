@@ -95,7 +95,7 @@ class OstinatoSearchCV(BaseSearchCV):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "OstinatoSearchCV":
-        """Search, and fit the best parameters on all data. params: for the estimator's fit, the scorer and the splitter."""
+        """Search, and fit the best parameters on all data. params: for estimator, scorer and splitter."""
         self._validate_params()
         X, y = indexable(X, y)
         fit_params, split_params, shared = self._routed(params)
@@ -169,7 +169,7 @@ class _Search:
         self._conclude()
 
     def _asked(self, left: int) -> list[Batch]:
-        """The next fits. Scores that do not fit are measured again without a word: bad parameters do give bad scores."""
+        """The next fits. Odd scores are measured again without a warning: bad parameters do give bad scores."""
         core, wish = self._optimizer.core, Wish.of(min(self._jobs, left), None, False, ())
         try:
             return core.take_up(core.decision(left, wish if self._jobs > 1 else None))

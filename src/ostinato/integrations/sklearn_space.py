@@ -1,4 +1,4 @@
-"""What scikit-learn's users search over, as a space: a `Space`, lists of levels, parameters, or SciPy's distributions."""
+"""What scikit-learn's users search, as a space: a `Space`, lists of levels, parameters or SciPy's distributions."""
 
 from collections.abc import Mapping
 from copy import deepcopy
