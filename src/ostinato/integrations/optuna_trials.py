@@ -50,7 +50,8 @@ class Follower:
     def __init__(self, space: Distributions, direction: str, settings: Mapping[str, Any]) -> None:
         self.space = dict(space)
         described = Space({name: _parameter(name, each) for name, each in space.items()})
-        self._optimizer = Optimizer(candidates_of(described), **{**settings, "direction": direction})
+        every: dict[str, Any] = {**settings, "direction": direction}
+        self._optimizer = Optimizer(candidates_of(described), **every)
         self._opened: dict[int, Opened] = {}  # by the trial that opened it
         self._told: dict[int, float] = {}  # values by trial; those that tell nothing too
         self._said: set[int] = set()  # measurements that do not fit

@@ -10,7 +10,7 @@ promising candidates get more of them.
 
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 from warnings import warn
 
 import numpy as np
@@ -129,7 +129,7 @@ class OstinatoSearchCV(BaseSearchCV):
 
     def _refit(self, X: Any, y: Any, params: Mapping[str, Any]) -> None:
         start = perf_counter()
-        self.best_estimator_ = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        self.best_estimator_ = _with_params(self.estimator, self.best_params_)
         self.best_estimator_.fit(*((X,) if y is None else (X, y)), **params)
         self.refit_time_ = perf_counter() - start
         if hasattr(self.best_estimator_, "feature_names_in_"):
@@ -155,7 +155,8 @@ class _Search:
             budget=whole("n_fits", settings.n_fits),
             policy=Find(cap_per_candidate=cap),
         )
-        self._jobs = effective_n_jobs(settings.n_jobs)
+        jobs: Any = settings.n_jobs
+        self._jobs = int(cast("Any", effective_n_jobs(jobs)))
         self._results, self._errors, self._first = Results(), list[Exception](), True
         self._points: dict[int, Any] = {}  # candidates by index, as the optimiser knows them
         self.score, self.several = "score", False
@@ -178,12 +179,13 @@ class _Search:
 
     def _measure(self, batches: list[Batch], parallel: Parallel) -> None:
         each = [(batch, self._space.params(batch.candidate)) for batch in batches for _ in range(batch.repeats)]
-        made = parallel(
+        made: Any = parallel(
             delayed(_fitted)(
                 self._with(params),
                 self._data,
                 self.splits.next(batch.index),
                 {
+                    "error_score": "raise",
                     "scoring": self._settings.scoring,
                     "params": self._params,
                     "return_train_score": self._settings.return_train_score,
@@ -203,7 +205,7 @@ class _Search:
     def _with(self, params: Mapping[str, Any]) -> Any:
         """The estimator with some parameters, and with seeds that it never had."""
         seeds = {name: int(self._draws.randint(SEEDS)) for name in self._seeds if name not in params}
-        return clone(self._settings.estimator).set_params(**{**clone(dict(params), safe=False), **seeds})
+        return _with_params(self._settings.estimator, params).set_params(**seeds)
 
     def _survived(self, fit: Fit | Exception) -> Fit:
         """What a fit gave; where it failed, the score that stands for that."""
@@ -249,10 +251,17 @@ class _Search:
         self.recommendation = replace(best, candidate=self._results.params[best.index])
 
 
+def _with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """A copy of an estimator; of the parameters too, which may be estimators themselves."""
+    fresh: Any = clone(estimator)
+    given: Any = clone(dict(params), safe=False)
+    return fresh.set_params(**given)
+
+
 def _fitted(estimator: Any, data: tuple[Any, Any], split: Any, how: dict[str, Any]) -> Fit | Exception:
     """One fit on one split: its scores and times; or what went wrong."""
     try:
-        found = cross_validate(estimator, *data, cv=[split], error_score="raise", **how)
+        found = cross_validate(estimator, *data, cv=[split], **how)
     except Exception as error:
         return error
     return {name: float(values[0]) for name, values in found.items()}

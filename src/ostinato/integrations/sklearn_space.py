@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -35,7 +34,8 @@ class ParamSpace:
 
     def params(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """A point as `set_params` takes it; parameters that depend on others and are not there are left out."""
-        there = {name: each for name, each in point.items() if each is not None or name not in self.space.depends}
+        left_out = {name for name in self.space.depends if point[name] is None}
+        there = {name: each for name, each in point.items() if name not in left_out}
         return {name: self._levels[name][each] if name in self._levels else each for name, each in there.items()}
 
     def _read(self, name: str, given: Any) -> Parameter:
@@ -45,7 +45,7 @@ class ParamSpace:
             return _range(name, given)
         if isinstance(given, (list, tuple, np.ndarray)):
             levels = cast("list[Any]", given.tolist() if isinstance(given, np.ndarray) else list(cast("Any", given)))
-            numbers = all(isinstance(each, Real) and not isinstance(each, bool) for each in levels)
+            numbers = all(isinstance(each, (int, float, np.number)) and not isinstance(each, bool) for each in levels)
             self._levels[name] = sorted(levels) if numbers else levels
             return (Ordered if numbers else Category)(*range(len(levels)))
         raise InvalidSetting(

@@ -31,7 +31,7 @@ class Splits:
         cls, cv: Any, data: tuple[Any, Any], params: Mapping[str, Any], draws: np.random.RandomState, classifier: bool
     ) -> "Splits":
         """As scikit-learn reads `cv`, but that folds by number are shuffled."""
-        splitter = check_cv(cv, data[1], classifier=classifier)
+        splitter: Any = check_cv(cv, data[1], classifier=classifier)
         if cv is None or isinstance(cv, int):
             splitter.shuffle = True
         return cls(splitter, data, params, draws)
