@@ -14,7 +14,7 @@ from benchmarks.integrations import __doc__ as about
 from benchmarks.integrations import report as reporting
 from benchmarks.integrations import searches, studies
 
-FOLDER = Path("docs/results/integrations")
+FOLDER, PAGE = Path("docs/results/integrations"), Path("docs/integrations.md")
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -65,19 +65,22 @@ def stored(part: Part, folder: Path) -> list[reporting.Run]:
 
 
 @app.command()
-def report(folder: Path = FOLDER) -> None:
-    """The tables, from the runs that are finished."""
-    for line in tables(folder):
-        print(line)
+def report(folder: Path = FOLDER, page: Path = PAGE) -> None:
+    """Write the tables, from the runs that are finished, into the page between its marks."""
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), folder), encoding="utf-8")
 
 
-def tables(folder: Path = FOLDER) -> list[str]:
-    """The lines of all tables, as they stand in docs/integrations.md."""
-    return [
-        *reporting.of_studies(stored(Part.studies, folder)),
-        "",
-        *reporting.of_searches(stored(Part.searches, folder)),
-    ]
+def with_tables(text: str, folder: Path = FOLDER) -> str:
+    """A page with the tables of the runs: `<!-- studies -->`, the table, `<!-- end -->`."""
+    made = {
+        **reporting.of_studies(stored(Part.studies, folder)),
+        **reporting.of_searches(stored(Part.searches, folder)),
+    }
+    for name, lines in made.items():
+        start, _, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        text = "\n".join([f"{start}<!-- {name} -->", "", *lines, "", f"{end}{after}"])
+    return text
 
 
 if __name__ == "__main__":

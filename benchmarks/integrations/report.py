@@ -23,8 +23,8 @@ class Run(Protocol):
 Measure = Callable[[Any], float]
 
 
-def of_studies(runs: Sequence[Any]) -> list[str]:
-    """Regret by function, and what users see."""
+def of_studies(runs: Sequence[Any]) -> dict[str, list[str]]:
+    """Tables by name: regret by function, and what users see."""
     names = contestants(runs)
     regret = _by_problem(runs, names, recommendation, digits=1)
     head = ["sampler", "studies", "`best_value` − truth", "`recommend` − truth", "its interval holds"]
@@ -44,7 +44,7 @@ def of_studies(runs: Sequence[Any]) -> list[str]:
                 f"{average(own, lambda run: run.seconds):.1f}",
             )
         )
-    return [*regret, "", *seen]
+    return {"studies": regret, "promises of studies": seen}
 
 
 def recommendation(run: Any) -> float:
@@ -52,8 +52,8 @@ def recommendation(run: Any) -> float:
     return run.recommended if run.contestant in OURS else run.best_params
 
 
-def of_searches(runs: Sequence[Any]) -> list[str]:
-    """The true score by task, and by how much it was promised higher."""
+def of_searches(runs: Sequence[Any]) -> dict[str, list[str]]:
+    """Tables by name: the true score by task, and by how much it was promised higher."""
     names = contestants(runs)
     truth = _by_problem(runs, names, lambda run: run.truth, digits=4)
     seen = table(["search", "`best_score_` − true score", "fits", "processor s"])
@@ -61,7 +61,7 @@ def of_searches(runs: Sequence[Any]) -> list[str]:
         own = [run for run in runs if run.contestant == name]
         flattery, fits = average(own, lambda run: run.promised - run.truth), average(own, lambda run: run.fits)
         seen.append(row(name, f"{flattery:+.4f}", f"{fits:.0f}", f"{average(own, lambda run: run.seconds):.1f}"))
-    return [*truth, "", *seen]
+    return {"searches": truth, "promises of searches": seen}
 
 
 def _by_problem(runs: Sequence[Any], names: list[str], measure: Measure, digits: int) -> list[str]:
@@ -76,7 +76,7 @@ def _by_problem(runs: Sequence[Any], names: list[str], measure: Measure, digits:
 def _row(title: str, runs: Sequence[Any], names: list[str], measure: Measure, digits: int) -> str:
     means = [average([run for run in runs if run.contestant == name], measure) for name in names]
     found = [difference(runs, names[0], other, measure) for other in names[1:]]
-    said = [f"{mean:+.{digits}f} ± {half:.{digits}f} ({n})" for mean, half, n in found]
+    said = [f"{mean:+.{digits}f} ± {half:.{digits}f} ({n} pairs)" for mean, half, n in found]
     return row(title, *(f"{mean:.{digits}f}" for mean in means), *said)
 
 

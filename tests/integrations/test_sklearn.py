@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy import stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -165,7 +166,8 @@ def test_a_pipeline_whose_steps_are_searched():
 
 
 def test_many_jobs():
-    found = search(n_jobs=2, n_fits=21).fit(X, y)
+    with parallel_config("threading"):
+        found = search(n_jobs=2, n_fits=21).fit(X, y)
     assert found.cv_results_["n_fits"].sum() == 21
 
 

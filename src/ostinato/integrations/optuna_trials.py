@@ -111,7 +111,9 @@ class Follower:
 
     def _take(self, trial: FrozenTrial) -> None:
         asked, point = asked_of(trial), inside(self.space, trial)
-        if asked is not None and asked["params"].keys() == self.space.keys():
+        if asked is not None and asked["params"].keys() != self.space.keys():
+            asked = None  # it was asked for when other parameters were common to all trials
+        if asked is not None:
             if asked["opener"] not in self._opened:
                 self._open(asked["opener"], asked["params"], asked["repeats"], shared=True)
         elif not trial.state.is_finished() and point is not None and trial.number not in self._opened:

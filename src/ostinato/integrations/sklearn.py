@@ -100,7 +100,6 @@ class OstinatoSearchCV(BaseSearchCV):
         X, y = indexable(X, y)
         fit_params, split_params, shared = self._routed(params)
         self.scorer_ = check_scoring(self.estimator, self.scoring)
-        self.multimetric_ = not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring))
         search = _Search(self, (X, y), split_params, shared)
         search.run()
         self.n_splits_, self.multimetric_ = search.splits.count, search.several
@@ -154,6 +153,7 @@ class _Search:
             seed=int(self._draws.randint(SEEDS)),
             budget=whole("n_fits", settings.n_fits),
             policy=Find(cap_per_candidate=cap),
+            robust=True,  # bad parameters may give scores such as an R² of −20,000
         )
         jobs: Any = settings.n_jobs
         self._jobs = int(cast("Any", effective_n_jobs(jobs)))

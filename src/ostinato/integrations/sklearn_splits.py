@@ -3,6 +3,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Splits:
     ) -> "Splits":
         """As scikit-learn reads `cv`, but that folds by number are shuffled."""
         splitter: Any = check_cv(cv, data[1], classifier=classifier)
-        if cv is None or isinstance(cv, int):
+        if cv is None or isinstance(cv, Integral):
             splitter.shuffle = True
         return cls(splitter, data, params, draws)
 
