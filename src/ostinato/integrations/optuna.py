@@ -27,6 +27,8 @@ except ModuleNotFoundError as error:
 
 from ostinato.integrations.optuna_trials import ATTRIBUTE, Follower, asked_of, outside
 
+__all__ = ["OstinatoSampler", "recommend"]
+
 KEPT = 4  # studies whose optimisers are kept
 OWN = ("candidates", "direction")  # settings that come from the study
 

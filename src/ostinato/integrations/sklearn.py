@@ -43,6 +43,8 @@ from ostinato.integrations.sklearn_results import Fit, Results
 from ostinato.integrations.sklearn_space import ParamSpace
 from ostinato.integrations.sklearn_splits import Splits
 
+__all__ = ["OstinatoSearchCV"]
+
 SEEDS = 2**31 - 1
 
 
