@@ -5,6 +5,7 @@ from math import sqrt
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.stats import t as student
 
 OURS = {"Ostinato", "OstinatoSearchCV"}
 
@@ -94,7 +95,8 @@ def difference(runs: Sequence[Any], ours: str, other: str, measure: Measure) -> 
             gaps.setdefault(problem, []).append(value - by[ours, problem, seed])
     means = [np.mean(each) for each in gaps.values()]
     errors = [np.var(each, ddof=1) / len(each) if len(each) > 1 else np.nan for each in gaps.values()]
-    half = 1.96 * sqrt(sum(errors)) / len(gaps) if gaps else np.nan
+    free = sum(len(each) - 1 for each in gaps.values())
+    half = float(student.ppf(0.975, free)) * sqrt(sum(errors)) / len(gaps) if free else np.nan
     return float(np.mean(means)), float(half), sum(map(len, gaps.values()))
 
 

@@ -62,8 +62,8 @@ class OstinatoSearchCV(BaseSearchCV):
     scoring, n_jobs, refit, verbose, error_score, return_train_score: as in RandomizedSearchCV. With several scores,
         refit names the one to optimise.
 
-    Fitted, it has what RandomizedSearchCV has. `best_score_` is the estimate of the true mean score, which being the
-    highest does not flatter, and `recommendation_` that with its interval. In `cv_results_` a row is a candidate, with
+    Fitted, it has what RandomizedSearchCV has. `best_score_` is the model's estimate of the true mean score,
+    below the luckiest mean, and `recommendation_` that with its interval. In `cv_results_` a row is a candidate, with
     `n_fits`, the mean and standard deviation of its fits, and what is believed of it (`estimate_test_score`).
     """
 
