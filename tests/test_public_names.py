@@ -11,7 +11,7 @@ import pytest
 
 import ostinato
 
-LAZY = ("ostinato", "ostinato.candidates", "ostinato.optimizer", "ostinato.study")
+LAZY = ("ostinato", "ostinato.candidates", "ostinato.integrations", "ostinato.optimizer", "ostinato.study")
 NAMES = [
     *(
         "AdaptiveUCB",
@@ -39,6 +39,7 @@ NAMES = [
         "Study",
         "confidence",
         "errors",
+        "integrations",
     ),
     *("kernels", "optimize", "plots", "policies", "stopping"),
 ]

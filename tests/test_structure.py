@@ -16,6 +16,7 @@ PUBLIC = {  # called by users, by keyword
     "running/optimize.py": {"optimize"},
     "study/study.py": {"__init__", "ask", "tell", "observe", "run", "retract"},
     "experiments/compare.py": {"compare", "reproduce"},
+    "integrations/sklearn.py": {"__init__"},
 }
 
 

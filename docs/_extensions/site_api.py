@@ -20,6 +20,9 @@ MODULES = {
     "experiments": "Experiments",
     "problems": "Problems",
     "storage": "Storage",
+    "integrations": "Integrations",
+    "integrations.optuna": "Integration with Optuna",
+    "integrations.sklearn": "Integration with scikit-learn",
 }
 HEAD = """API
 ===
@@ -63,11 +66,8 @@ def public(module: ModuleType) -> list[str]:
 def entry(module: str, name: str, found: object) -> str:
     """What Sphinx is told of one name."""
     if inspect.isclass(found):
-        own = (
-            ""
-            if issubclass(found, BaseException)
-            else "   :members:\n   :inherited-members: object, Exception, Struct\n"
-        )
+        plain = issubclass(found, BaseException) or found.__module__.startswith("ostinato.integrations")
+        own = "" if plain else "   :members:\n   :inherited-members: object, Exception, Struct\n"
         return f".. autoclass:: {module}.{name}\n{own}\n"
     if inspect.ismodule(found):
         return f"``{name}`` is a module of its own: :py:mod:`{found.__name__}`.\n\n"

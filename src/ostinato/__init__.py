@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ostinato.lazy import lazily
 
 if TYPE_CHECKING:
-    from ostinato import confidence, errors, kernels, plots, policies, stopping
+    from ostinato import confidence, errors, integrations, kernels, plots, policies, stopping
     from ostinato.candidates import Category, Float, Integer, Ordered, ShardedTable, Space
     from ostinato.optimizer import Optimizer
     from ostinato.policies import AdaptiveUCB, MiniEI, MiniTS, MiniUCB
@@ -41,6 +41,7 @@ __all__ = [
     "Study",
     "confidence",
     "errors",
+    "integrations",
     "kernels",
     "optimize",
     "plots",
@@ -60,5 +61,5 @@ __getattr__, __dir__ = lazily(
         "service.client": ["Client"],
         "study": ["Study"],
     },
-    modules=["confidence", "errors", "kernels", "plots", "policies", "stopping"],
+    modules=["confidence", "errors", "integrations", "kernels", "plots", "policies", "stopping"],
 )

@@ -71,7 +71,7 @@ class Knowledge:
         self.looked = state.mind.looked
         fit_state = state.mind.fit_state
         known = self.learner is not None and fit_state is not None
-        self.prior = self.learner.recall(fit_state) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
+        self.prior: Prior = self.learner.recall(fit_state) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
         self._robust = RobustTally(problem.sign, by_setup=problem.by_setup) if problem.settings.robust else None
         self.tally = self._tally(self.looked.aside) if self._robust is None else self._told_robustly(self._robust)
         self.misfits: list[Misfit] = []  # found when values were judged last

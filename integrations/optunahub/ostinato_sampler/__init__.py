@@ -1,0 +1,3 @@
+from ostinato.integrations.optuna import OstinatoSampler, recommend
+
+__all__ = ["OstinatoSampler", "recommend"]
