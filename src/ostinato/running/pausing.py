@@ -4,7 +4,8 @@ Failures are told as they come, so that what truly fails is avoided at once. Tho
 (`running/outage.py`) are judged when nothing else is under way: a candidate that gave values before is measured again.
 If that fails too, they are taken back, and count neither against the budget nor against their candidates. If it gives
 a value, one of those that failed is measured again: the failures stay if it fails again; they are taken back if it
-gives a value, since then it was an outage that is over. A run that is killed before it has judged leaves a note of what
+gives a value, since then it was an outage that is over. What other runs of the same program have seen since anybody got
+a value belongs to the row, and is judged by whoever sees that it is suspicious. A run that is killed before it has judged leaves a note of what
 it would have judged, however few failures these are: the next run takes them back.
 """
 
@@ -59,6 +60,10 @@ class Failures(Protocol):
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
 
+    def failed_elsewhere(self) -> Row:
+        """What failed in other runs since anybody got a value."""
+        ...
+
     @property
     def finished(self) -> bool: ...
 
@@ -81,7 +86,7 @@ class Pausing:
     def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
         self._events = events
-        self._row = Row()
+        self._row, self._elsewhere = Row(), Row()
         self._began = 0.0  # the outage
         self._evidence: Evidence | None = None  # what the row means, from its first failure on
         self._down: Task | None = None  # that could not be measured at all: there is nothing to judge
@@ -101,6 +106,7 @@ class Pausing:
             else:
                 self._evidence = self._down = None
                 self._row.work(begun, at)
+                self._elsewhere.clear()
             begun = at
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
@@ -108,12 +114,13 @@ class Pausing:
     def weigh(self) -> None:
         """What the row means, when all that was stored together was heard."""
         if self._how.pauses and self._evidence is None and len(self._row):
+            self._elsewhere = self._tasks.failed_elsewhere()
             self._evidence = self._tasks.looked(self._weighed)
         self._remember()
 
     def _remember(self) -> None:
         """Note what is to be judged when nothing else is under way: this run may be killed before it comes to that."""
-        judged = tuple(self._row.with_doubtful) if self.in_doubt else ()
+        judged = tuple(self._doubtful) if self.in_doubt else ()
         if len(judged) > self._remembered:
             self._began = self._row.began or monotonic()
             self._keep(Pause(self._ago, self._said, 0.0, judged, paused=self.alarmed))
@@ -128,20 +135,31 @@ class Pausing:
 
     def _fail(self, at: float, failed: Task) -> None:
         self._said = self._measure.complaint or f"{failed.candidate} failed"
-        if self._row.fail(at, failed) and self._evidence is not None:
-            self._evidence.add(failed.index)
+        if self._row.fail(at, failed):
+            self._evidence = None  # others may have failed since
 
     def _forget(self) -> None:
         """What failed before was news about candidates, or does not count any more."""
         self._row.clear()
+        self._elsewhere.clear()
         self._evidence, self._down, self._remembered = None, None, 0
 
     def _weighed(self, optimizer: Optimizer) -> Evidence:
         """The row against what was told before it, here or elsewhere."""
-        core, row = optimizer.core, [task.index for task in self._row.tasks]
+        core, row = optimizer.core, [task.index for task in self._failed]
         index_of = core.problem.table.index_of
         failures = Counter({index_of(number): failed for number, failed in core.state.failures.items()})
         return Evidence(optimizer.counts(), failures - Counter(row), row)
+
+    @property
+    def _failed(self) -> list[Task]:
+        """What failed in a row, here and in other runs; what failed here comes last."""
+        return [*self._elsewhere.tasks, *self._row.tasks] if len(self._row) else []
+
+    @property
+    def _doubtful(self) -> list[Task]:
+        """The same, and what failed while the last value was being measured."""
+        return [*self._elsewhere.with_doubtful, *self._row.with_doubtful]
 
     @property
     def alarmed(self) -> bool:
@@ -180,9 +198,9 @@ class Pausing:
         Returns why the run has to end, if it has to.
         """
         self._began = self._row.began or monotonic()
-        row, down = self._row.tasks, self._down
+        row, down = self._failed, self._down
         failed = row if down is None else [*row, down]
-        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._row.with_doubtful)))
+        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._doubtful)))
         works = down is None and self._works_now(interrupts, failed)
         if not works or self._tried > ONE_BAD or self._is_past(interrupts, row):
             self._take_back("outage")
@@ -281,7 +299,7 @@ class Pausing:
         return values[0], self._measure.complaint
 
     def _take_back(self, why: str) -> int:
-        row, at = self._row.with_doubtful, self._row.began
+        row, at = self._doubtful, self._row.began
         began = datetime.now() - timedelta(seconds=0.0 if at is None else monotonic() - at)
         taken = self._tasks.retract(row, failures=True, why=f"{why}, since {began:%Y-%m-%d %H:%M:%S}") if row else 0
         self._forget()

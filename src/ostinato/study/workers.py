@@ -25,6 +25,11 @@ def name_of(key: str) -> str:
     return parts[0] if len(parts) < 6 else f"{parts[0] or 'process'}:{parts[3]}"
 
 
+def own_name() -> str:
+    """What people call this process, where it works under no other name."""
+    return name_of(f"{this_worker()}|")
+
+
 class Gone:
     """Whether a lease was given up: its time is over, or its worker is known to have ended.
 
