@@ -369,11 +369,3 @@ def test_what_others_have_taken_back_is_part_of_no_row(any_address):
     assert lab.study.retract(failures=True, since=0.0) == 3
     result = lab.study.run(lab, workers=1, progress=False, **QUICK)
     assert result.failures == 2
-
-
-def test_what_was_told_as_a_sum_holds_no_failures(any_address):
-    study = Study("clicks", any_address, X, seed=0, budget=200, outcome="binary", switch_cost=20.0)
-    while (task := study.ask()).repeats < 4:
-        study.tell(task, successes=1, trials=task.repeats)
-    study.tell(task, successes=1, trials=task.repeats)
-    assert study.retract(task, failures=True) == 0
