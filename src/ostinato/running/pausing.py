@@ -5,8 +5,8 @@ Failures are told as they come, so that what truly fails is avoided at once. Tho
 If that fails too, they are taken back, and count neither against the budget nor against their candidates. If it gives
 a value, one of those that failed is measured again: the failures stay if it fails again; they are taken back if it
 gives a value, since then it was an outage that is over. What other runs of the same program have seen since anybody got
-a value belongs to the row, and is judged by whoever sees that it is suspicious. A run that is killed before it has judged leaves a note of what
-it would have judged, however few failures these are: the next run takes them back.
+a value belongs to the row, and whoever finds it suspicious judges all of it. A run that is killed before it has judged
+leaves a note of what it would have judged, however few failures these are: the next run takes them back.
 """
 
 import sys
