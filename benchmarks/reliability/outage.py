@@ -114,6 +114,6 @@ def rows(size: int = RUNS) -> Iterator[Row]:
         some = sum(each.failures > 0 for each in found)
         words = (
             f"regret {regret.mean():.4f}, {mean(found) / mean(calm):.2f} ± {error_of(apart) / mean(calm):.2f} of that "
-            f"without an outage; {failures:.3g} failures that count, in {some} runs; {pauses} pauses in {len(found)} runs"
+            f"without an outage; {failures:.3g} failures count in a run (in {some} at all); {pauses} pauses"
         )
         yield f"{name} ({SEEDS} seeds × {size} runs of {BUDGET})", words, fine(found, calm)
