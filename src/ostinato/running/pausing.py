@@ -28,6 +28,7 @@ from ostinato.running.events import LOGGER, Down, Events, Up
 from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
+from ostinato.running.others import Others
 from ostinato.running.outage import Evidence
 from ostinato.running.row import Row
 from ostinato.running.task import Task
@@ -86,7 +87,7 @@ class Pausing:
     def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
         self._events = events
-        self._row, self._elsewhere = Row(), Row()
+        self._row, self._others = Row(), Others(tasks.failed_elsewhere)
         self._began = 0.0  # the outage
         self._evidence: Evidence | None = None  # what the row means, from its first failure on
         self._down: Task | None = None  # that could not be measured at all: there is nothing to judge
@@ -106,7 +107,7 @@ class Pausing:
             else:
                 self._evidence = self._down = None
                 self._row.work(begun, at)
-                self._elsewhere.clear()
+                self._others.leave()
             begun = at
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
@@ -114,7 +115,7 @@ class Pausing:
     def weigh(self) -> None:
         """What the row means, when all that was stored together was heard."""
         if self._how.pauses and self._evidence is None and len(self._row):
-            self._elsewhere = self._tasks.failed_elsewhere()
+            self._others.look_anew()
             self._evidence = self._tasks.looked(self._weighed)
         self._remember()
 
@@ -141,7 +142,7 @@ class Pausing:
     def _forget(self) -> None:
         """What failed before was news about candidates, or does not count any more."""
         self._row.clear()
-        self._elsewhere.clear()
+        self._others.leave()
         self._evidence, self._down, self._remembered = None, None, 0
 
     def _weighed(self, optimizer: Optimizer) -> Evidence:
@@ -154,12 +155,12 @@ class Pausing:
     @property
     def _failed(self) -> list[Task]:
         """What failed in a row, here and in other runs; what failed here comes last."""
-        return [*self._elsewhere.tasks, *self._row.tasks] if len(self._row) else []
+        return [*self._others.tasks, *self._row.tasks]
 
     @property
     def _doubtful(self) -> list[Task]:
-        """The same, and what failed while the last value was being measured."""
-        return [*self._elsewhere.with_doubtful, *self._row.with_doubtful]
+        """The same, and what failed while the last value was being measured, or since."""
+        return [*self._others.with_doubtful, *self._row.with_doubtful]
 
     @property
     def alarmed(self) -> bool:
@@ -198,6 +199,7 @@ class Pausing:
         Returns why the run has to end, if it has to.
         """
         self._began = self._row.began or monotonic()
+        self._others.look()
         row, down = self._failed, self._down
         failed = row if down is None else [*row, down]
         self._keep(Pause(self._ago, self._said, 0.0, tuple(self._doubtful)))
@@ -252,6 +254,7 @@ class Pausing:
         if value is not None and not isnan(value) and not self._tasks.finished:
             task = Task(self._events.study, OBSERVED, index, candidate, 0, 1, host=future.result().host)
             self._tasks.observe_probe(task, [value], future.result().seconds)
+            self._others.look()
             self._events.told(task, [value])
         if interrupted:
             raise KeyboardInterrupt
@@ -299,8 +302,8 @@ class Pausing:
         return values[0], self._measure.complaint
 
     def _take_back(self, why: str) -> int:
-        row, at = self._doubtful, self._row.began
-        began = datetime.now() - timedelta(seconds=0.0 if at is None else monotonic() - at)
+        row, at = self._doubtful, self._row.began or self._began or monotonic()
+        began = datetime.now() - timedelta(seconds=monotonic() - at)
         taken = self._tasks.retract(row, failures=True, why=f"{why}, since {began:%Y-%m-%d %H:%M:%S}") if row else 0
         self._forget()
         return taken
@@ -320,6 +323,7 @@ class Pausing:
             self._say(seconds, first=first)
             self._sleep(interrupts, seconds)
             if self._tasks.finished or self._try(interrupts, failed, unstarted=unstarted):
+                self._take_back("outage")  # what other runs have seen of it since
                 self._over()
                 return None
             pause, first = self._how.after(pause), False
@@ -329,6 +333,8 @@ class Pausing:
         return OUTAGE
 
     def _try(self, interrupts: Interrupts, failed: Sequence[Task], *, unstarted: bool) -> bool:
+        self._others.leave()
+        self._others.look()
         probed, known = self._probe(self._tasks.looked(self._weighed), failed)
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
