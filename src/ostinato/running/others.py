@@ -20,7 +20,7 @@ class Others:
         self.tasks = self.look().tasks
 
     def look(self) -> Row:
-        """What there is now comes to what there was: a value that this run has got since hides it from the next look."""
+        """What there is now comes to what there was: a value that this run gets hides it from the next look."""
         found = self._failed()
         self._found |= {(task.batch, task.start): task for task in found.with_doubtful}
         return found

@@ -333,8 +333,7 @@ class Pausing:
         return OUTAGE
 
     def _try(self, interrupts: Interrupts, failed: Sequence[Task], *, unstarted: bool) -> bool:
-        self._others.leave()
-        self._others.look()
+        self._others.look_anew()
         probed, known = self._probe(self._tasks.looked(self._weighed), failed)
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
@@ -391,13 +390,11 @@ def _barred(optimizer: Optimizer) -> set[int]:
     return {*optimizer.retired, *(index for index, n in optimizer.counts().items() if n >= cap)}
 
 
-def _print(words: str) -> None:
-    """A line for whoever comes back after hours."""
+def _print(words: str) -> None:  # for whoever comes back after hours
     print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {words}", file=sys.stderr)
 
 
-def _lasting(seconds: float) -> str:
-    """A time in words: 40 s, 12 min, 3.5 h, 2.1 days."""
+def _lasting(seconds: float) -> str:  # 40 s, 12 min, 3.5 h, 2.1 days
     for unit, size in (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
