@@ -31,6 +31,7 @@ from ostinato.running.measure import Measure
 from ostinato.running.others import Others
 from ostinato.running.outage import Evidence
 from ostinato.running.row import Row
+from ostinato.running.said import lasting, say
 from ostinato.running.task import Task
 
 T = TypeVar("T")
@@ -328,7 +329,7 @@ class Pausing:
                 return None
             pause, first = self._how.after(pause), False
         self._keep(Pause(self._ago, self._said, None))
-        self._tell(f"given up: nothing could be measured for {_lasting(self._ago)}. The last failure: {self._said}")
+        self._tell(f"given up: nothing could be measured for {lasting(self._ago)}. The last failure: {self._said}")
         self.ended = OUTAGE
         return OUTAGE
 
@@ -337,9 +338,9 @@ class Pausing:
         probed, known = self._probe(self._tasks.looked(self._weighed), failed)
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
-        words = f"measuring again, after {_lasting(self._ago)}"
+        words = f"measuring again, after {lasting(self._ago)}"
         self._events.tell(Up(study=self._events.study, message=words, seconds=self._ago))
-        _print(words)
+        say(words)
         return True
 
     def _sleep(self, interrupts: Interrupts, seconds: float) -> None:
@@ -358,9 +359,9 @@ class Pausing:
         now = datetime.now()
         at = f"{now + timedelta(seconds=seconds):%H:%M:%S}"
         if not first:
-            self._tell(f"still down after {_lasting(self._ago)}; next try at {at}. The last failure: {self._said}")
+            self._tell(f"still down after {lasting(self._ago)}; next try at {at}. The last failure: {self._said}")
             return
-        until = "" if self._how.give_up_after == inf else f" It gives up after {_lasting(self._how.give_up_after)}."
+        until = "" if self._how.give_up_after == inf else f" It gives up after {lasting(self._how.give_up_after)}."
         words = (
             f"Nothing can be measured, whatever the candidate: the run pauses at {now:%H:%M:%S}, and tries again at "
             f"{at}. These failures do not count.{until} The last failure: {self._said}"
@@ -370,7 +371,7 @@ class Pausing:
 
     def _tell(self, words: str) -> None:
         LOGGER.warning(words)
-        _print(words)
+        say(words)
 
     def _keep(self, pause: Pause) -> None:
         self._noted = True
@@ -388,14 +389,3 @@ def _barred(optimizer: Optimizer) -> set[int]:
     """Candidates that are not to be measured any more: retired, or as often as they may be."""
     cap = getattr(optimizer.policy, "cap_per_candidate", None) or inf
     return {*optimizer.retired, *(index for index, n in optimizer.counts().items() if n >= cap)}
-
-
-def _print(words: str) -> None:  # for whoever comes back after hours
-    print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {words}", file=sys.stderr)
-
-
-def _lasting(seconds: float) -> str:  # 40 s, 12 min, 3.5 h, 2.1 days
-    for unit, size in (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.0f} s"
