@@ -323,7 +323,7 @@ class Lab:
 
     def __init__(self, address, down=()):
         self.study = Study("lab", address, X, seed=0, max_repeats=1)
-        self.calls, self._down = 0, down
+        self.calls, self._down, self.late = 0, down, ()
         self.study.run(self, 20, progress=False)
         self.study.allow(40)
         self.calls = 0
@@ -332,6 +332,8 @@ class Lab:
         self.calls += 1
         if self.calls in self._down and self.study.status().measurements >= 20:
             raise Failed("the pump is off")
+        if self.calls in self.late:
+            self.elsewhere(False)
         return float(x[0])
 
     def elsewhere(self, *works, program=None):
@@ -352,6 +354,16 @@ def test_an_outage_of_which_several_runs_see_a_little_does_not_count(address):
         "outage,"
     ]
     assert verify(lab.study.storage, "lab") == []
+
+
+@pytest.mark.parametrize("late", [(3,), (3, 4)])
+def test_what_others_tell_while_an_outage_is_judged_is_taken_back_with_it(any_address, late):
+    """The third call is a candidate that worked before, and the fourth one that had failed."""
+    lab = Lab(any_address, down=(1, 2))
+    lab.late = late
+    lab.elsewhere(*OFF)
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (40, 0)
 
 
 @pytest.mark.parametrize(("works", "program"), [((*OFF, True), None), (OFF, "another"), (OFF, ""), ((False,), None)])
