@@ -238,7 +238,7 @@ class SideBySide:
 
 
 def test_failures_while_something_long_still_works_are_part_of_the_outage(address):
-    study = Study("lab", address, X, seed=0)
+    study = Study("lab", address, X, seed=0, max_repeats=1)  # on a busy machine one task could hold all failures
     with pytest.warns(Paused):
         result = study.run(SideBySide(), 60, workers=2, progress=False, **QUICK)
     assert (result.steps, result.failures) == (60, 0)
