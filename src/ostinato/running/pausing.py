@@ -323,8 +323,9 @@ class Pausing:
             self._keep(Pause(self._ago, self._said, seconds))
             self._say(seconds, first=first)
             self._sleep(interrupts, seconds)
-            if self._tasks.finished or self._try(interrupts, failed, unstarted=unstarted):
-                self._take_back("outage")  # what other runs have seen of it since
+            worked = self._tasks.finished or self._try(interrupts, failed, unstarted=unstarted)
+            self._take_back("outage")  # what other runs have seen of it since
+            if worked:
                 self._over()
                 return None
             pause, first = self._how.after(pause), False
