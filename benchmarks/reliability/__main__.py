@@ -14,13 +14,14 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.reliability import damage, full, growth, outage, schema, short, soak, torture, waiting, writes
+from benchmarks.reliability import damage, full, growth, outage, schema, shared, short, soak, torture, waiting, writes
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
 SHORT_KILLS, LESS_LOST = 20, 0.2
 KILLS, PROCESSES, ASKS, RESTARTS, FEEDBACKS = 10_000, 16, 1_000, 200, 10_000_000
 KILLS_OF_A_STUDY = 1_000
 ENDS, BEATS = 3, 1_000
+SHARED = 20  # studies that several runs share
 CASES = 20_000  # requests to the service
 Row = tuple[str, str, bool]
 
@@ -130,8 +131,9 @@ def gone() -> Iterator[Row]:
     places = {"SQLite": lambda: f"sqlite:///{folder()}/lab.db", "PostgreSQL": server.database}
     for name, place in places.items():
         for how in waiting.ENDS:
-            seconds = [waiting.ended(place(), folder(), how)[0] for _ in range(ENDS)]
-            words = f"the next measurement began after {', '.join(f'{each:.1f}' for each in seconds)} s"
+            seconds, ready = zip(*(waiting.ended(place(), folder(), how) for _ in range(ENDS)), strict=True)
+            after, then = (", ".join(f"{each:.1f}" for each in times) for times in (seconds, ready))
+            words = f"the next measurement began after {after} s, {then} s after Python had started"
             yield f"{name}, {how}, {ENDS} times", words, max(seconds) < 15
     server.remove()
 
@@ -227,6 +229,21 @@ def soaked(size: int = int(soak.LONG)) -> Iterator[Row]:
     yield f"24 hours in {size} s: {happened}", words, fine and found.same_best and found.apart < 1e-6
 
 
+def shares(size: int = SHARED) -> Iterator[Row]:
+    """size: studies of each kind."""
+    for kind in shared.KINDS:
+        found = list[shared.Found]()
+        for seed in range(size):
+            where = folder()
+            found.append(shared.together(f"sqlite:///{where}/lab.db", where, kind, seed))
+        failed, counting, pauses = (
+            sum(getattr(each, name) for each in found) for name in ("failed", "counting", "pauses")
+        )
+        words = f"{failed} failures, of which {counting} count; {pauses} pauses"
+        fine = counting == 0 if kind == "an outage" else pauses == 0
+        yield f"{size} studies of {shared.RUNS} runs each, {kind}", words, fine
+
+
 def _lengths(what: str, lengths: list[growth.AtLength]) -> Iterator[Row]:
     first = lengths[0]
     for each in lengths:
@@ -250,7 +267,8 @@ def _server() -> "torture.Any":
 TORTURES: dict[str, Callable[..., Iterator[Row]]] = {
     "kills": kills, "asks": asks, "restarts": restarts, "faults": faults, "writes": every_write, "damage": damages,
     "dask": dask, "feedbacks": feedbacks, "gone": gone, "beats": beats, "clocks": clocks, "short": shorts,
-    "growth": grown, "sizes": sizes, "outage": outage.rows, "full": full.rows, "soak": soaked, "schema": generated,
+    "growth": grown, "sizes": sizes, "outage": outage.rows, "shared": shares, "full": full.rows, "soak": soaked,
+    "schema": generated,
 }  # fmt: skip
 
 

@@ -101,18 +101,19 @@ def error_of(values: Any) -> float:
     return float(np.std(values)) / len(values) ** 0.5
 
 
-def rows() -> Iterator[Row]:
-    """One row an arm."""
+def rows(size: int = RUNS) -> Iterator[Row]:
+    """One row an arm. size: runs of each seed."""
     calm: list[Found] = []
     for name, (options, fine) in ARMS.items():
-        found = [run(seed * RUNS + each, **options) for seed in range(SEEDS) for each in range(RUNS)]
+        found = [run(seed * RUNS + each, **options) for seed in range(SEEDS) for each in range(size)]
         calm = calm or found
         regret, apart = np.array(
             [(one.regret, one.regret - two.regret) for one, two in zip(found, calm, strict=True)]
         ).T
         failures, pauses = np.mean([each.failures for each in found]), sum(each.pauses for each in found)
+        some = sum(each.failures > 0 for each in found)
         words = (
             f"regret {regret.mean():.4f}, {mean(found) / mean(calm):.2f} ± {error_of(apart) / mean(calm):.2f} of that "
-            f"without an outage; {failures:.1f} failures that count; {pauses} pauses in {len(found)} runs"
+            f"without an outage; {failures:.3g} failures count in a run (in {some} at all); {pauses} pauses"
         )
-        yield f"{name} ({SEEDS} seeds × {RUNS} runs of {BUDGET})", words, fine(found, calm)
+        yield f"{name} ({SEEDS} seeds × {size} runs of {BUDGET})", words, fine(found, calm)

@@ -1,8 +1,12 @@
 """Looking after a study from the shell: watching, copies, and news for people and programs."""
 
 import json
+from subprocess import PIPE
 
-from terminal import ostinato
+from ostinato.running.pausing import Pause
+from ostinato.study import Study
+from ostinato.study.pauses import PauseNote
+from terminal import ostinato, start, wait_until
 
 RUN = ("optimize", "catalogue.csv", "--command", "./measure {temp} {ph}", "--budget", "12", "--seed", "0")
 
@@ -38,6 +42,26 @@ def test_watching_a_finished_study_shows_it_and_ends(lab):
     assert done.returncode == 0
     assert "12/12" in done.stdout
     assert "best {'temp'" in done.stdout
+
+
+def test_watching_says_the_same_once(lab):
+    """A run that pauses renews its note again and again, which is nothing to be told."""
+    ostinato(*RUN, cwd=lab)
+    study = Study("catalogue", lab / "catalogue.db")
+    study.allow(13)
+    with PauseNote(study._stored, 0.3) as note:
+        note.keep(Pause(1.0, "no power", 1e6))
+        process = start("watch", "catalogue.db", "--every", "0.1", cwd=lab, stdout=PIPE)
+        lines = [process.stdout.readline()]
+        for _ in range(3):
+            before = study.moment()
+            wait_until(lambda before=before: study.moment() != before)
+        note.keep(None)
+        study.tell(study.ask(limit=1), [0.5])
+        lines += process.communicate()[0].splitlines()
+    assert "no power" in lines[0]
+    assert sum("no power" in line for line in lines) == 1
+    assert "13/13" in lines[-1]
 
 
 def test_watching_on_a_terminal_shows_the_last_values(lab):

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -351,6 +352,16 @@ def test_a_host_that_started_again_knows_it_where_that_can_be_proved(machine):
     assert is_gone(f"{long_ago}|key", local=True)  # nothing that runs now began after nine hundred thousand seconds
     assert not is_gone(f"{long_ago}|key")  # it may be another machine that shares the database
     assert not is_gone(f"{early}|key", local=True)  # a container with a boot of its own may look like that
+
+
+def test_a_process_that_ended_is_gone_before_its_parent_has_asked_how():
+    """As in a container whose first process never asks."""
+    child = subprocess.Popen([sys.executable, "-c", "print(end=input())"], stdin=subprocess.PIPE)
+    worker = "|".join([*workers._here(), str(child.pid), workers._began(child.pid), "key"])
+    assert not is_gone(worker)
+    child.kill()
+    wait_until(lambda: is_gone(worker))
+    child.communicate()
 
 
 def test_what_is_not_the_own_view_of_processes_proves_nothing(machine):

@@ -8,9 +8,11 @@ from time import monotonic
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ostinato.errors import Failed, Outage, Paused
 from ostinato.running.pausing import Pause
+from ostinato.running.program import program_of
 from ostinato.study import Study, verify, workers
 from ostinato.study.paused import Note, notes_of
 from ostinato.study.pauses import PauseNote
@@ -236,7 +238,7 @@ class SideBySide:
 
 
 def test_failures_while_something_long_still_works_are_part_of_the_outage(address):
-    study = Study("lab", address, X, seed=0)
+    study = Study("lab", address, X, seed=0, max_repeats=1)  # on a busy machine one task could hold all failures
     with pytest.warns(Paused):
         result = study.run(SideBySide(), 60, workers=2, progress=False, **QUICK)
     assert (result.steps, result.failures) == (60, 0)
@@ -311,3 +313,71 @@ def test_a_run_elsewhere_that_is_killed_is_noticed_while_another_one_goes_on(add
     study.run(lambda x: float(x[0]), 10**6, lease=0.2, stop=lambda each: each.failures == 0 or monotonic() > end)
     assert study.status().failures == 0
     assert judged_in(study) == []
+
+
+OFF = (False, False, False)
+
+
+class Lab:
+    """A program that fails for some of its calls, and a study with values; what other runs of it tell is told here."""
+
+    def __init__(self, address, down=()):
+        self.study = Study("lab", address, X, seed=0, max_repeats=1)
+        self.calls, self._down, self.late = 0, down, ()
+        self.study.run(self, 20, progress=False)
+        self.study.allow(40)
+        self.calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        if self.calls in self._down and self.study.status().measurements >= 20:
+            raise Failed("the pump is off")
+        if self.calls in self.late:
+            self.elsewhere(False)
+        return float(x[0])
+
+    def elsewhere(self, *works, program=None):
+        """Other runs on other machines, each of which gets one value, or none."""
+        name = program_of(self).name if program is None else program
+        for number, worked in enumerate(works):
+            task = self.study.ask(limit=1, worker=f"elsewhere:{number}")
+            self.study.tell(replace(task, program=name), [float(task.candidate[0]) if worked else None])
+
+
+def test_an_outage_of_which_several_runs_see_a_little_does_not_count(address):
+    """None of them sees enough to know; and it is over when the last one looks."""
+    lab = Lab(address, down=(1, 2))
+    lab.elsewhere(*OFF)
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (40, 0)
+    assert [each.revision.why[:7] for each in lab.study.measurements(everything=True) if each.revisions] == 5 * [
+        "outage,"
+    ]
+    assert verify(lab.study.storage, "lab") == []
+
+
+@pytest.mark.parametrize("late", [(3,), (3, 4)])
+def test_what_others_tell_while_an_outage_is_judged_is_taken_back_with_it(any_address, late):
+    """The third call is a candidate that worked before, and the fourth one that had failed."""
+    lab = Lab(any_address, down=(1, 2))
+    lab.late = late
+    lab.elsewhere(*OFF)
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (40, 0)
+
+
+@pytest.mark.parametrize(("works", "program"), [((*OFF, True), None), (OFF, "another"), (OFF, ""), ((False,), None)])
+def test_few_failures_count_where_others_work_or_are_something_else(any_address, works, program):
+    """A value came after them; another program, or people, told them; or they are too few even together."""
+    lab = Lab(any_address, down=(1, 2))
+    lab.elsewhere(*works, program=program)
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert result.failures == 2 + works.count(False)
+
+
+def test_what_others_have_taken_back_is_part_of_no_row(any_address):
+    lab = Lab(any_address, down=(1, 2))
+    lab.elsewhere(*OFF)
+    assert lab.study.retract(failures=True, since=0.0) == 3
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert result.failures == 2

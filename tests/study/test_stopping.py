@@ -137,6 +137,18 @@ def test_where_the_place_beside_the_study_is_full_another_is_found(study, tmp_pa
     assert (tmp_path / "elsewhere" / "a b_c.unsaved.jsonl").exists()
 
 
+def test_what_is_among_temporary_files_outlives_a_restart_where_it_can(study, tmp_path, monkeypatch):
+    for name in ("fleeting", "lasting"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(f"ostinato.study.unsaved.{name.upper()}", tmp_path / name)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "fleeting"))
+    unsaved = Unsaved(study.name, study._stored.created, study.storage)
+    (tmp_path / "a b_c.unsaved.jsonl").mkdir()  # nothing can be written there
+    assert unsaved.keep([(study.ask(limit=1), [1.0])]) == ""
+    assert unsaved.found() == [tmp_path / "lasting" / "a b_c.unsaved.jsonl"]
+    assert unsaved.take_in(study.tell) == 1
+
+
 def test_what_is_put_aside_while_the_file_is_taken_in_is_not_lost(study, unsaved, monkeypatch):
     """Whoever writes may have opened the file just before it was given another name, and write after it was read."""
     first, second = study.ask(limit=1), study.ask(limit=1)

@@ -42,7 +42,7 @@ def watch(
             with Live(console=console, auto_refresh=False) as live:
                 _look_on(study, every, lambda: live.update(_drawn(study), refresh=True))
         else:
-            _look_on(study, every, lambda: console.print(_line(study), highlight=False, soft_wrap=True))
+            _look_on(study, every, _Lines(study, console).say)
     except KeyboardInterrupt:
         return
 
@@ -71,13 +71,26 @@ def _drawn(study: StudyView) -> Group:
     return Group(Text(str(study.status())), Text(""), table, looked)
 
 
+class _Lines:
+    """Lines for a file; what would say the same as the last one is left out."""
+
+    def __init__(self, study: StudyView, console: Console) -> None:
+        self._study, self._console, self._last = study, console, ""
+
+    def say(self) -> None:
+        text = _line(self._study)
+        if text != self._last:
+            self._console.print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {text}", highlight=False, soft_wrap=True)
+        self._last = text
+
+
 def _line(study: StudyView) -> str:
     status = study.status()
     made = f"{status.measurements + status.failures:,}" + (f"/{status.budget:,}" if status.budget else "")
     best = f" · best {status.best}" if status.best else ""
     failed = f" · {status.failures:,} failed" if status.failures else ""
     paused = "".join(f" · paused {each}" for each in status.paused)
-    return escape(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {made}{failed}{paused}{best}")
+    return escape(f"{made}{failed}{paused}{best}")
 
 
 def _clock(at: float) -> str:

@@ -17,6 +17,7 @@ from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
 from ostinato.running.pausing import Pause
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
+from ostinato.running.row import Row
 from ostinato.running.task import Task
 from ostinato.stopping import watched
 
@@ -137,6 +138,10 @@ class InMemory:
 
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         return question(self._optimizer)
+
+    def failed_elsewhere(self) -> Row:
+        """There are no other runs."""
+        return Row()
 
     def observe_probe(self, task: Task, values: list[float], seconds: float) -> None:
         """A measurement that was not asked for."""

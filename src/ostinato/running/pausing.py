@@ -4,8 +4,9 @@ Failures are told as they come, so that what truly fails is avoided at once. Tho
 (`running/outage.py`) are judged when nothing else is under way: a candidate that gave values before is measured again.
 If that fails too, they are taken back, and count neither against the budget nor against their candidates. If it gives
 a value, one of those that failed is measured again: the failures stay if it fails again; they are taken back if it
-gives a value, since then it was an outage that is over. A run that is killed before it has judged leaves a note of what
-it would have judged, however few failures these are: the next run takes them back.
+gives a value, since then it was an outage that is over. What other runs of the same program have seen since anybody got
+a value belongs to the row, and whoever finds it suspicious judges all of it. A run that is killed before it has judged
+leaves a note of what it would have judged, however few failures these are: the next run takes them back.
 """
 
 import sys
@@ -27,8 +28,10 @@ from ostinato.running.events import LOGGER, Down, Events, Up
 from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
+from ostinato.running.others import Others
 from ostinato.running.outage import Evidence
 from ostinato.running.row import Row
+from ostinato.running.said import lasting, say
 from ostinato.running.task import Task
 
 T = TypeVar("T")
@@ -59,6 +62,10 @@ class Failures(Protocol):
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
 
+    def failed_elsewhere(self) -> Row:
+        """What failed in other runs since anybody got a value."""
+        ...
+
     @property
     def finished(self) -> bool: ...
 
@@ -81,7 +88,7 @@ class Pausing:
     def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
         self._events = events
-        self._row = Row()
+        self._row, self._others = Row(), Others(tasks.failed_elsewhere)
         self._began = 0.0  # the outage
         self._evidence: Evidence | None = None  # what the row means, from its first failure on
         self._down: Task | None = None  # that could not be measured at all: there is nothing to judge
@@ -101,6 +108,7 @@ class Pausing:
             else:
                 self._evidence = self._down = None
                 self._row.work(begun, at)
+                self._others.leave()
             begun = at
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
@@ -108,12 +116,13 @@ class Pausing:
     def weigh(self) -> None:
         """What the row means, when all that was stored together was heard."""
         if self._how.pauses and self._evidence is None and len(self._row):
+            self._others.look_anew()
             self._evidence = self._tasks.looked(self._weighed)
         self._remember()
 
     def _remember(self) -> None:
         """Note what is to be judged when nothing else is under way: this run may be killed before it comes to that."""
-        judged = tuple(self._row.with_doubtful) if self.in_doubt else ()
+        judged = tuple(self._doubtful) if self.in_doubt else ()
         if len(judged) > self._remembered:
             self._began = self._row.began or monotonic()
             self._keep(Pause(self._ago, self._said, 0.0, judged, paused=self.alarmed))
@@ -128,20 +137,31 @@ class Pausing:
 
     def _fail(self, at: float, failed: Task) -> None:
         self._said = self._measure.complaint or f"{failed.candidate} failed"
-        if self._row.fail(at, failed) and self._evidence is not None:
-            self._evidence.add(failed.index)
+        if self._row.fail(at, failed):
+            self._evidence = None  # others may have failed since
 
     def _forget(self) -> None:
         """What failed before was news about candidates, or does not count any more."""
         self._row.clear()
+        self._others.leave()
         self._evidence, self._down, self._remembered = None, None, 0
 
     def _weighed(self, optimizer: Optimizer) -> Evidence:
         """The row against what was told before it, here or elsewhere."""
-        core, row = optimizer.core, [task.index for task in self._row.tasks]
+        core, row = optimizer.core, [task.index for task in self._failed]
         index_of = core.problem.table.index_of
         failures = Counter({index_of(number): failed for number, failed in core.state.failures.items()})
         return Evidence(optimizer.counts(), failures - Counter(row), row)
+
+    @property
+    def _failed(self) -> list[Task]:
+        """What failed in a row, here and in other runs; what failed here comes last."""
+        return [*self._others.tasks, *self._row.tasks]
+
+    @property
+    def _doubtful(self) -> list[Task]:
+        """The same, and what failed while the last value was being measured, or since."""
+        return [*self._others.with_doubtful, *self._row.with_doubtful]
 
     @property
     def alarmed(self) -> bool:
@@ -180,9 +200,10 @@ class Pausing:
         Returns why the run has to end, if it has to.
         """
         self._began = self._row.began or monotonic()
-        row, down = self._row.tasks, self._down
+        self._others.look()
+        row, down = self._failed, self._down
         failed = row if down is None else [*row, down]
-        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._row.with_doubtful)))
+        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._doubtful)))
         works = down is None and self._works_now(interrupts, failed)
         if not works or self._tried > ONE_BAD or self._is_past(interrupts, row):
             self._take_back("outage")
@@ -234,6 +255,7 @@ class Pausing:
         if value is not None and not isnan(value) and not self._tasks.finished:
             task = Task(self._events.study, OBSERVED, index, candidate, 0, 1, host=future.result().host)
             self._tasks.observe_probe(task, [value], future.result().seconds)
+            self._others.look()
             self._events.told(task, [value])
         if interrupted:
             raise KeyboardInterrupt
@@ -281,8 +303,8 @@ class Pausing:
         return values[0], self._measure.complaint
 
     def _take_back(self, why: str) -> int:
-        row, at = self._row.with_doubtful, self._row.began
-        began = datetime.now() - timedelta(seconds=0.0 if at is None else monotonic() - at)
+        row, at = self._doubtful, self._row.began or self._began or monotonic()
+        began = datetime.now() - timedelta(seconds=monotonic() - at)
         taken = self._tasks.retract(row, failures=True, why=f"{why}, since {began:%Y-%m-%d %H:%M:%S}") if row else 0
         self._forget()
         return taken
@@ -301,22 +323,25 @@ class Pausing:
             self._keep(Pause(self._ago, self._said, seconds))
             self._say(seconds, first=first)
             self._sleep(interrupts, seconds)
-            if self._tasks.finished or self._try(interrupts, failed, unstarted=unstarted):
+            worked = self._tasks.finished or self._try(interrupts, failed, unstarted=unstarted)
+            self._take_back("outage")  # what other runs have seen of it since
+            if worked:
                 self._over()
                 return None
             pause, first = self._how.after(pause), False
         self._keep(Pause(self._ago, self._said, None))
-        self._tell(f"given up: nothing could be measured for {_lasting(self._ago)}. The last failure: {self._said}")
+        self._tell(f"given up: nothing could be measured for {lasting(self._ago)}. The last failure: {self._said}")
         self.ended = OUTAGE
         return OUTAGE
 
     def _try(self, interrupts: Interrupts, failed: Sequence[Task], *, unstarted: bool) -> bool:
+        self._others.look_anew()
         probed, known = self._probe(self._tasks.looked(self._weighed), failed)
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
-        words = f"measuring again, after {_lasting(self._ago)}"
+        words = f"measuring again, after {lasting(self._ago)}"
         self._events.tell(Up(study=self._events.study, message=words, seconds=self._ago))
-        _print(words)
+        say(words)
         return True
 
     def _sleep(self, interrupts: Interrupts, seconds: float) -> None:
@@ -335,9 +360,9 @@ class Pausing:
         now = datetime.now()
         at = f"{now + timedelta(seconds=seconds):%H:%M:%S}"
         if not first:
-            self._tell(f"still down after {_lasting(self._ago)}; next try at {at}. The last failure: {self._said}")
+            self._tell(f"still down after {lasting(self._ago)}; next try at {at}. The last failure: {self._said}")
             return
-        until = "" if self._how.give_up_after == inf else f" It gives up after {_lasting(self._how.give_up_after)}."
+        until = "" if self._how.give_up_after == inf else f" It gives up after {lasting(self._how.give_up_after)}."
         words = (
             f"Nothing can be measured, whatever the candidate: the run pauses at {now:%H:%M:%S}, and tries again at "
             f"{at}. These failures do not count.{until} The last failure: {self._said}"
@@ -347,7 +372,7 @@ class Pausing:
 
     def _tell(self, words: str) -> None:
         LOGGER.warning(words)
-        _print(words)
+        say(words)
 
     def _keep(self, pause: Pause) -> None:
         self._noted = True
@@ -365,16 +390,3 @@ def _barred(optimizer: Optimizer) -> set[int]:
     """Candidates that are not to be measured any more: retired, or as often as they may be."""
     cap = getattr(optimizer.policy, "cap_per_candidate", None) or inf
     return {*optimizer.retired, *(index for index, n in optimizer.counts().items() if n >= cap)}
-
-
-def _print(words: str) -> None:
-    """A line for whoever comes back after hours."""
-    print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {words}", file=sys.stderr)
-
-
-def _lasting(seconds: float) -> str:
-    """A time in words: 40 s, 12 min, 3.5 h, 2.1 days."""
-    for unit, size in (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.0f} s"

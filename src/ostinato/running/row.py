@@ -14,18 +14,18 @@ class Row:
 
     def __init__(self) -> None:
         self._failed: list[tuple[float, Task]] = []  # since the beginning of the last value
-        self._begun = self._worked = -inf  # of the last value: when it was begun, and when it came
+        self.begun = self._worked = -inf  # of the last value: when it was begun, and when it came
 
     def fail(self, at: float, task: Task) -> bool:
         """A failure; returns whether it is part of the row."""
-        if at > self._begun:
+        if at > self.begun:
             self._failed.append((at, task))
         return at > self._worked
 
     def work(self, begun: float, at: float) -> None:
         """A value."""
-        self._begun, self._worked = max(self._begun, begun), max(self._worked, at)
-        self._failed = [(when, task) for when, task in self._failed if when > self._begun]
+        self.begun, self._worked = max(self.begun, begun), max(self._worked, at)
+        self._failed = [(when, task) for when, task in self._failed if when > self.begun]
 
     def clear(self) -> None:
         """Nothing more is to be made of them."""

@@ -13,9 +13,11 @@ from ostinato.errors import Conflict, LongMeasurements, OstinatoError, notify
 from ostinato.optimizer import Optimizer
 from ostinato.running.pausing import Pause
 from ostinato.running.program import Program
+from ostinato.running.row import Row
 from ostinato.running.task import Task
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
+from ostinato.study.failing import failed_elsewhere
 from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.origins import source_of
 from ostinato.study.pauses import PauseNote, Recovery
@@ -24,7 +26,7 @@ from ostinato.study.request import Request
 from ostinato.study.stored import Stored
 from ostinato.study.telling import observe_all
 from ostinato.study.unsaved import Unsaved
-from ostinato.study.workers import name_of, this_worker
+from ostinato.study.workers import own_name
 
 T = TypeVar("T")
 
@@ -177,12 +179,16 @@ class RunTasks:
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         return self._study.looked(question)
 
+    def failed_elsewhere(self) -> Row:
+        """What other runs with the same program have seen of an outage."""
+        return self._stored.read(lambda reader: failed_elsewhere(reader, self._program.name, own_name()))
+
     def keep_answer(self) -> None:
         self._study.keep_answer()
 
     def observe_probe(self, task: Task, values: list[float], seconds: float) -> None:
         """A measurement that nobody asked for; where it comes from is stored with it."""
-        self._observe(replace(self._marked(task), worker=name_of(this_worker())), values, seconds)
+        self._observe(replace(self._marked(task), worker=own_name()), values, seconds)
 
     def _observe(self, task: Task, values: list[float], seconds: float = 0.0) -> None:
         told = read_values(values, None, self._stored.outcome)

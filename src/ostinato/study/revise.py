@@ -191,10 +191,8 @@ def failures_since(reader: Reader, since: float, only: int | None = None) -> lis
     after = 0
     while entries := reader.log(after=after):
         for entry in entries:
-            if entry.at >= since and entry.told.kind != Kind.SUMMARY and only in (None, rows[entry.batch]):
-                now = changes.get(entry.number, {})
-                values = entry.told.numbers()[: entry.told.count]
-                found += [number + place for place, value in enumerate(values) if _failed(now.get(place, float(value)))]
+            if entry.at >= since and only in (None, rows[entry.batch]):
+                found += [number + place for place in failed_places(entry, changes)]
             number += entry.told.count
         after = entries[-1].number
     return found
@@ -202,15 +200,22 @@ def failures_since(reader: Reader, since: float, only: int | None = None) -> lis
 
 def failures_of(reader: Reader, batch: int, repeats: range) -> list[int]:
     """The numbers of measurements that failed, among some repeats of a batch."""
-    changes, found = changes_of(reader.revisions(batch)), list[int]()
-    entries = reader.overlapping(batch, repeats.start, len(repeats))
+    changes, entries = changes_of(reader.revisions(batch)), reader.overlapping(batch, repeats.start, len(repeats))
     firsts = reader.first_numbers([entry.number for entry in entries])
-    for entry in entries:
-        now, values = changes.get(entry.number, {}), entry.told.numbers()
-        for place, repeat in enumerate(entry.repeats):
-            if repeat in repeats and _failed(now.get(place, float(values[place]))):
-                found.append(firsts[entry.number] + place)
-    return found
+    return [
+        firsts[entry.number] + place
+        for entry in entries
+        for place in failed_places(entry, changes)
+        if entry.start + place in repeats
+    ]
+
+
+def failed_places(entry: Entry, changes: Changes) -> list[int]:
+    """The places in a row of the log that failed and still count as failures."""
+    if entry.told.kind == Kind.SUMMARY:
+        return []
+    now, values = changes.get(entry.number, {}), entry.told.numbers()[: entry.told.count]
+    return [place for place, value in enumerate(values) if _failed(now.get(place, float(value)))]
 
 
 def _failed(value: float | None) -> bool:

@@ -24,6 +24,7 @@ from ostinato.running.task import Task
 from ostinato.storage import Storage
 
 Tell: TypeAlias = Callable[[Task, list[float]], int]
+FLEETING, LASTING = Path("/tmp"), Path("/var/tmp")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -51,7 +52,7 @@ class Unsaved:
     def __init__(self, name: str, created: float, storage: Storage) -> None:
         self._name, self._created = name, created
         file = re.sub(r"[^\w. -]", "_", name) + ".unsaved.jsonl"
-        self._places = [storage.folder / file, Path(gettempdir()) / file]
+        self._places = [folder / file for folder in (storage.folder, *_spare())]
 
     def keep(self, told: Sequence[tuple[Task, Sequence[float]]]) -> str:
         """Put values aside: beside the study, or where that disk is full, among temporary files.
@@ -112,6 +113,12 @@ class Unsaved:
         known = [None if isnan(value) else float(value) for value in values]
         origin = (task.worker, task.program, task.version, task.host)
         return Line(self._name, task.batch, task.start, task.index, task.candidate, known, self._created, *origin)
+
+
+def _spare() -> list[Path]:
+    """Folders for temporary files: where nothing else was chosen, the one that outlives a restart comes first."""
+    folder = Path(gettempdir())
+    return [LASTING, folder] if folder == FLEETING and LASTING.is_dir() else [folder]
 
 
 def _append(place: Path, data: bytes) -> None:

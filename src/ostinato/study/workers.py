@@ -25,6 +25,11 @@ def name_of(key: str) -> str:
     return parts[0] if len(parts) < 6 else f"{parts[0] or 'process'}:{parts[3]}"
 
 
+def own_name() -> str:
+    """What people call this process, where it works under no other name."""
+    return name_of(f"{this_worker()}|")
+
+
 class Gone:
     """Whether a lease was given up: its time is over, or its worker is known to have ended.
 
@@ -71,7 +76,7 @@ def is_gone(worker: str, *, local: bool = False) -> bool:
     except OSError:
         return False
     now = _began(int(process))
-    return now != "" and now != began
+    return (now != "" and now != began) or _has_ended(int(process))
 
 
 def _here() -> list[str]:
@@ -87,10 +92,20 @@ def _here() -> list[str]:
 
 def _began(process: int) -> str:
     """When a process began, in the kernel's own ticks; nothing where that cannot be told."""
+    return "".join(_stat(process)[19:20])
+
+
+def _has_ended(process: int) -> bool:
+    """Whether a process is listed only because its parent has not asked yet how it ended, as happens in containers."""
+    return _stat(process)[:1] in (["Z"], ["X"])
+
+
+def _stat(process: int) -> list[str]:
+    """What the kernel tells of a process, after its name; nothing where it does not."""
     try:
-        return (PROC / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+        return (PROC / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def _is_to_come(ticks: str) -> bool:
