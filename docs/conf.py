@@ -80,7 +80,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
-    "within_subsection_order": "site_stories.place",
+    "within_subsection_order": "site_stories.Place",
     "image_scrapers": (site_figures.Scraper(),),
     "image_srcset": ["2x"],
     "reset_modules": ("matplotlib", "site_figures.reset"),
