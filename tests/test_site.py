@@ -103,3 +103,9 @@ def test_links_to_files_outside_lead_to_pages_or_become_words():
     content = ["[a](../CHANGELOG.md#x) [b](../README.md) [c](../src/ostinato/demo.py) [`d`](../LICENSE) [e](http.md)"]
     site_pages.lead_inside(None, "guide", content)
     assert content == ["[a](project/changelog.md#x) [b](index.md) c (`src/ostinato/demo.py`) `d` [e](http.md)"]
+
+
+def test_links_to_stories_lead_to_their_pages():
+    content = ["[a story](gallery/plot_drift.py)"]
+    site_pages.lead_inside(None, "guide", content)
+    assert content == ["[a story](stories/plot_drift.rst)"]
