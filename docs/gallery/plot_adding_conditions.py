@@ -23,7 +23,9 @@ import polars as pl
 from ostinato import Optimizer
 from ostinato.errors import SuspiciousMeasurement
 
-warnings.simplefilter("ignore", SuspiciousMeasurement)  # poor recipes look like mistakes at first, and are measured again
+warnings.simplefilter(
+    "ignore", SuspiciousMeasurement
+)  # poor recipes look like mistakes at first, and are measured again
 BUDGET, NOISE = 60, 6.0  # measurements; % yield
 SOLVENTS = {"water": 50, "ethanol": 58, "acetone": 62, "DMSO": 65, "glycerol": 61}  # % yield at 50 °C, pH 7
 

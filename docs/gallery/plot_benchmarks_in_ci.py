@@ -136,7 +136,9 @@ for _ in range(40):  # by turns, so that all see the same machine
 means = {name: float(np.mean(times)) for name, times in record.items()}
 fastest = min(means, key=means.__getitem__)
 for name in sorted(means, key=means.__getitem__):
-    print(f"{name:20} mean {means[name]:.3f} ms, median {np.median(record[name]):.3f} ms, slowest {max(record[name]):.2f} ms")
+    print(
+        f"{name:20} mean {means[name]:.3f} ms, median {np.median(record[name]):.3f} ms, slowest {max(record[name]):.2f} ms"
+    )
 
 
 def by_averages(seed, runs):
@@ -170,7 +172,9 @@ for rule, builds in rules.items():
     runs_used[rule] = np.mean([runs for _, runs in builds])
     slower[rule] = 1000 * np.mean([means[name] - means[fastest] for name, _ in builds])  # µs
     right = 100 * np.mean([name == fastest for name, _ in builds])
-    print(f"{rule:16} {runs_used[rule]:5.0f} runs, right in {right:3.0f} % of builds, {slower[rule]:4.1f} µs slower on average")
+    print(
+        f"{rule:16} {runs_used[rule]:5.0f} runs, right in {right:3.0f} % of builds, {slower[rule]:4.1f} µs slower on average"
+    )
 
 # %%
 

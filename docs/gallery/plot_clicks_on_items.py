@@ -24,7 +24,9 @@ items = shop.uniform(size=(ITEMS, 5))
 centres, heights = shop.uniform(size=(4, 5)), np.array([0.20, 0.16, 0.12, 0.12])
 distances = ((items[:, None, :] - centres) ** 2).sum(axis=2)
 rates = 0.02 + (heights * np.exp(-distances / 0.15)).sum(axis=1)  # of clicks, never seen by those who choose
-print(f"clicks: {100 * rates.mean():.1f} % of visitors on average over items, {100 * rates.max():.1f} % for the best item")
+print(
+    f"clicks: {100 * rates.mean():.1f} % of visitors on average over items, {100 * rates.max():.1f} % for the best item"
+)
 
 # %%
 # `outcome="binary"` says that a measurement is yes or no, and `goal="earn"` that every visitor counts. A batch says which
@@ -45,7 +47,9 @@ def with_ostinato(seed):
 
 
 clicks, optimizer = with_ostinato(seed=0)
-print(f"{clicks.sum():,} clicks; {optimizer.unique:,} of {ITEMS:,} items were shown, with {optimizer.switches} switches")
+print(
+    f"{clicks.sum():,} clicks; {optimizer.unique:,} of {ITEMS:,} items were shown, with {optimizer.switches} switches"
+)
 print(optimizer.best())
 
 # %%
@@ -110,7 +114,9 @@ runs = {
 }
 for name, seen in runs.items():
     totals = [run.sum() for run in seen]
-    print(f"{name:10} {np.mean(totals):6,.0f} clicks on average of {len(seen)} runs, {min(totals):,} to {max(totals):,}")
+    print(
+        f"{name:10} {np.mean(totals):6,.0f} clicks on average of {len(seen)} runs, {min(totals):,} to {max(totals):,}"
+    )
 print(f"best item  {VISITORS * rates.max():6,.0f} clicks, had it been known")
 
 # %%

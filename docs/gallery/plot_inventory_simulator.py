@@ -129,7 +129,10 @@ for name, (promised, true) in answers.items():
 figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 for place, (name, (promised, true)) in enumerate(answers.items()):
     axis.scatter(promised, true, label=name, color=f"C{place}", alpha=0.8)
-ends = [min(each.min() for pair in answers.values() for each in pair) - 1, max(t.max() for _, t in answers.values()) + 1]
+ends = [
+    min(each.min() for pair in answers.values() for each in pair) - 1,
+    max(t.max() for _, t in answers.values()) + 1,
+]
 axis.plot(ends, ends, color="grey", linestyle=":", label="promise kept")
 axis.set(xlabel="promised cost (€/day)", ylabel="true cost (€/day)", title="Ten searches by each method")
 axis.legend()

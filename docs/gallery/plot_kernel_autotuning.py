@@ -26,7 +26,11 @@ QUERIES, POINTS, COLUMNS, WARM_UP = 1024, 4096, 16, 10
 source = np.random.default_rng(0)
 queries, points = source.normal(size=(QUERIES, COLUMNS)), source.normal(size=(POINTS, COLUMNS))
 
-ROWS, BLOCKS, PRECISIONS = (16, 32, 64, 128, 256, 512, 1024), (64, 128, 256, 512, 1024, 2048, 4096), ("single", "double")
+ROWS, BLOCKS, PRECISIONS = (
+    (16, 32, 64, 128, 256, 512, 1024),
+    (64, 128, 256, 512, 1024, 2048, 4096),
+    ("single", "double"),
+)
 space = Space(rows=Ordered(*ROWS), block=Ordered(*BLOCKS), precision=Category(*PRECISIONS))
 
 
@@ -34,7 +38,9 @@ def prepare(setting):
     """Pack the data for a setting and warm up. The kernel that comes back is ready to be timed."""
     dtype = np.float32 if setting["precision"] == "single" else np.float64
     packed = [np.ascontiguousarray(queries[i : i + setting["rows"]], dtype) for i in range(0, QUERIES, setting["rows"])]
-    blocks = [np.ascontiguousarray(points[i : i + setting["block"]].T, dtype) for i in range(0, POINTS, setting["block"])]
+    blocks = [
+        np.ascontiguousarray(points[i : i + setting["block"]].T, dtype) for i in range(0, POINTS, setting["block"])
+    ]
     lengths = [(block**2).sum(axis=0) for block in blocks]
 
     def kernel():
@@ -147,7 +153,9 @@ for name, found in ways.items():
 figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name in ways:
     axis.scatter(spent[name], reached[name], label=name, alpha=0.85)
-axis.set(xlabel="processor time of the search (s)", ylabel="time of the setting found (ms)", ylim=(0, None), xlim=(0, None))
+axis.set(
+    xlabel="processor time of the search (s)", ylabel="time of the setting found (ms)", ylim=(0, None), xlim=(0, None)
+)
 axis.legend(loc="lower right")
 plt.show()
 

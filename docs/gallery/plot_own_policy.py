@@ -93,7 +93,9 @@ for run in comparison.runs:
 print(f"{'':10}" + "".join(f"{name:>22}" for name in names))
 for problem in problems:
     cells = [runs[problem.name, name] for name in names]
-    shown = [f"{100 * np.mean([r.simple for r in c]):.1f} %, {np.mean([r.switches[-1] for r in c]):.0f} sw" for c in cells]
+    shown = [
+        f"{100 * np.mean([r.simple for r in c]):.1f} %, {np.mean([r.switches[-1] for r in c]):.0f} sw" for c in cells
+    ]
     print(f"{problem.name:10}" + "".join(f"{each:>22}" for each in shown))
 
 # %%

@@ -66,7 +66,9 @@ def campaign(seed, setup_std="learn"):
 optimizer, plates = campaign(seed=1)
 best = optimizer.best()
 print(best)
-print(f"its true yield: {true_yield(best.candidate):.1f} %; the best of all: {max(map(true_yield, space.enumerate())):.1f} %")
+print(
+    f"its true yield: {true_yield(best.candidate):.1f} %; the best of all: {max(map(true_yield, space.enumerate())):.1f} %"
+)
 print(optimizer.learned)
 
 # %%

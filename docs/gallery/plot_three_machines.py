@@ -88,7 +88,9 @@ plt.show()
 
 places = [(each.batch, each.repeat) for each in measured]
 print(len(places), "values at", len(set(places)), "different places of the plan")
-check = subprocess.run([sys.executable, "-m", "ostinato", "verify", storage], capture_output=True, text=True, check=True)
+check = subprocess.run(
+    [sys.executable, "-m", "ostinato", "verify", storage], capture_output=True, text=True, check=True
+)
 print(check.stdout)
 
 # %%
