@@ -1,4 +1,4 @@
-"""The stories of the gallery: their form, the names that they use, and that the short ones run. `make docs` runs all."""
+"""The stories of the gallery: their form, the names they use, and that the short ones run. `make docs` runs all."""
 
 import ast
 import importlib

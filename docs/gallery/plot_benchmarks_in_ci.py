@@ -98,10 +98,10 @@ def milliseconds(version, runs):
 # %%
 # With a rule to stop
 # -------------------
-# `Within(0.02)` stops as soon as no version is faster by more than 0.02 ms, with 95% probability. Before that, versions
-# that are clearly slow are not run again. `outcome="positive"` says that slow versions vary more than fast ones. Runs in
-# a row share the mood of the machine, and `setup_std="learn"` accounts for that: without it, a version that was run at a
-# bad moment may be given up too early.
+# `Within(0.02)` stops as soon as no version is faster by more than 0.02 ms, with 95% probability. Before that,
+# versions that are clearly slow are not run again. `outcome="positive"` says that slow versions vary more than fast
+# ones. Runs in a row share the mood of the machine, and `setup_std="learn"` accounts for that: without it, a version
+# that was run at a bad moment may be given up too early.
 
 space = Space(version=Category(*by_name))
 settings = {"direction": "minimize", "outcome": "positive", "setup_std": "learn", "value": "time", "unit": "ms"}
@@ -136,9 +136,8 @@ for _ in range(40):  # by turns, so that all see the same machine
 means = {name: float(np.mean(times)) for name, times in record.items()}
 fastest = min(means, key=means.__getitem__)
 for name in sorted(means, key=means.__getitem__):
-    print(
-        f"{name:20} mean {means[name]:.3f} ms, median {np.median(record[name]):.3f} ms, slowest {max(record[name]):.2f} ms"
-    )
+    times = record[name]
+    print(f"{name:20} mean {means[name]:.3f} ms, median {np.median(times):.3f} ms, slowest {max(times):.2f} ms")
 
 
 def by_averages(seed, runs):
@@ -172,9 +171,7 @@ for rule, builds in rules.items():
     runs_used[rule] = np.mean([runs for _, runs in builds])
     slower[rule] = 1000 * np.mean([means[name] - means[fastest] for name, _ in builds])  # µs
     right = 100 * np.mean([name == fastest for name, _ in builds])
-    print(
-        f"{rule:16} {runs_used[rule]:5.0f} runs, right in {right:3.0f} % of builds, {slower[rule]:4.1f} µs slower on average"
-    )
+    print(f"{rule:16} {runs_used[rule]:5.0f} runs, right in {right:3.0f} % of builds, {slower[rule]:4.1f} µs slower")
 
 # %%
 
@@ -193,11 +190,11 @@ plt.show()
 # %%
 # What to take away
 # -----------------
-# Runs go to the versions that may still win, and a build stops where the question is easy. With versions as few as these
-# there is little to gain over a fixed number of runs, and on a busy machine nothing: compare the table. The rule has to be
-# chosen with care, too. The 95% belong to a model of the noise, and runs on a build server have a long tail.
-# `robust=True` looks natural here but makes the model too sure. If a wrong answer is dear, ask for a smaller gap, or
-# simply take more runs.
+# Runs go to the versions that may still win, and a build stops where the question is easy. With versions as few as
+# these there is little to gain over a fixed number of runs, and on a busy machine nothing: compare the table. The
+# rule has to be chosen with care, too. The 95% belong to a model of the noise, and runs on a build server have a long
+# tail. `robust=True` looks natural here but makes the model too sure. If a wrong answer is dear, ask for a smaller
+# gap, or simply take more runs.
 #
 # The numbers on this page are timings of the machine that built it, and differ a little every time. More: `when to stop
 # <../guide.html#when-to-stop>`_, `how sure it is <../concepts.html#how-sure-it-is>`_.

@@ -29,8 +29,8 @@ print(
 )
 
 # %%
-# `outcome="binary"` says that a measurement is yes or no, and `goal="earn"` that every visitor counts. A batch says which
-# item to show and to how many visitors; `successes` and `trials` say what came of it.
+# `outcome="binary"` says that a measurement is yes or no, and `goal="earn"` that every visitor counts. A batch says
+# which item to show and to how many visitors; `successes` and `trials` say what came of it.
 
 
 def with_ostinato(seed):
@@ -55,10 +55,10 @@ print(optimizer.best())
 # %%
 # Other ways to choose
 # --------------------
-# *Random*: any item. *Shortlist*: 100 random items, 30 visitors each, then the one that was clicked most. *Thompson*: the
-# same shortlist, a beta distribution for each item and Thompson sampling, which is what many shops do. *Regression*:
-# logistic regression on the properties, their squares and products, fitted anew every 200 visitors; it shows its
-# favourite, and a random item to every tenth visitor.
+# *Random*: any item. *Shortlist*: 100 random items, 30 visitors each, then the one that was clicked most. *Thompson*:
+# the same shortlist, a beta distribution for each item and Thompson sampling, which is what many shops do.
+# *Regression*: logistic regression on the properties, their squares and products, fitted anew every 200 visitors; it
+# shows its favourite, and a random item to every tenth visitor.
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -98,7 +98,7 @@ def with_regression(seed):
         explore = visitors.random(HOUR) < (1.0 if favourite is None else 0.1)
         shown[now] = np.where(explore, visitors.integers(ITEMS, size=HOUR), favourite or 0)
         seen[now] = visitors.random(HOUR) < rates[shown[now]]
-        if 0 < seen[: now.stop].sum():
+        if seen[: now.stop].any():
             model = make_pipeline(PolynomialFeatures(2), StandardScaler(), LogisticRegression(max_iter=1000))
             model.fit(items[shown[: now.stop]], seen[: now.stop])
             favourite = int(model.decision_function(items).argmax())
@@ -139,5 +139,5 @@ plt.show()
 # problem comes close, sometimes wins, and takes less time to compute. Its runs vary more, because it can settle on a
 # region that is not the best.
 #
-# If you have few items and millions of visitors, plain Thompson sampling is all you need. More:
-# `yes and no, counts, amounts <../guide.html#yes-and-no-counts-amounts>`_, `find or earn <../concepts.html#find-and-earn>`_.
+# If you have few items and millions of visitors, plain Thompson sampling is all you need. More: `yes and no, counts,
+# amounts <../guide.html#yes-and-no-counts-amounts>`_, `find or earn <../concepts.html#find-and-earn>`_.

@@ -52,7 +52,8 @@ def run(seed, restart_every=PARTS, **settings):
 # %%
 # Three ways to treat the past
 # ----------------------------
-# `half_life=100` says that a measurement counts half after 100 more. *Start again* makes a new optimiser every 300 parts.
+# `half_life=100` says that a measurement counts half after 100 more. *Start again* makes a new optimiser every 300
+# parts.
 
 ways = {
     "keep everything": {},
@@ -92,9 +93,9 @@ print(runs["keep everything"][0][2].diagnose())
 # %%
 # What to take away
 # -----------------
-# Where things change, let old measurements fade. That has a price while nothing changes, because what is forgotten has to
-# be measured again: compare the first column. Choose the half-life of the order of the time in which the best candidate
-# changes noticeably; too long a memory follows late, too short a one never settles. The half-life that the diagnosis
-# suggests is only a first guess: 400 was no better here than to keep everything.
+# Where things change, let old measurements fade. That has a price while nothing changes, because what is forgotten
+# has to be measured again: compare the first column. Choose the half-life of the order of the time in which the best
+# candidate changes noticeably; too long a memory follows late, too short a one never settles. The half-life that the
+# diagnosis suggests is only a first guess: 400 was no better here than to keep everything.
 #
 # More: `values that change over time <../guide.html#values-that-change-over-time>`_.

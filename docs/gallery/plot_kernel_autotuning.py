@@ -12,8 +12,8 @@ The engineer wants the fastest setting, and does not want to wait long for it.
 # %%
 # The kernel
 # ----------
-# A real one: the distances come from blocked matrix products. `prepare` is the switch. Processor time is measured, which
-# suffers less from other programs than the clock on the wall.
+# A real one: the distances come from blocked matrix products. `prepare` is the switch. Processor time is measured,
+# which suffers less from other programs than the clock on the wall.
 
 from time import process_time
 
@@ -74,9 +74,9 @@ print(f"a switch takes {switch:.1f} ms of processor time, a timing {once:.1f} ms
 # %%
 # Four ways to look for it
 # ------------------------
-# *All*: every setting is timed three times. *Random*: 20 random settings, three timings each. *Ostinato*: 100 timings,
-# without and with the cost of a switch. `outcome="positive"` says that long times vary more than short ones. All but the
-# first are repeated with three seeds.
+# *All*: every setting is timed three times. *Random*: 20 random settings, three timings each. *Ostinato*: 100
+# timings, without and with the cost of a switch. `outcome="positive"` says that long times vary more than short ones.
+# All but the first are repeated with three seeds.
 
 
 class Bench:
@@ -176,8 +176,8 @@ plt.show()
 # What to take away
 # -----------------
 # Say what a switch costs, and batches get longer and switches fewer, for nearly the same result. Timing everything is
-# safe, and too slow as soon as there is one more column. Random settings are the quickest search, and not bad where many
-# settings are nearly as fast as the fastest, as here.
+# safe, and too slow as soon as there is one more column. Random settings are the quickest search, and not bad where
+# many settings are nearly as fast as the fastest, as here.
 #
 # Times are those of the machine that built this page, and differ a little every time. More: `when switching costs
 # <../guide.html#when-switching-costs>`_.

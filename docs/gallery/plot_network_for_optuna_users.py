@@ -169,10 +169,10 @@ plt.show()
 # %%
 # What to take away
 # -----------------
-# With the same trainings, the settings found by TPE and by Ostinato are about equally good here: the best region is wide,
-# and both are in it. What differs is the number that comes with them. `study.best_value` is the luckiest of all
-# trainings. Ostinato's estimate is nearer to what the next training will give, though with so few trainings it is still
-# a little too high.
+# With the same trainings, the settings found by TPE and by Ostinato are about equally good here: the best region is
+# wide, and both are in it. What differs is the number that comes with them. `study.best_value` is the luckiest of all
+# trainings. Ostinato's estimate is nearer to what the next training will give, though with so few trainings it is
+# still a little too high.
 #
 # If your scores hardly change with the seed, or if training can be stopped early, Optuna with its pruners is the better
 # tool. More: `comparison <../comparison.html>`_, `parameters that depend on others

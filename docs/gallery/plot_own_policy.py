@@ -3,7 +3,8 @@ A policy of one's own, compared
 ===============================
 
 A researcher has an idea for choosing the next candidate: with some probability challenge the leader with the candidate
-that is most likely to beat it, and measure everything a fixed number of times. (Ideas of this kind are called *top two*.)
+that is most likely to beat it, and measure everything a fixed number of times. (Ideas of this kind are called
+*top two*.)
 
 She wants it to run behind the same `ask` and `tell`, and to know whether it is any good.
 """
@@ -11,8 +12,8 @@ She wants it to run behind the same `ask` and `tell`, and to know whether it is 
 # %%
 # The policy
 # ----------
-# A policy is an object with `propose(belief, limit)`. The belief has means and standard deviations of all candidates; the
-# answer says what to measure, and how often.
+# A policy is an object with `propose(belief, limit)`. The belief has means and standard deviations of all candidates;
+# the answer says what to measure, and how often.
 
 import tempfile
 from dataclasses import dataclass

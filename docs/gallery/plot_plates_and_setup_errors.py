@@ -15,6 +15,8 @@ She wants the conditions with the highest yield, and an interval that she can pu
 # A stand-in for the laboratory. One mixture is off by 4 % yield, one well by 2 %: repeats of one mixture agree well
 # with each other, and can all be wrong.
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -66,9 +68,8 @@ def campaign(seed, setup_std="learn"):
 optimizer, plates = campaign(seed=1)
 best = optimizer.best()
 print(best)
-print(
-    f"its true yield: {true_yield(best.candidate):.1f} %; the best of all: {max(map(true_yield, space.enumerate())):.1f} %"
-)
+highest = max(map(true_yield, space.enumerate()))
+print(f"its true yield: {true_yield(best.candidate):.1f} %; the best of all: {highest:.1f} %")
 print(optimizer.learned)
 
 # %%
@@ -80,7 +81,7 @@ for number, (axis, plate) in enumerate(zip(axes, plates, strict=True), start=1):
     yields = np.concatenate([values for _, values in plate]).reshape(4, 6)
     image = axis.imshow(yields, vmin=20, vmax=82, cmap="viridis")
     ends = np.cumsum([0, *(len(values) for _, values in plate)])
-    for mixed, (start, end) in enumerate(zip(ends, ends[1:], strict=False), start=1):
+    for mixed, (start, end) in enumerate(pairwise(ends), start=1):
         for well in range(start, end):
             color = "white" if yields.flat[well] < 60 else "black"
             axis.text(well % 6, well // 6, mixed, ha="center", va="center", fontsize=7, color=color)
@@ -135,7 +136,7 @@ spread = np.random.default_rng(0)
 for place, yields in enumerate(reached.values()):
     axis.scatter(yields, place + spread.uniform(-0.15, 0.15, len(yields)), s=18, alpha=0.6, color=f"C{place}")
     axis.plot(np.mean(yields), place, "k|", markersize=18)
-axis.axvline(max(map(true_yield, space.enumerate())), color="grey", linestyle=":", label="best conditions")
+axis.axvline(highest, color="grey", linestyle=":", label="best conditions")
 axis.set(yticks=range(len(reached)), yticklabels=reached, xlabel="true yield of the recommended conditions (%)")
 axis.legend(loc="upper left")
 plt.show()
@@ -143,8 +144,9 @@ plt.show()
 # %%
 # What to take away
 # -----------------
-# Where repeats share an error, say so with `setup_std="learn"`. The recommendation gets a little
-# better, and above all the interval becomes honest. A plate is one call of `ask(slots=…)`, and `shared=` says what its wells have in common.
+# Where repeats share an error, say so with `setup_std="learn"`. The recommendation gets a little better, and above
+# all the interval becomes honest. A plate is one call of `ask(slots=…)`, and `shared=` says what its wells have in
+# common.
 #
 # More: `set-up errors <../guide.html#noise>`_, `plates <../guide.html#plates-and-workers>`_, and
 # `a plate to print <../dashboard.html#plan-a-plate>`_.

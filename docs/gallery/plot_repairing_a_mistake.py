@@ -66,8 +66,8 @@ print(len(study.optimizer.outliers), "outliers left")
 # %%
 # The second is not
 # -----------------
-# All values of the mixed-up sample are off by the same amount, and agree with each other. To a program that looks like a
-# poor candidate among good neighbours. It is no outlier, but the diagnosis says that something is wrong:
+# All values of the mixed-up sample are off by the same amount, and agree with each other. To a program that looks
+# like a poor candidate among good neighbours. It is no outlier, but the diagnosis says that something is wrong:
 
 print(study.diagnose())
 
@@ -127,9 +127,9 @@ print("told right", anew.best())
 # %%
 # What to take away
 # -----------------
-# Values that are far off by themselves are found for you. Mistakes that agree with each other are not: `diagnose()` says
-# that something is wrong, and the lab book has to say what. Either way a correction is one call, in Python, on the
-# command line (`ostinato correct`, `ostinato retract`) or over HTTP, and nothing has to be measured again.
+# Values that are far off by themselves are found for you. Mistakes that agree with each other are not: `diagnose()`
+# says that something is wrong, and the lab book has to say what. Either way a correction is one call, in Python, on
+# the command line (`ostinato correct`, `ostinato retract`) or over HTTP, and nothing has to be measured again.
 #
 # More: `mistakes and corrections <../guide.html#mistakes-and-corrections>`_, `how often outliers are found
 # <../results.html#mistakes>`_.

@@ -96,9 +96,9 @@ print(check.stdout)
 # %%
 # What to take away
 # -----------------
-# Processes need nothing but the address of the study: no coordinator, no ports, no names given in advance. They may come,
-# go and die. Times, and so the order of values, differ from run to run here: with several workers a study is not
-# reproducible to the digit, though it is with one.
+# Processes need nothing but the address of the study: no coordinator, no ports, no names given in advance. They may
+# come, go and die. Times, and so the order of values, differ from run to run here: with several workers a study is
+# not reproducible to the digit, though it is with one.
 #
 # More: `several processes <../studies.html#several-processes>`_, `PostgreSQL
 # <../studies.html#several-machines-postgresql>`_, `what studies survive <../reliability.html>`_.
