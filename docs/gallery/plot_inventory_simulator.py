@@ -10,6 +10,8 @@ The engineer wants the two numbers with the lowest expected cost, within 150 sim
 promise.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The simulator
 # -------------

@@ -9,6 +9,8 @@ the caches warmed up, which takes longer than one timing.
 The engineer wants the fastest setting, and does not want to wait long for it.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The kernel
 # ----------

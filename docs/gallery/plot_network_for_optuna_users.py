@@ -8,6 +8,8 @@ begin at random, and so does the split into training and validation data. There 
 The engineer knows Optuna. She wants settings that are good with *any* seed, not a lucky run that nobody can repeat.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # One training
 # ------------
