@@ -198,7 +198,7 @@ plt.show()
 # %%
 # What to take away
 # -----------------
-# Runs go to the versions that may still win, and a build stops where the question is easy. With versions as few as these
+# Runs go to the versions that may still win, and a build stops where the question is easy. With as few versions as here
 # there is little to gain over a fixed number of runs: compare the table. The rule has to be chosen with care, too. The
 # 95% belong to a model of the noise, and runs on a build server have a long tail. `robust=True` looks natural here but
 # makes the model too sure. If a wrong answer is dear, ask for a smaller gap, or simply take more runs.
