@@ -9,8 +9,6 @@ costs build time.
 They have the usual rule, "20 runs of each, then take the best average", and wonder whether it can be replaced.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # Eight versions
 # --------------
@@ -194,6 +192,7 @@ axis.set(xlabel="runs in a build (number)", ylabel="slower than the fastest, on 
 axis.set(title="What a build costs, and what it gets wrong")
 axis.legend()
 plt.show()
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # What to take away

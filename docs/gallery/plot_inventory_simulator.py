@@ -10,8 +10,6 @@ The engineer wants the two numbers with the lowest expected cost, within 150 sim
 promise.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The simulator
 # -------------
@@ -139,6 +137,7 @@ axis.plot(ends, ends, color="grey", linestyle=":", label="promise kept")
 axis.set(xlabel="promised cost (€/day)", ylabel="true cost (€/day)", title="Ten searches by each method")
 axis.legend()
 plt.show()
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # What to take away

@@ -9,8 +9,6 @@ the caches warmed up, which takes longer than one timing.
 The engineer wants the fastest setting, and does not want to wait long for it.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The kernel
 # ----------
@@ -160,6 +158,7 @@ axis.set(
 )
 axis.legend(loc="lower right")
 plt.show()
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # The map that *all* has made, for single precision. Small blocks are slow because Python has more to do between them,

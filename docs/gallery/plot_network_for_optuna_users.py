@@ -8,8 +8,6 @@ begin at random, and so does the split into training and validation data. There 
 The engineer knows Optuna. She wants settings that are good with *any* seed, not a lucky run that nobody can repeat.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # One training
 # ------------
@@ -167,6 +165,7 @@ axis.plot([], [], "k|", label="mean of 15 new trainings (points)")
 axis.set(yticks=range(len(reached)), yticklabels=reached, xlabel="accuracy on unseen digits (%)")
 axis.legend(loc="upper left", fontsize=8)
 plt.show()
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # What to take away
