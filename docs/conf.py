@@ -7,6 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+import site_figures
+
 import ostinato
 
 project = "Ostinato"
@@ -78,6 +80,11 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
+    "within_subsection_order": "site_stories.Place",
+    "image_scrapers": (site_figures.Scraper(),),
+    "image_srcset": ["2x"],
+    "reset_modules": ("matplotlib", "site_figures.reset"),
+    "ignore_repr_types": r"matplotlib|Figure|Text|list",
 }
 
 warnings.filterwarnings("ignore", message=".*non-interactive.*")

@@ -110,3 +110,9 @@ def test_files_of_the_root_are_pages():
     assert pages["project/contributing.md"].startswith("# Contributing\n")
     assert "[Architecture](../architecture.md)" in pages["project/contributing.md"]
     assert pages["project/changelog.md"].startswith("# Changelog\n")
+
+
+def test_links_to_stories_lead_to_their_pages():
+    content = ["[a story](gallery/plot_drift.py)"]
+    site_pages.lead_inside(None, "guide", content)
+    assert content == ["[a story](stories/plot_drift.rst)"]

@@ -20,6 +20,7 @@ OUTSIDE = {
     "CONTRIBUTING.md": "project/contributing.md",
 }
 FOLDER = re.compile(r"\[([^\]]+)\]\(results/\w+\)")
+STORY = re.compile(r"\]\(gallery/(plot_\w+)\.py\)")  # the script, and on the site the page that it makes
 ROOTED = re.compile(r"\[([^\]\n]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 LINK = re.compile(r"\[([^\]\n]*)\]\(\.\./([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -56,7 +57,8 @@ def write(_app: Any) -> None:
 def lead_inside(_app: Any, docname: str, content: list[str]) -> None:
     """Links of a page to files at the root become links to the pages that show them, or words."""
     if "/" not in docname:
-        content[0] = LINK.sub(_inside, FOLDER.sub(r"`\1`", content[0]))
+        text = STORY.sub(r"](stories/\1.rst)", FOLDER.sub(r"`\1`", content[0]))
+        content[0] = LINK.sub(_inside, text)
 
 
 def _inside(link: re.Match[str]) -> str:

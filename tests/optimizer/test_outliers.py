@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ostinato import Optimizer, Study, optimize
+from ostinato import Category, Integer, Optimizer, Space, Study, optimize
 from ostinato.errors import SuspiciousMeasurement
 from ostinato.kernels import RBF
 from sizes import size
@@ -63,6 +63,15 @@ def test_a_lone_value_that_does_not_fit_is_measured_again_next():
     opt.tell(batch, [TRUTH[never], TRUTH[never] + 0.1])
     assert [each.number for each in opt.outliers] == [31]
     assert opt.best().mean < 16
+
+
+def test_a_warning_shows_names_as_they_were_given():
+    opt = Optimizer(Space(solvent=Category("DMSO", "MeCN", "THF"), temp=Integer(20, 40)), seed=0)
+    rows = list(range(0, 63, 2))
+    opt.observe(rows, [50 + 0.1 * (row % 5) for row in rows])
+    opt.observe(1, 500.0)
+    with pytest.warns(SuspiciousMeasurement, match="Measurement 33: 500, where .* 'DMSO'"):
+        opt.ask()
 
 
 def test_a_peak_that_is_found_again_is_believed():

@@ -32,7 +32,8 @@ class Warnings:
         new = [misfit for misfit in known.misfits if misfit.value.number in aside - self._remarked]
         self._remarked |= aside
         for misfit in new:
-            words = str(Answers(problem, known).outlier(misfit)).capitalize()
+            words = str(Answers(problem, known).outlier(misfit))
+            words = words[:1].upper() + words[1:]  # names of the user's stay as they are
             notify(
                 f"{words}. It does not count unless it comes again: the candidate is measured again where it has no "
                 "other values.",
