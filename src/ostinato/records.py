@@ -13,6 +13,7 @@ from ostinato.notebook import card, listing
 
 SHOWN = 8  # length-scales in a line
 NEARLY_CERTAIN = 0.9  # the probability of being the best from which that is said
+STAYS = "no other candidate promises enough to be worth a switch"  # why a leader is measured again
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,7 @@ import msgspec
 
 from ostinato.checks import at_most, counted
 from ostinato.errors import InvalidSetting
-from ostinato.policies.find import STAYS
-from ostinato.records import Batch, Reason
+from ostinato.records import STAYS, Batch, Reason
 
 ENDLESS = 10**9  # repeats that a rule asks for where a value is known for sure
 

@@ -31,12 +31,12 @@ from ostinato.policies.base import Proposal, WithBeta
 from ostinato.policies.belief import Belief
 from ostinato.policies.ei import EI
 from ostinato.policies.limits import Cautious, Limit
+from ostinato.records import STAYS
 
 LAST_BATCHES = 6  # into which the last part of a budget is divided
 LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
 LATE = 1.5  # β from then on
 CHALLENGES = "is the likeliest to be better than the leader after all"
-STAYS = "no other candidate promises enough to be worth a switch"
 FEW = 25  # measurements before which no candidate is said to have taken too many
 KNOWN = 20  # candidates that were looked at, before which the model cannot say that nothing is worth a switch
 
