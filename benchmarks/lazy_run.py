@@ -11,7 +11,7 @@ from ostinato.kernels import RBF, Matern52
 from ostinato.posterior import exact
 
 KERNELS = {"RBF": RBF, "Matern52": Matern52}
-NOISE, C = 1.0, 1.1
+C = 1.1
 WAVES = 200  # of which the function is made, drawn for the kernel's length-scale
 PART = 50_000
 LONGEST = 100_000  # measurements
@@ -24,7 +24,7 @@ def function(X: np.ndarray, lengthscale: float, rng: np.random.Generator) -> np.
 
 
 def run(
-    way: str, kernel: str, lengthscale: float, size: int, columns: int, beta: float, unique: int
+    way: str, kernel: str, lengthscale: float, size: int, columns: int, beta: float, unique: int, noise: float
 ) -> dict[str, object]:
     """Upper confidence bounds with a given kernel, until so many different candidates were measured."""
     if way == "plain":
@@ -32,13 +32,13 @@ def run(
     rng = np.random.default_rng(6)
     X = rng.random((size, columns))
     truth = function(X, lengthscale, rng)
-    opt = Optimizer(X, kernel=KERNELS[kernel](lengthscale, 1.0), noise_std=NOISE, policy=MiniUCB(C, beta), seed=0)
+    opt = Optimizer(X, kernel=KERNELS[kernel](lengthscale, 1.0), noise_std=noise, policy=MiniUCB(C, beta), seed=0)
     seconds, chosen, lazy = 0.0, list[tuple[int, int]](), 0
     while opt.unique < unique and opt.steps < LONGEST:
         start = process_time()
         batch = opt.ask()
         seconds += process_time() - start
-        values = truth[batch.index] + NOISE * rng.standard_normal(batch.repeats)
+        values = truth[batch.index] + noise * rng.standard_normal(batch.repeats)
         screen = opt.core.known.model.screen
         lazy += screen is not None and screen.lazy
         start = process_time()
@@ -49,5 +49,6 @@ def run(
 
 
 if __name__ == "__main__":
-    way, kernel, lengthscale, size, columns, beta, unique = sys.argv[1:]
-    print(json.dumps(run(way, kernel, float(lengthscale), int(size), int(columns), float(beta), int(unique))))
+    way, kernel, lengthscale, size, columns, beta, unique, noise = sys.argv[1:]
+    settings = float(lengthscale), int(size), int(columns), float(beta), int(unique), float(noise)
+    print(json.dumps(run(way, kernel, *settings)))
