@@ -69,6 +69,17 @@ def test_in_a_space_that_cannot_be_listed_every_improvement_is_worth_a_look():
     assert Optimizer(X).policy == Find()
 
 
+@pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
+def test_where_the_leader_is_capped_it_does_not_stay_with_a_poor_one():
+    points, rng = np.linspace(0, 1, 60)[:, None], np.random.default_rng(0)
+    opt, poor = Optimizer(points, seed=0, policy=Find(cap_per_candidate=5)), 0
+    while opt.steps < 200:
+        batch = opt.ask(3)
+        poor += "worth a switch" in str(opt.explain(batch)) and batch.index != opt.leader()[0]
+        opt.tell(batch, -10 * (points[batch.index, 0] - 0.3) ** 2 + 0.02 * rng.standard_normal(batch.repeats))
+    assert not poor
+
+
 def test_an_improvement_is_not_negative():
     with pytest.raises(InvalidSetting, match="worth"):
         Find(worth=-1)

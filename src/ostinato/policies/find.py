@@ -7,15 +7,16 @@ fifth of all measurements. Once 6√t candidates were looked at in t measurement
 smaller from there on, and the leader may take what it likes.
 
 A look at another candidate has to promise something: where no candidate is expected to improve on the best measured one
-by a hundredth of the prior's standard deviation, the leader is measured again, which needs no switch. In spaces that
-cannot be listed a hundredth is not little: the search comes nearer to the best than that.
+by a hundredth of the prior's standard deviation, the leader is measured again, which needs no switch, whatever its
+share of all measurements is. In spaces that cannot be listed the default is `worth=0`: the search comes nearer to the
+best than a hundredth, so that smaller improvements count.
 
 Where it is known how many measurements there will be, the last tenth goes to the leader and its challenger: of the
 measured candidates the one with the best lower bound, and the one that is likeliest to be better after all. Whichever
 of the two tells more about their difference is measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log, sqrt
 
@@ -90,9 +91,10 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
     """The policy of goal="find".
 
     candidate_share: of all measurements so far, the most that one candidate may have to be measured again, while
-    anything is learned. finish: the share of the budget, at its end, that goes to telling the best candidates apart;
-    without effect where the optimiser was given no budget. worth: the improvement, in standard deviations of the prior,
-    that another candidate must promise to be measured in place of the leader; with 0 it always goes on looking.
+    anything is learned and another one is worth a switch. finish: the share of the budget, at its end, that goes to
+    telling the best candidates apart; without effect where the optimiser was given no budget. worth: the improvement,
+    in standard deviations of the prior, that another candidate must promise to be measured in place of the leader; with
+    0 it always goes on looking.
     """
 
     beta: float | Schedule = 2.5
@@ -128,14 +130,15 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
 
     def _chosen(self, belief: Belief) -> tuple[int, str]:
         """A candidate, and in words why it; nothing where that is its score."""
-        measured = np.array(sorted(belief.counts().keys() - self.closed(belief)), dtype=np.int64)
-        if is_finishing(self.finish, belief) and len(measured) >= 2:
-            return leader_or_challenger(belief, measured), CHALLENGES
+        measured, closed = _array(belief.counts().keys() - belief.barred), self.closed(belief)
+        possible = _array({*measured.tolist()} - closed)
+        if is_finishing(self.finish, belief) and len(possible) >= 2:
+            return leader_or_challenger(belief, possible), CHALLENGES
         best = super().candidate(belief)
         if not belief.learned or belief.travels or len(measured) < KNOWN or self._is_worth_it(best, belief):
             return best, ""
         lead = int(measured[_leading(*belief.at_each(measured), measured, belief)])
-        return (best, "") if lead in belief.pending else (lead, STAYS)
+        return (best, "") if lead in closed or lead in belief.pending else (lead, STAYS)
 
     def _is_worth_it(self, candidate: int, belief: Belief) -> bool:
         """Whether a candidate promises enough for a switch."""
@@ -172,6 +175,10 @@ def leader_or_challenger(belief: Belief, measured: NDArray[np.int64]) -> int:
         for place in (lead, other)
     ]
     return int(measured[lead if told[0] >= told[1] else other])
+
+
+def _array(candidates: Collection[int]) -> NDArray[np.int64]:
+    return np.array(sorted(candidates), dtype=np.int64)
 
 
 def _leading(mean: Vector, variance: Vector, measured: NDArray[np.int64], belief: Belief) -> int:
