@@ -77,9 +77,19 @@ def test_every_value_the_recommendation_and_the_answer(store):
     assert run.data.metrics.get("failed", 0) == result.failures
     for name, value in {"goal": "find", "budget": "50", "seed": "0", "direction": "maximize"}.items():
         assert run.data.params[name] == value
-    assert run.data.params["best.temp"] == str(best.candidate["temp"])
+    assert run.data.tags["best.temp"] == str(best.candidate["temp"])
     assert run.data.tags["ostinato.best"] == str(best)
     assert run.data.tags["ostinato.ended"] == "budget"
+
+
+def test_columns_with_any_name_and_answers_that_change(store):
+    space = Space({"T (°C)": Float(0, 1, step=0.1), "candidate": Float(0, 1, step=0.5)})
+    with log_to_mlflow(experiment="lab") as log:
+        result = ostinato.optimize(lambda c: c["T (°C)"], space, budget=9, seed=0, noise_std=0.1, progress=False, **log)
+        log.answer(result)
+        result.optimizer.observe({"T (°C)": 0.0, "candidate": 0.0}, [9.0] * 5)
+        log.answer(result.optimizer)
+    assert store.get_run(log.run_id).data.tags["best.T __C_"] == "0.0"
 
 
 def test_each_candidate_has_a_run_of_its_own(store):
@@ -121,7 +131,7 @@ def test_a_study(store, tmp_path):
     run = store.get_run(log.run_id)
     assert len(store.get_metric_history(log.run_id, "value")) == study.optimizer.steps
     assert run.data.metrics["best.mean"] == pytest.approx(study.best().mean)
-    assert run.data.params["best.ph"] == str(study.best().candidate["ph"])
+    assert run.data.tags["best.ph"] == str(study.best().candidate["ph"])
 
 
 def test_below_a_run_that_is_active(store):
@@ -150,7 +160,7 @@ def test_candidates_without_names_and_other_answers(store):
         )
         log.answer(result.optimizer)
     run = store.get_run(log.run_id)
-    assert run.data.params["best.x0"] == "1.0"
+    assert run.data.tags["best.x0"] == "1.0"
     assert store.get_experiment(run.info.experiment_id).name == "ostinato"
     with pytest.raises(InvalidSetting, match="give a result"):
         log.answer("done")

@@ -45,9 +45,9 @@ class OstinatoNode(ExternalGenerationNode):
     settings: of `ostinato.Optimizer`, such as seed, budget, goal, noise_std, outcome, max_repeats or switch_cost.
     transition_criteria: when another node takes over, as of every node of Ax.
 
-    Trials that failed or were abandoned count as failed measurements; trials of other nodes, and attached ones, count
-    as measurements. Arms outside of the search space are left out. Nothing has to be kept but the experiment: a new
-    node that is shown an old experiment takes all of it in.
+    Trials that failed, were abandoned or stopped early count as failed measurements; trials of other nodes, and
+    attached ones, count as measurements. Arms outside of the search space are left out. Nothing has to be kept but the
+    experiment: a new node that is shown an old experiment takes in all trials that are over.
     """
 
     def __init__(self, name: str = "Ostinato", *, transition_criteria: Any = None, **settings: Any) -> None:
@@ -132,11 +132,12 @@ def _readings(experiment: Experiment, data: Data) -> dict[tuple[int, str], Readi
     metric, frame = _problem(experiment)[1], data.df
     rows = frame[frame["metric_name"] == metric][["trial_index", "arm_name", "mean", "sem"]]
     values = {
-        (int(index), arm): Reading(float(mean), float(sem)) for index, arm, mean, sem in rows.itertuples(index=False)
+        (int(index), arm): Reading(float(mean), float(sem)) if isfinite(mean) else Reading(nan, nan)
+        for index, arm, mean, sem in rows.itertuples(index=False)
     }
     found: dict[tuple[int, str], Reading] = {}
     for index, trial in experiment.trials.items():
-        failed = trial.status.is_failed or trial.status.is_abandoned
+        failed = trial.status.is_failed or trial.status.is_abandoned or trial.status.is_early_stopped
         for arm in trial.arms:
             if not experiment.search_space.check_membership(arm.parameters):
                 continue

@@ -8,6 +8,7 @@ One run of MLflow stands for the whole optimisation. Below it, each candidate ha
 parameters, and its repeats the values of one metric. So MLflow compares candidates as it compares other runs.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite, isnan
@@ -24,7 +25,7 @@ from ostinato.study import Study
 
 try:
     import mlflow
-    from mlflow.entities import Metric, Param, RunTag
+    from mlflow.entities import Metric, Param
     from mlflow.tracking import MlflowClient
     from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 except ImportError as error:
@@ -35,6 +36,8 @@ VALUE = "value"
 SETTINGS = ("goal", "budget", "seed", "policy", "measurement_cost", "half_life")
 LONGEST = 6_000  # characters of a parameter that MLflow takes
 AT_ONCE = 1_000  # metrics of one call
+FEW = 100  # parameters of one call
+REFUSED = re.compile(r"[^\w.\- :/]", re.ASCII)  # in names: what MLflow's do not have
 
 
 def log_to_mlflow(
@@ -126,18 +129,17 @@ class MlflowLog(Mapping[str, Callable[..., None]]):
         optimizer = _optimizer(source)
         best = optimizer.best()
         self.best(best)
-        parameters = {f"best.{name}": value for name, value in _columns(best.candidate).items()}
-        parameters |= {name: getattr(optimizer, name, None) for name in SETTINGS}
+        parameters = {name: getattr(optimizer, name, None) for name in SETTINGS}
         parameters |= {
             "direction": "maximize" if optimizer.maximizes else "minimize",
             "value": optimizer.quantity.label,
         }
-        tags = {"ostinato.best": str(best), "ostinato.learned": str(optimizer.learned)}
-        self._client.log_batch(
-            self.run_id,
-            params=[Param(name, str(value)[:LONGEST]) for name, value in parameters.items() if value is not None],
-            tags=[RunTag(name, value[:LONGEST]) for name, value in tags.items()],
-        )
+        self._keep(self.run_id, {name: value for name, value in parameters.items() if value is not None})
+        # A parameter of MLflow cannot be changed, and what is recommended may: so it is in tags.
+        tags = {f"best.{name}": value for name, value in _columns(best.candidate).items()}
+        tags |= {"ostinato.best": best, "ostinato.learned": optimizer.learned}
+        for name, value in tags.items():
+            self._client.set_tag(self.run_id, name, str(value)[:LONGEST])
         numbers = {"switches": optimizer.switches, "candidates": optimizer.unique, "measurements": optimizer.steps}
         self._log(self.run_id, {name: [float(each)] for name, each in numbers.items()}, self._count)
         self._client.log_text(self.run_id, str(source.status() if isinstance(source, Study) else source), "answer.txt")
@@ -155,9 +157,14 @@ class MlflowLog(Mapping[str, Callable[..., None]]):
             name = ", ".join(f"{column} {value}" for column, value in columns.items())[:250]
             run = self._client.create_run(self._experiment_id, run_name=name, tags={MLFLOW_PARENT_RUN_ID: self.run_id})
             self._runs[task.index] = run.info.run_id
-            parameters = [Param(column, str(value)[:LONGEST]) for column, value in columns.items()]
-            self._client.log_batch(run.info.run_id, params=[*parameters, Param("candidate", str(task.index))])
+            self._keep(run.info.run_id, {**columns, "ostinato.candidate": task.index})
         return self._runs[task.index]
+
+    def _keep(self, run: str, parameters: Mapping[str, Any]) -> None:
+        """Parameters, as many at once as MLflow takes."""
+        listed = [Param(name, str(value)[:LONGEST]) for name, value in parameters.items()]
+        for start in range(0, len(listed), FEW):
+            self._client.log_batch(run, params=listed[start : start + FEW])
 
     def _log(self, run: str, metrics: Mapping[str, list[float]], first: int) -> None:
         """Numbers, one a step from the first on."""
@@ -182,9 +189,9 @@ def _experiment(client: MlflowClient, name: str | None) -> str:
 
 
 def _columns(candidate: Any) -> dict[str, Any]:
-    """A candidate's settings by name; by number where columns have none."""
+    """A candidate's settings by names that MLflow takes; by number where columns have none."""
     if isinstance(candidate, Mapping):
-        return {str(name): value for name, value in cast("Mapping[Any, Any]", candidate).items()}
+        return {REFUSED.sub("_", str(name)): value for name, value in cast("Mapping[Any, Any]", candidate).items()}
     return {f"x{place}": value for place, value in enumerate(np.atleast_1d(candidate).tolist())}
 
 
