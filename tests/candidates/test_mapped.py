@@ -66,3 +66,10 @@ def test_what_is_no_candidate_is_refused(tmp_path):
         read_candidates(np.load(tmp_path / "table.npy", mmap_mode="r"))
     with pytest.raises(InvalidCandidates, match="no rows in Parquet files"):
         read_candidates(tmp_path / "nothing-*.parquet")
+
+
+def test_a_folder_and_a_path_without_files_are_refused_with_the_remedy(tmp_path):
+    with pytest.raises(InvalidCandidates, match=r"is a folder: give its files, such as .*/\*\.parquet"):
+        Optimizer(tmp_path)
+    with pytest.raises(InvalidCandidates, match="no file at"):
+        Optimizer(tmp_path / "none.parquet")

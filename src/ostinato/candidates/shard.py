@@ -81,6 +81,8 @@ def files_at(pattern: str) -> list[FileFacts]:
     import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 
     system, path = cast("tuple[Any, str]", fsspec.url_to_fs(pattern))  # pyright: ignore[reportUnknownMemberType]
+    if system.isdir(path):
+        raise InvalidCandidates(f"{pattern} is a folder: give its files, such as {pattern.rstrip('/')}/*.parquet.")
     found: list[FileFacts] = []
     for each in sorted(system.glob(path)):
         with system.open(each, "rb") as file:
@@ -96,8 +98,10 @@ def files_at(pattern: str) -> list[FileFacts]:
 
 def same_columns(files: Sequence[FileFacts], path: str) -> list[tuple[str, str]]:
     """Name and kind of each column; whole numbers in one file and others in another are numbers."""
+    if not files:
+        raise InvalidCandidates(f"There is no file at {path}: give Parquet files, such as data/*.parquet.")
     if not sum(file.rows for file in files):
-        raise InvalidCandidates(f"There are no rows in Parquet files at {path}.")
+        raise InvalidCandidates(f"There are no rows in the Parquet files at {path}.")
     columns = list(files[0].columns)
     for file in files[1:]:
         if [name for name, _ in file.columns] != [name for name, _ in columns]:

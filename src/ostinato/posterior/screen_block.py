@@ -1,7 +1,7 @@
 """Some of very many candidates, with means and variances in low precision: what a screen asks of them.
 
 `ScreenBlock` says what that is; `HostBlock` is one in the machine's memory, in single precision, and
-`accelerator.CardBlock` one on a GPU. All numbers are in units of κ, about the prior mean. Places are counted within the
+`card.CardBlock` one on a GPU. All numbers are in units of κ, about the prior mean. Places are counted within the
 block.
 """
 
