@@ -45,6 +45,7 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "temp,ph\n1,2\n3\n", "line 3: 2 values wanted"),
         ("a.csv", "temp,ph\n1,\n", "line 2"),
         ("a.csv", "temp\n1\nnan\n", "a number elsewhere"),
+        ("a.csv", "temp\n60\n7O\n80\n", "line 3: temp is .7O., and a number in most other lines"),
         ("a.csv", 'temp\n"1\n', "cannot be read"),
         ("a.toml", "temp = [", "is not a TOML file"),
         ("a.toml", "", "describes no columns"),

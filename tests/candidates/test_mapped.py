@@ -64,7 +64,7 @@ def test_what_is_no_candidate_is_refused(tmp_path):
     np.save(tmp_path / "table.npy", array)
     with pytest.raises(InvalidCandidates, match="Column 1 holds nan in row 31"):
         read_candidates(np.load(tmp_path / "table.npy", mmap_mode="r"))
-    with pytest.raises(InvalidCandidates, match="no rows in Parquet files"):
+    with pytest.raises(InvalidCandidates, match="no file at"):
         read_candidates(tmp_path / "nothing-*.parquet")
 
 

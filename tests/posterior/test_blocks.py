@@ -51,3 +51,9 @@ def test_a_fork_goes_its_own_way_with_the_same_covariances(size):
     assert blocks.means.flat() == pytest.approx(1.0)
     assert other.means.flat() == pytest.approx(1.0 + RBF(0.5)(X[[3]], X)[0])
     assert other.columns(np.array([7, 2])) == pytest.approx(RBF(0.5)(X[[3]], X[[7, 2]]))
+
+
+def test_numpy_sees_all_blocks_as_one_array():
+    vector = BlockedVector([np.array([1.0, 3.0]), np.array([2.0, 5.0, 4.0])], [0, 2])
+    assert np.argmax(vector) == 3
+    assert np.asarray(vector, dtype=np.float32).tolist() == [1, 3, 2, 5, 4]

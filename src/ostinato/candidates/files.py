@@ -24,6 +24,7 @@ from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
+BEGINS_AS_NUMBER = re.compile(r"[-+]?\d")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a")
 KINDS = ".csv, .tsv, .parquet or .toml"
@@ -122,6 +123,11 @@ def _check_numbers(file: str, name: str, cells: list[str], lines: list[int]) -> 
         )
     if NUMBER.fullmatch(cell):
         raise InvalidCandidates(f"{file}, line {line}: {name} is {cell!r}. Write decimals with a point.")
+    if BEGINS_AS_NUMBER.match(cell):
+        raise InvalidCandidates(
+            f"{file}, line {line}: {name} is {cell!r}, and a number in most other lines. Correct it; if the column "
+            "holds names, let them all begin with a letter."
+        )
 
 
 def _is_number(cell: str) -> bool:

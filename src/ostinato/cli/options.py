@@ -101,14 +101,14 @@ MemoryLimit = Annotated[
 ]
 Device = Annotated[
     str | None,
-    typer.Option(help="Where to compute: cuda for a GPU, which needs ostinato[gpu]. The choices are the same."),
+    typer.Option(help="Where to compute: cuda for a GPU, which needs ostinato\\[gpu]. The choices are the same."),
 ]
 Dask = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
         envvar="OSTINATO_DASK",
-        help="A Dask scheduler, tcp://…: its workers read the Parquet files and hold them. Needs ostinato[dask].",
+        help="A Dask scheduler, tcp://…: its workers read the Parquet files and hold them. Needs ostinato\\[dask].",
     ),
 ]
 Precision = Annotated[

@@ -11,7 +11,7 @@ from copy import copy
 from functools import partial
 from itertools import pairwise
 from math import ceil, inf, isfinite
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,6 +73,10 @@ class BlockedVector:
     def flat(self) -> Vector:
         """All of them, as one NumPy array; where there are several for each candidate, one row each."""
         return np.concatenate([to_numpy(part) for part in self.parts], axis=-1)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Vector:
+        """As NumPy sees it: one number for every candidate, so that np.argmax finds the best of all blocks."""
+        return self.flat() if dtype is None else self.flat().astype(dtype)
 
     @property
     def highest(self) -> float:
