@@ -305,6 +305,46 @@ def test_values_that_do_not_fit_are_logged_in_the_words_of_the_study(caplog):
     assert "does not fit what all else says of {'k': 0, 'x': 4.0}" in caplog.text
 
 
+@pytest.mark.filterwarnings("ignore:Fixed parameter:UserWarning")
+@pytest.mark.parametrize(
+    ("suggest", "odd"),
+    [
+        (lambda trial: trial.suggest_float("x", 0, 10), 20.0),
+        (lambda trial: trial.suggest_float("x", 0, 1, step=0.1), 0.25),
+        (lambda trial: trial.suggest_int("x", 0, 10), 20),
+        (lambda trial: trial.suggest_int("x", 0, 10, step=2), 3),
+        (lambda trial: trial.suggest_int("x", 0, 10**7), 10**8),
+    ],
+)
+def test_a_trial_that_was_enqueued_outside_of_its_range_does_not_count(suggest, odd, caplog):
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.enable_propagation()
+    study = optuna.create_study(sampler=OstinatoSampler(seed=0), direction="maximize")
+    study.optimize(suggest, n_trials=3)
+    study.enqueue_trial({"x": odd})
+    study.optimize(lambda trial: 100.0 + suggest(trial), n_trials=1)
+    with caplog.at_level("WARNING"):
+        study.optimize(suggest, n_trials=5)
+    optuna.logging.disable_propagation()
+    said = {id(each): each.getMessage() for each in caplog.records}  # a record may reach pytest by two handlers
+    assert [text.startswith("Trial 3 does not count") for text in said.values()] == [True]
+    assert len(study.trials) == 9
+    assert recommend(study).candidate["x"] != odd
+    assert recommend(study).mean < 10**8
+
+
+@pytest.mark.parametrize("huge", [1e308, -1e308, 1.01e100])
+def test_a_value_too_large_to_compute_with_is_a_failure(huge):
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        return huge if trial.number == 3 else x
+
+    study = optuna.create_study(sampler=OstinatoSampler(seed=0), direction="maximize")
+    study.optimize(objective, n_trials=10)
+    assert len(study.trials) == 10
+    assert abs(recommend(study).mean) < 10
+
+
 def test_several_objectives_are_refused():
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=OstinatoSampler(seed=0))
     with pytest.raises(InvalidSetting, match="has 2 objectives, and Ostinato optimises one"):

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,16 +13,18 @@ from scipy import stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, make_classification, make_regression
+from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ostinato import Category, Float, Integer, Space
+from ostinato import Category, Float, Integer, Optimizer, Space
 from ostinato.errors import InvalidSetting
 from ostinato.integrations import OstinatoSearchCV
 
@@ -120,6 +123,18 @@ def test_splits_that_are_fixed_are_used_once_for_each_candidate(cv):
     assert found.cv_results_["n_fits"].tolist() == [3, 3, 3, 3]  # there is no more to learn
 
 
+@pytest.mark.parametrize(("estimator", "name"), [(LogisticRegression(), "C"), (SVC(), "C")])
+def test_a_random_state_that_is_not_used_does_not_repeat_fits(estimator, name):
+    found = search(estimator, {name: [0.01, 0.1, 1.0]}, n_fits=40, cv=KFold(3)).fit(X, y)
+    assert found.cv_results_["n_fits"].max() <= 4  # one fit more than there are splits shows that nothing changes
+
+
+@pytest.mark.parametrize("cv", [KFold(3), [(np.arange(150), np.arange(150, 200))]])
+def test_random_fits_are_repeated_on_splits_that_are_fixed(cv):
+    found = search(DecisionTreeClassifier(splitter="random"), {"max_depth": [2, 3]}, n_fits=30, cv=cv).fit(X, y)
+    assert found.cv_results_["n_fits"].sum() == 30
+
+
 def test_splitters_that_shuffle_go_on_shuffling():
     found = search(LogisticRegression(), {"C": [0.1, 1.0]}, n_fits=20, cv=ShuffleSplit(2, random_state=0)).fit(X, y)
     assert found.cv_results_["n_fits"].sum() == 20
@@ -144,6 +159,23 @@ def test_spaces_as_users_have_them(space):
     assert all(f"param_{name}" in found.cv_results_ for name in names)
 
 
+@pytest.mark.parametrize(("cv", "cap"), [(5, None), (KFold(4), 4)])
+@pytest.mark.parametrize("space", [{"alpha": [0.1, 1.0]}, {"alpha": Float(0.1, 10, log=True)}])
+def test_the_policy_is_that_of_an_optimiser_of_the_space(space, cv, cap, monkeypatch):
+    made = []
+
+    class Watched(Optimizer):
+        def __init__(self, candidates, **settings):
+            super().__init__(candidates, **settings)
+            made.append((self, Optimizer(candidates, budget=5).policy))
+
+    monkeypatch.setattr("ostinato.integrations.sklearn.Optimizer", Watched)
+    search(Ridge(solver="svd"), space, n_fits=5, cv=cv).fit(X, y)
+    policy, usual = made[0][0].policy, made[0][1]
+    assert replace(policy, cap_per_candidate=None) == usual
+    assert (policy.cap_per_candidate is None) == (cap is None)
+
+
 def test_parameters_that_depend_on_others():
     space = Space(splitter=Category("best", "random"), max_depth=Integer(1, 4).when(splitter="best"))
     found = search(space=space, n_fits=15).fit(X, y)
@@ -163,6 +195,28 @@ def test_a_pipeline_whose_steps_are_searched():
     found = search(pipe, space, n_fits=12).fit(X, y)
     assert found.predict(X).shape == y.shape
     assert clone(found).fit(X, y).best_params_.keys() == space.keys()
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"clf": [DecisionTreeClassifier(), KNeighborsClassifier()]},
+        {"pca": ["passthrough", PCA()]},
+        {"clf": [DecisionTreeClassifier(), LogisticRegression()], "clf__random_state": [1, 2]},
+    ],
+)
+def test_steps_may_have_seeds_or_none(space):
+    pipe = Pipeline([("pca", PCA()), ("clf", DecisionTreeClassifier())])
+    found = search(pipe, space, n_fits=12).fit(X, y)
+    assert found.cv_results_["n_fits"].sum() == 12
+    assert found.predict(X).shape == y.shape
+
+
+def test_seeds_of_steps_that_are_searched_differ_too():
+    Recording.seen.clear()
+    pipe = Pipeline([("clf", KNeighborsClassifier())])
+    search(pipe, {"clf": [Recording(), Recording(strength=2)]}, n_fits=8, refit=False).fit(X, y)
+    assert len({seed for _, seed, _ in Recording.seen}) == 8
 
 
 def test_many_jobs():
@@ -213,6 +267,22 @@ def test_fits_that_fail_are_avoided_and_named():
         search(Fragile(), {"max_depth": Integer(1, 8)}, error_score="raise").fit(X, y)
     with pytest.raises(ValueError, match=r"All the \d+ fits failed. The first of them: RuntimeError"):
         search(Fragile(), {"max_depth": Integer(5, 8)}).fit(X, y)
+
+
+def test_infinite_scores_are_failures():
+    with pytest.warns(FitFailedWarning, match="of 25 fits failed"):
+        found = search(Fragile(), {"max_depth": Integer(1, 8)}, error_score=-np.inf).fit(X, y)
+    assert found.best_params_["max_depth"] <= 4
+    assert np.isfinite(found.best_score_)
+
+    def loss(estimator, X, y):
+        return -np.inf if estimator.max_depth > 4 else estimator.score(X, y)
+
+    found = search(space={"max_depth": Integer(1, 8)}, scoring=loss).fit(X, y)
+    assert found.best_params_["max_depth"] <= 4
+    assert found.cv_results_["n_fits"].sum() == 25
+    with pytest.raises(ValueError, match=r"None of the .* fits has a finite score"):
+        search(space={"max_depth": Integer(5, 8)}, scoring=loss).fit(X, y)
 
 
 def test_groups_and_weights():

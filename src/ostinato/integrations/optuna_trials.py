@@ -22,8 +22,9 @@ from optuna.logging import get_logger
 from optuna.trial import FrozenTrial, TrialState
 
 from ostinato.candidates import Category, Float, Integer, Parameter, Space
-from ostinato.errors import InvalidSetting
+from ostinato.errors import InvalidSetting, UnknownCandidate
 from ostinato.integrations.choices import candidates_of
+from ostinato.measurements.tally import LARGEST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.facts import Asked
 from ostinato.records import Batch, Best
@@ -55,6 +56,7 @@ class Follower:
         self._opened: dict[int, Opened] = {}  # by the trial that opened it
         self._told: dict[int, float] = {}  # values by trial; those that tell nothing too
         self._said: set[int] = set()  # measurements that do not fit
+        self._left_out: set[int] = set()  # trials outside of the space
 
     def matches(self, space: Distributions, trials: Iterable[FrozenTrial]) -> bool:
         """Whether what was told so far is part of these trials: else this is another study, or another space."""
@@ -110,7 +112,7 @@ class Follower:
                 )
 
     def _take(self, trial: FrozenTrial) -> None:
-        asked, point = asked_of(trial), inside(self.space, trial)
+        asked, point = asked_of(trial), self._point(trial)
         if asked is not None and asked["params"].keys() != self.space.keys():
             asked = None  # it was asked for when other parameters were common to all trials
         if asked is not None:
@@ -123,6 +125,19 @@ class Follower:
             self._told[trial.number] = value = _value(trial)
             if point is not None:
                 self._tell(self._opened.get(opener), point, value)
+
+    def _point(self, trial: FrozenTrial) -> Point | None:
+        """The candidate that a trial measures; None where it is none, as enqueued trials need not keep to a range."""
+        point = inside(self.space, trial)
+        try:
+            if point is not None:
+                self._number(point)
+        except UnknownCandidate:
+            if trial.number not in self._left_out:
+                self._left_out.add(trial.number)
+                logger.warning(f"Trial {trial.number} does not count: {trial.params} is outside of the search space.")
+            return None
+        return point
 
     def _open(self, opener: int, point: Point, repeats: int, *, shared: bool) -> None:
         """A batch that was asked for elsewhere is in flight here."""
@@ -179,12 +194,12 @@ def _plain(distribution: BaseDistribution, number: float) -> float | int:
 
 
 def _value(trial: FrozenTrial) -> float:
-    """What a trial tells: its value, or NaN where it failed, was pruned or broke a constraint."""
+    """What a trial tells: its value, or NaN where it failed, was pruned, broke a constraint or is too large."""
     limits: Any = getattr(trial, "constraints", None) or trial.system_attrs.get("constraints") or ()
     broken = any(each > 0 for each in (limits.values() if isinstance(limits, dict) else limits))  # pyright: ignore
-    if trial.state != TrialState.COMPLETE or broken or trial.value is None or not isfinite(trial.value):
+    if trial.state != TrialState.COMPLETE or broken or trial.value is None:
         return nan
-    return trial.value
+    return trial.value if abs(trial.value) <= LARGEST else nan
 
 
 def _same(a: float | None, b: float) -> bool:

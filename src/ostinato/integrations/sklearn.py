@@ -8,6 +8,7 @@ scikit-learn's own searches fit every candidate on every fold. Here a measuremen
 promising candidates get more of them.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, cast
@@ -20,9 +21,9 @@ from ostinato.checks import counted, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.integrations.choices import candidates_of
 from ostinato.integrations.missing import missing
+from ostinato.measurements.tally import LARGEST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Wish
-from ostinato.policies import Find
 from ostinato.records import Batch
 
 try:
@@ -55,8 +56,8 @@ class OstinatoSearchCV(BaseSearchCV):
         distributions of SciPy that have two ends (uniform, loguniform, randint).
     n_fits: how many fits there are in all; RandomizedSearchCV makes n_iter times the number of folds.
     cv: as everywhere in scikit-learn. Folds by number are shuffled, and shuffled anew when they are used up; so is a
-        splitter that shuffles. Other splitters keep their splits, and a candidate gets each at most once if its fits
-        are not random.
+        splitter that shuffles. Other splitters keep their splits, and a candidate gets each once; more often only
+        where a fit that was made again with another `random_state` gave another score.
     random_state: of the search, its splits and the fits: a fit has another `random_state` than the last, wherever the
         estimator has one. The refit has the estimator's own.
     scoring, n_jobs, refit, verbose, error_score, return_train_score: as in RandomizedSearchCV. With several scores,
@@ -147,16 +148,14 @@ class _Search:
         self._draws = check_random_state(settings.random_state)
         classifier = is_classifier(settings.estimator)
         self.splits = Splits.of(settings.cv, data, split_params, self._draws, classifier)
-        self._seeds = [name for name in settings.estimator.get_params() if name.split("__")[-1] == "random_state"]
         self._space = ParamSpace(settings.param_space)
-        cap = None if self.splits.fresh or self._seeds else self.splits.count
         self._optimizer = Optimizer(
             candidates_of(self._space.space),
             seed=int(self._draws.randint(SEEDS)),
             budget=whole("n_fits", settings.n_fits),
-            policy=Find(cap_per_candidate=cap),
             robust=True,  # bad parameters may give scores such as an R² of −20,000
         )
+        self._limit_to(None if self.splits.fresh else self.splits.count)
         jobs: Any = settings.n_jobs
         self._jobs = int(cast("Any", effective_n_jobs(jobs)))
         self._results, self._errors, self._first = Results(), list[Exception](), True
@@ -170,6 +169,13 @@ class _Search:
                 left -= sum(batch.repeats for batch in batches)
                 self._measure(batches, parallel)
         self._conclude()
+
+    def _limit_to(self, cap: int | None) -> None:
+        """The optimiser goes on with its own policy, and no more fits of a candidate than these."""
+        core = self._optimizer.core
+        policy: Any = core.problem.policy
+        core.problem = dataclasses.replace(core.problem, policy=dataclasses.replace(policy, cap_per_candidate=cap))
+        self._cap = cap
 
     def _asked(self, left: int) -> list[Batch]:
         """The next fits. Odd scores are measured again without a warning: bad parameters do give bad scores."""
@@ -199,15 +205,35 @@ class _Search:
             fit = self._survived(fit)
             self._points[batch.index] = batch.candidate
             self._results.add(batch.index, params, fit)
-            self._optimizer.tell(batch, [fit.get(f"test_{self.score}", np.nan)])
+            score = self._score_of(fit)
+            self._optimizer.tell(batch, [score])
+            self._compare(batch.index, score)
         if self._settings.verbose:
             done = self._optimizer.steps + self._optimizer.failures
             print(f"[OstinatoSearchCV] {done} of {counted(self._settings.n_fits, 'fit')}")
 
+    def _score_of(self, fit: Fit) -> float:
+        """What the optimiser is told: NaN where there is no score that one can compute with."""
+        score = fit.get(f"test_{self.score}", np.nan)
+        return score if abs(score) <= LARGEST else np.nan
+
+    def _compare(self, index: int, score: float) -> None:
+        """Where a fit on the same split as an earlier one gave another score, fits are random and worth repeating."""
+        fits = self._results.fits[index]
+        if self._cap is not None and len(fits) > self.splits.count:
+            before = self._score_of(fits[-1 - self.splits.count])
+            if abs(score - before) > 0:  # not where one of them failed
+                self._limit_to(None)
+
     def _with(self, params: Mapping[str, Any]) -> Any:
         """The estimator with some parameters, and with seeds that it never had."""
-        seeds = {name: int(self._draws.randint(SEEDS)) for name in self._seeds if name not in params}
-        return _with_params(self._settings.estimator, params).set_params(**seeds)
+        made = _with_params(self._settings.estimator, params)
+        names = [name for name in made.get_params() if name.split("__")[-1] == "random_state" and name not in params]
+        if names and self._cap == self.splits.count:
+            self._limit_to(
+                self.splits.count + 1
+            )  # many estimators have a seed and make no use of it: one more fit will tell
+        return made.set_params(**{name: int(self._draws.randint(SEEDS)) for name in names})
 
     def _survived(self, fit: Fit | Exception) -> Fit:
         """What a fit gave; where it failed, the score that stands for that."""
@@ -237,6 +263,8 @@ class _Search:
     def _conclude(self) -> None:
         made = sum(map(len, self._results.fits.values()))
         if not self._optimizer.has_best:
+            if not self._errors:
+                raise ValueError(f"None of the {made} fits has a finite score: check scoring= and the data.")
             raise ValueError(f"All the {made} fits failed. The first of them: {self._errors[0]!r}")
         if self._errors:
             warn(

@@ -55,7 +55,8 @@ class Results:
         values = [np.array([fit.get(name, np.nan) for fit in fits]) for fits in self.fits.values()]
         ended = [each[~np.isnan(each)] for each in values]
         means = [each.mean() if len(each) else np.nan for each in ended]
-        stds = [each.std() if len(each) else np.nan for each in ended]
+        with np.errstate(invalid="ignore"):  # infinite scores have no standard deviation
+            stds = [each.std() if len(each) else np.nan for each in ended]
         return {f"mean_{name}": np.array(means), f"std_{name}": np.array(stds)}
 
     def _scores(self, name: str) -> dict[str, Any]:
