@@ -48,6 +48,22 @@ def test_whoever_was_chosen_among_equals_was_lucky_unless_the_kernel_is_given(se
     assert moved == pytest.approx([0.0, 0.0] if settings else [0.45 * best.std] * 2, rel=0.25)
 
 
+def test_a_peak_that_is_sharper_than_the_model_thinks_is_judged_by_its_own_measurements():
+    """On all sides neighbours say 0; thirty measurements of the candidate itself say 1.5, and are right."""
+    X = np.linspace(0, 1, 101)[:, None]
+    truth = -4 * (X[:, 0] - 0.5) ** 2
+    truth[50] = 1.5
+    held = []
+    for seed in range(size(5, 20)):
+        opt, rng = Optimizer(X, seed=seed), np.random.default_rng(seed)
+        for candidate in range(0, 101, 2):
+            opt.observe(candidate, truth[candidate] + rng.standard_normal(3))
+        opt.observe(50, truth[50] + rng.standard_normal(27))
+        best = opt.best(0.9)
+        held.append(best.index == 50 and best.interval[0] <= 1.5 <= best.interval[1])
+    assert np.mean(held) >= 0.7
+
+
 def test_the_same_point_has_the_same_interval_however_it_is_asked_for():
     opt = measured(SMOOTH)
     everywhere, here = opt.predict(), opt.predict(POINTS[:50])

@@ -192,10 +192,11 @@ class Answers:
         )
 
     def _estimate(self, number: int, mean: float, std: float, width: float) -> Estimate:
-        """In the user's sign, within the bounds of the outcome, less the luck of the one that was chosen."""
+        """In the user's sign, within the bounds of the outcome; the interval less the luck of the one that was chosen."""
         believed = np.array([self._sign * mean]), np.array([std])
         inside = self._outcome.inside(*believed)
-        low, high = self._outcome.interval(believed[0] - self._sign * self._luck(number) * std, believed[1], width)
+        middle = believed[0] + self._sign * (self._trust.shift(number) - self._luck(number) * std)
+        low, high = self._outcome.interval(middle, believed[1], width)
         return Estimate(
             index=self._table.index_of(number),
             mean=float(inside[0][0]),

@@ -49,7 +49,7 @@ class Earn(WithBeta, Cautious):
     beta: how many times the model's standard deviations are taken to be what they say.
     """
 
-    beta: float = 1.25
+    beta: float = 1.5
 
     @property
     def seeks(self) -> str:
