@@ -192,7 +192,7 @@ class Answers:
         )
 
     def _estimate(self, number: int, mean: float, std: float, width: float) -> Estimate:
-        """In the user's sign, within the bounds of the outcome; the interval less the luck of the one that was chosen."""
+        """In the user's sign, within the bounds of the outcome; the interval without the luck of being chosen."""
         believed = np.array([self._sign * mean]), np.array([std])
         inside = self._outcome.inside(*believed)
         middle = believed[0] + self._sign * (self._trust.shift(number) - self._luck(number) * std)

@@ -13,8 +13,8 @@ further apart these are, the less the others know of this candidate (a peak that
 
     c_i² = c² max(1, (1 + z_i²)/2)
 
-Together they leave the variance c_i²σ_i²ℓ_i/(c_i²σ_i² + ℓ_i), and a tenth more standard deviation for what its noise was
-mistaken for; an interval lies about (c_i²σ_i² ȳ_i + ℓ_i m_i)/(c_i²σ_i² + ℓ_i).
+Together they leave the variance c_i²σ_i²ℓ_i/(c_i²σ_i² + ℓ_i), and a tenth more standard deviation for what its noise
+was mistaken for; an interval lies about (c_i²σ_i² ȳ_i + ℓ_i m_i)/(c_i²σ_i² + ℓ_i).
 
 The recommended candidate was chosen for its measurements. Where it is the best of those measured with a chance of w
 only, it was chosen for its luck: its interval lies 0.45 (1 − w) standard deviations further down.
