@@ -70,14 +70,6 @@ class Present(Belief):
         return self._model.ghost() if self._with_pending is None else self._with_pending.ghost
 
     @cached_property
-    def _honest(self) -> Ghost:
-        """The same of the model that knows nothing but what was measured."""
-        honest = self._known.honest
-        if honest is self._model:
-            return self._ghost
-        return self._of_honest.brought_up(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
-
-    @cached_property
     def variances(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
         found = self._model.variances
         return found if self._with_pending is None else found.like(self._with_pending.variances.everywhere())
@@ -87,21 +79,13 @@ class Present(Belief):
         return self._model.means
 
     @cached_property
-    def _range(self) -> tuple[float, float]:
+    def span(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The lowest mean and the highest; of many candidates the lowest as it is in single precision."""
         if isinstance(self._model, ShardedPosterior):
             return self._model.range
         if (screen := self.screen) is None:
             return self.means.lowest, self.means.highest
         return range_of_means(cast("Posterior", self._model), screen)
-
-    @property
-    def top(self) -> float:
-        return self._range[1]
-
-    @property
-    def bottom(self) -> float:
-        return self._range[0]
 
     def leaders(self, score: Rises) -> Scores:
         """Of candidates on workers, as they find them."""
@@ -152,7 +136,13 @@ class Present(Belief):
         return steps + (left if lasting is None else min(left, round(lasting / log(2))))
 
     def variance(self, candidate: int) -> float:
-        return self._honest.variance(candidate)
+        """By the model that knows nothing but what was measured."""
+        honest = self._known.honest
+        if not self.pending:
+            return honest.variance(candidate)
+        if honest is self._model:
+            return self._ghost.variance(candidate)
+        return self._of_honest.brought_up(self._known, honest, self._lots).ghost.variance(candidate)
 
     def repeat_value(self, candidate: int) -> RepeatValue:
         """Kept, since the reason for a batch is told in the same terms as it is decided."""

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -116,8 +116,7 @@ class WithBeta(BasePolicy):
         object.__setattr__(self, "beta", as_schedule(self.beta))
 
     def width(self, belief: Belief) -> float:
-        schedule: Any = self.beta
-        return width_at(schedule, belief.progress)
+        return width_at(self.beta, belief.progress)
 
 
 @dataclass(frozen=True)

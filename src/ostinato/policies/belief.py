@@ -60,11 +60,16 @@ class Belief(ABC):
 
     @property
     @abstractmethod
-    def top(self) -> float: ...
+    def span(self) -> tuple[float, float]:
+        """The lowest mean and the highest."""
 
     @property
-    @abstractmethod
-    def bottom(self) -> float: ...
+    def top(self) -> float:
+        return self.span[1]
+
+    @property
+    def bottom(self) -> float:
+        return self.span[0]
 
     @property
     def screen(self) -> Screen | None:
@@ -126,7 +131,7 @@ class Belief(ABC):
 
     def resolution(self, beta: float) -> float:
         """How far apart scores in units of f must lie to count as different: 1e-9 (κβ + max|μ − μ₀|), and rounding."""
-        top, bottom = self.top, self.bottom
+        bottom, top = self.span
         return TIE * (self.kappa * beta + max(top - self.centre, self.centre - bottom)) + 4 * EPSILON * max(
             abs(top), abs(bottom)
         )
@@ -174,7 +179,7 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
     def first_best(self, belief: Belief) -> int:
         """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
-        return belief.first(self.above(self.best - self.tolerance))
+        return belief.first(self.values.above(self.values.highest - self.tolerance))
 
     def above(self, bar: float) -> NDArray[np.int64]:
         """The candidates that score this much or more."""

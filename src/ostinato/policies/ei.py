@@ -60,13 +60,13 @@ class EI(Score):
     """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm. beta: a number, or a schedule."""
 
     beta: float | Schedule = 1.0
+    seeks = "promises most improvement on the leader, with exploration weight {width:.3g}"
 
-    @property
-    def seeks(self) -> str:
-        return "promises most improvement on the leader, with exploration weight {width:.3g}"
+    def __post_init__(self) -> None:
+        as_schedule(self.beta)
 
     def width(self, belief: Belief) -> float:
-        return width_at(as_schedule(self.beta), belief.progress)
+        return width_at(self.beta, belief.progress)
 
     def target(self, belief: Belief) -> float:
         """What is to be improved on: the highest mean of all candidates, as in the paper."""

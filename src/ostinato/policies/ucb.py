@@ -45,13 +45,13 @@ class UCB(Score):
     """u = μ + β σ. beta: a number, or a schedule from `confidence`."""
 
     beta: float | Schedule = 2.0
+    seeks = "would be the best of all if it were {width:.3g} standard deviations better than that"
 
-    @property
-    def seeks(self) -> str:
-        return "would be the best of all if it were {width:.3g} standard deviations better than that"
+    def __post_init__(self) -> None:
+        as_schedule(self.beta)
 
     def width(self, belief: Belief) -> float:
-        return width_at(as_schedule(self.beta), belief.progress)
+        return width_at(self.beta, belief.progress)
 
     def __call__(self, belief: Belief) -> Scores:
         bound = Bound(belief, self.width(belief))

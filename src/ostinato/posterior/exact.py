@@ -258,6 +258,10 @@ class Posterior:
             self._direction = candidate, found
         return self._direction[1]
 
+    def variance(self, candidate: int) -> float:
+        """The variance of f at one candidate, to the last digit."""
+        return self.direction(candidate).variance
+
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
         if self._screened:

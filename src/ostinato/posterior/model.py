@@ -50,6 +50,10 @@ class Model(Protocol):
     @property
     def log_det(self) -> float: ...
 
+    def variance(self, candidate: int) -> float:
+        """The variance of f at one candidate, to the last digit."""
+        ...
+
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates."""
         ...
