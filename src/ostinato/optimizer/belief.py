@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import log, sqrt
 from typing import cast
 
@@ -53,7 +53,8 @@ class Present(Belief):
         self.pending = pending_with(state, planned)
         self._repeat_values: dict[int, RepeatValue] = {}
         here = planned[-1].candidate if planned else state.ledger.position
-        self._costs = problem.costs_from(here)
+        costs = problem.switch_cost
+        self._costs = None if costs is None or here is None else partial(costs, here)  # of going from here
         self.travels = self._costs is not None
 
     @cached_property
@@ -61,18 +62,18 @@ class Present(Belief):
         return lots_with(self._state, self._planned)
 
     @cached_property
-    def _with_pending(self) -> Foresight | None:
-        """The model with what is in flight; None where nothing is."""
-        return self._own.brought_up(self._known, self._model, self._lots) if self.pending else None
+    def _with_pending(self) -> Foresight:
+        """The model with what is in flight; for where anything is."""
+        return self._own.brought_up(self._known, self._model, self._lots)
 
     @cached_property
     def _ghost(self) -> Ghost:
-        return self._model.ghost() if self._with_pending is None else self._with_pending.ghost
+        return self._with_pending.ghost if self.pending else self._model.ghost()
 
     @cached_property
     def variances(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
         found = self._model.variances
-        return found if self._with_pending is None else found.like(self._with_pending.variances.everywhere())
+        return found.like(self._with_pending.variances.everywhere()) if self.pending else found
 
     @cached_property
     def means(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -97,7 +98,7 @@ class Present(Belief):
 
     @cached_property
     def screen(self) -> Screen | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        if self._with_pending is not None:
+        if self.pending:
             return self._with_pending.screen
         return self._model.screen if isinstance(self._model, Posterior) else None
 
@@ -106,13 +107,13 @@ class Present(Belief):
             self._model.lazily(slope)
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
-        if self._with_pending is None:
+        if not self.pending:
             return self._model.at_each(candidates)
         few = self._with_pending.few
         return super().at_each(candidates) if few is None else few.at_each(candidates)
 
     def means_at(self, candidates: NDArray[np.int64]) -> Vector:
-        few = None if self._with_pending is None else self._with_pending.few
+        few = self._with_pending.few if self.pending else None
         return self._model.at_each(candidates)[0] if few is None else few.means(candidates)
 
     def at(self, candidate: int) -> tuple[float, float]:
@@ -121,18 +122,17 @@ class Present(Belief):
 
     @cached_property
     def progress(self) -> Progress:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (candidates, columns), known = self._problem.features.shape, self._known
+        (candidates, columns), known = self._problem.table.features.shape, self._known
         steps = int(known.tally.steps)
-        return Progress(steps, known.honest.log_det, candidates, columns, self._affordable(steps))
+        budget = None if self._state.budget is None else self._affordable(steps, self._state.budget)
+        return Progress(steps, known.honest.log_det, candidates, columns, budget)
 
-    def _affordable(self, steps: int) -> int | None:
+    def _affordable(self, steps: int, budget: int) -> int:
         """Measurements that the budget allows for, those that failed left out.
 
         Where old ones fade, these are the ones that count now, and those to come within the time they take to fade.
         """
-        if self._state.budget is None:
-            return None
-        left, lasting = self._state.budget - self._state.told, self._problem.settings.half_life
+        left, lasting = budget - self._state.told, self._problem.settings.half_life
         return steps + (left if lasting is None else min(left, round(lasting / log(2))))
 
     def variance(self, candidate: int) -> float:
@@ -151,7 +151,7 @@ class Present(Belief):
         return self._repeat_values[candidate]
 
     def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
-        before, pending = self._model.covariance_with, self._with_pending
+        before, pending = self._model.covariance_with, self._with_pending if self.pending else None
         if others is not None and pending is None and isinstance(self._model, Posterior):
             return self._model.covariance_between(candidate, others)
         if others is not None and isinstance(self._model, ShardedPosterior):

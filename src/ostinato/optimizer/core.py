@@ -15,9 +15,10 @@ from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Entry
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.decide import Decision, Wish, decide
+from ostinato.optimizer.decide import Decision, decide
 from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.revise import failed_of, revised
 from ostinato.optimizer.state import State
@@ -56,13 +57,7 @@ class Core:
 
     def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
         """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        return decide(self.problem, self.state, self.known, self._most(limit), wish)
-
-    def _most(self, limit: int | None) -> int | None:
-        """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
-        state = self.state
-        left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
-        return min(left, limit or left) if left > 0 else limit
+        return decide(self.problem, self.state, self.known, limit, wish)
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
@@ -166,8 +161,7 @@ class Core:
             self._known = None
         else:
             known.looked = mind.looked
-            if mind.drawn is not None:
-                known.model.recall(mind.drawn)
+            known.recall(mind.drawn)
 
     def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""

@@ -38,12 +38,14 @@ from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.posterior import (
     BlockedVector,
+    Drawn,
     ExactGhost,
     Ghost,
     Indices,
     Listed,
     Model,
     NoModel,
+    Nystrom,
     PendingVariances,
     Posterior,
 )
@@ -80,8 +82,7 @@ class Knowledge:
         self._honest: Posterior | None = None  # the model without these
         if state.told:
             self._rebuild(self.model, self.prior, self.tally)
-        if state.mind.drawn is not None:
-            self.model.recall(state.mind.drawn)
+        self.recall(state.mind.drawn)
         self._draws: tuple[Kernel, PriorDraw] | None = None
         self._forget()
 
@@ -91,6 +92,11 @@ class Knowledge:
         self._answers: tuple[list[Misfit], Tally] | None = None
         self._answering: Prior | None = None
         self._peek: Prior | None = None
+
+    def recall(self, drawn: Drawn | None) -> None:
+        """Go on from an inducing set that was drawn before, where there is one."""
+        if drawn is not None and isinstance(self.model, Nystrom):
+            self.model.recall(drawn)
 
     def fork(self) -> "Knowledge":
         """The same, to go its own way."""
@@ -119,8 +125,7 @@ class Knowledge:
         else:
             other.model = problem.model(other.prior)
             other._rebuild(other.model, other.prior, other.tally)
-            if self.state.mind.drawn is not None:
-                other.model.recall(self.state.mind.drawn)
+            other.recall(self.state.mind.drawn)
         other._draws = None
         other._forget()
         return other

@@ -19,9 +19,9 @@ from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
-from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
+from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Settings, grown_priority, priority_of, table_for
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of

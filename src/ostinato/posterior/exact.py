@@ -8,7 +8,6 @@ means every q epochs, the variances every 64 q. That is 3% of a long run at q = 
 cheap.
 """
 
-from collections.abc import Collection
 from copy import copy
 from functools import cached_property
 from math import inf, sqrt
@@ -33,7 +32,7 @@ from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
 from ostinato.posterior.lazy_block import LazyBlock, Leaves
-from ostinato.posterior.model import Drawn, Model
+from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
 from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
@@ -327,16 +326,6 @@ class Posterior:
             other._screened, other._screening = False, self._unseen()
             other.__dict__.pop("_leaves", None)
         return other
-
-    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":
-        """Always up to date."""
-        return self
-
-    def drawn(self, candidates: Collection[int]) -> None:
-        """Nothing is."""
-
-    def recall(self, drawn: Drawn) -> None:
-        """Nothing was."""
 
     def ghost(self) -> ExactGhost:
         """Its variances can go on without it."""
