@@ -89,9 +89,11 @@ class Present(Belief):
         return range_of_means(cast("Posterior", self._model), screen)
 
     def leaders(self, score: Rises) -> Scores:
-        """Of candidates on workers, as they find them."""
+        """Most of very many may wait, where that pays, and none is cheaper to go to; workers find their own."""
         if not isinstance(self._model, ShardedPosterior):
-            return super().leaders(score)
+            if score.linear and not self.pending and not self.travels and isinstance(self._model, Posterior):
+                self._model.lazily(score.beta)
+            return score.scores(self)
         outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
         lots: Lots = lots_for(self._model, worths_of(self._known, self._lots)) if self.pending else {}
         return ask_leaders(self._model, score, outline, self.barred, lots)
@@ -101,10 +103,6 @@ class Present(Belief):
         if self.pending:
             return self._with_pending.screen
         return self._model.screen if isinstance(self._model, Posterior) else None
-
-    def lazily(self, slope: float) -> None:
-        if isinstance(self._model, Posterior) and not self.pending:
-            self._model.lazily(slope)
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if not self.pending:

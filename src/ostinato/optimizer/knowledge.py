@@ -141,7 +141,8 @@ class Knowledge:
             self._take(self._tally(self.looked.aside, entries, _answered(told)))
         else:
             self._add({entry.candidate: entry.measured.statistics for entry in entries}, told.batch)
-        self._fail({number: each.failed for number, each in told.feedback.items()})
+        if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
+            self._fail(failed)
 
     def _add(self, more: Mapping[int, Statistics], setup: int) -> None:
         tally = self.tally.plus(more, setup)
@@ -287,16 +288,16 @@ class Knowledge:
 
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
-        if len(added) >= MANY or None in added.values() or self._imputed != self._poor(self.prior, tally):
+        poor = self._poor(self.prior, tally) if self.state.failures else {}
+        if len(added) >= MANY or None in added.values() or self._imputed != poor:
             self._rebuild(self.model, self.prior, tally)
             return
         for candidate, worth in added.items():
             for model in (self.model, *([self._honest] if self._honest else [])):
                 model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
 
-    def _fail(self, failed: Mapping[int, int]) -> None:
-        """Measurements failed: their candidates do not look attractive any more, nor do their neighbours."""
-        new = [number for number, n in failed.items() if n and number not in self.tally]
+    def _fail(self, new: Sequence[int]) -> None:
+        """Candidates without a value failed: they do not look attractive any more, nor do their neighbours."""
         poor = self._poor(self.prior, self.tally, new)
         for candidate in new:
             if candidate in poor and candidate not in self._imputed:

@@ -174,14 +174,14 @@ class Thinking:
             cause=proposal.cause,
             policy=self.problem.policy_name,
             seeks=proposal.seeks or policy.seeks.format(width=width),
-            limits=self.known.limits(candidate),
+            limits=self.known.limits(candidate) if self.problem.settings.robust else None,
         )
 
     def _leading(self) -> tuple[int, float] | None:
         """Number and mean of the best measured candidate, in the policy's own model."""
-        if len(self.known.tally) == 0:
-            return None
         numbers = self.known.tally.numbers
+        if len(numbers) == 0:
+            return None
         means, _ = self.known.model.at_each(numbers)
         place = int(np.argmax(means))
         return int(numbers[place]), float(means[place])

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 import numpy as np
@@ -20,7 +20,15 @@ NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired:
 
 
 class Rises(Protocol):
-    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled."""
+    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled.
+
+    linear: whether it is mean + β · standard deviation.
+    """
+
+    linear: ClassVar[bool]
+
+    @property
+    def beta(self) -> float: ...
 
     def scores(self, belief: "Belief") -> "Scores":
         """Of the candidates of a belief."""
@@ -75,9 +83,6 @@ class Belief(ABC):
     def screen(self) -> Screen | None:
         """Means and variances in single precision, where these are there and the others are not."""
         return None
-
-    def lazily(self, slope: float) -> None:  # noqa: B027 (nothing, unless there are very many)
-        """The score is mean + slope · standard deviation: most of very many candidates may wait, if that pays."""
 
     @property
     @abstractmethod

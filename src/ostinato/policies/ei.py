@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from math import log1p, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,10 +25,7 @@ class Improvement:
     belief: Belief
     beta: float
     target: float
-
-    @property
-    def linear(self) -> bool:
-        return False
+    linear: ClassVar[bool] = False
 
     def __call__(self, mean: Array, variance: Array) -> Array:
         return log_expected_improvement(mean, variance, self.beta, self.target, self.belief.kappa)

@@ -136,7 +136,7 @@ class Posterior:
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
-        found = self.sketch
+        found = self.sketch if self._screened else None
         if found is None or not (found.rough or found.busy > BUSY):
             return found
         self._screened = False
@@ -147,7 +147,8 @@ class Posterior:
 
         Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike.
         """
-        if self.behind or self.unique.size < self._lazy_from or not self._may_be_lazy:
+        few = len(self.features) < VERY_MANY or self.unique.size < self._lazy_from
+        if few or self.behind or not self._may_be_lazy:
             return
         self._lazy_from = 1.25 * self.unique.size
         mean, variance = self.means.flat() - self.prior_mean, self.variances.flat()
@@ -177,7 +178,7 @@ class Posterior:
         kernel = without_constant(self.kernel)[0]
         smooth = has_single_form(self.kernel) and not cast("Stationary", kernel).categories
         blocks = is_numpy(self.xp) and self._grid is None and self.device is None
-        return smooth and blocks and len(self.features) >= VERY_MANY and self.fits(4 * self.unique.size)
+        return smooth and blocks and self.fits(4 * self.unique.size)
 
     @property
     def sketch(self) -> Screen | None:
