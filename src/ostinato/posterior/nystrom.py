@@ -134,6 +134,10 @@ class Nystrom:
         p = self.sketch.shrinks(from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0]))
         return to_numpy(prior) - self.spread(to_numpy(p)[None, :])[0]
 
+    def variance(self, candidate: int) -> float:
+        """Of one candidate, the inducing set being what it is."""
+        return max(self.variances[candidate], 0.0)
+
     def ghost(self) -> Ghost:
         """Its variances can go on without it, with the inducing set frozen."""
         return _Ghost(self)

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
 from ostinato.measurements.batches import BatchFacts
-from ostinato.optimizer.decide import Decision, Wish
+from ostinato.optimizer.decide import Decision
+from ostinato.optimizer.plan import Wish
 from ostinato.records import Reason
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
