@@ -92,19 +92,30 @@ def log_h(xp: Namespace, z: Any) -> Any:
     if not is_numpy(xp):  # the array API has no error function
         own = erfcx_of(xp)
         return from_numpy(xp, log_h(np, to_numpy(z))) if own is None else _log_h_at_once(xp, own, z)
-    above = z > 0
+    above, far = z > 0, z < FAR
     near = (z > -1) & ~above
-    far = z < FAR
-    middle = ~(near | far | above)
     result = np.empty_like(z)
-    if above.any():
-        result[above] = np.log(z[above] + np.exp(log_h(np, -z[above])))
-    result[near] = np.log(_h(z[near]))
-    x: Vector = -z[middle]
-    result[middle] = _log_phi(x) + np.log1p(-x * sqrt(pi / 2) * erfcx(x / sqrt(2)))
-    y = z[far] ** -2.0
-    result[far] = _log_phi(z[far]) + np.log(y) + np.log1p(y * (-3 + y * (15 - 105 * y)))
+    for here, form in ((above, _above), (near, _near), (far, _far), (~(above | near | far), _middle)):
+        if np.count_nonzero(here):
+            result[here] = form(z[here])
     return result
+
+
+def _above(z: Vector) -> Vector:
+    return np.log(z + np.exp(log_h(np, -z)))
+
+
+def _near(z: Vector) -> Vector:
+    return np.log(z * 0.5 * erfcx(-z / sqrt(2)) * np.exp(-0.5 * z * z) + np.exp(_log_phi(z)))
+
+
+def _middle(z: Vector) -> Vector:
+    return _log_phi(z) + np.log1p(z * sqrt(pi / 2) * erfcx(-z / sqrt(2)))
+
+
+def _far(z: Vector) -> Vector:
+    y = z**-2.0
+    return _log_phi(z) + np.log(y) + np.log1p(y * (-3 + y * (15 - 105 * y)))
 
 
 def _log_h_at_once(xp: Namespace, erfcx: Any, z: Any) -> Any:
@@ -124,11 +135,11 @@ def improvement_slope(z: float) -> float:
     """d log h/dz = Φ(z)/h(z), about −z far below: how fast log EI answers to the mean, in units of β σ."""
     if z < FAR / 2:
         return -z - 2 / z
-    return 0.5 * erfc(-z / sqrt(2)) / exp(float(log_h(np, np.asarray([z]))[0]))
-
-
-def _h(z: Vector) -> Vector:
-    return z * 0.5 * erfcx(-z / sqrt(2)) * np.exp(-0.5 * z * z) + np.exp(_log_phi(z))
+    if z < 0:
+        ratio = float(erfcx(-z / sqrt(2)))  # 2 Φ(z) exp(z²/2)
+        return ratio / (z * ratio + sqrt(2 / pi))
+    below = 0.5 * erfc(-z / sqrt(2))  # Φ(z)
+    return below / (z * below + exp(-0.5 * z * z) / sqrt(2 * pi))
 
 
 def _log_phi(z: Vector) -> Vector:
