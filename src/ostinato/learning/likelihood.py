@@ -94,7 +94,8 @@ class LearnedKernel:
         H = G * self._slope
         spread = 2 * (H.sum(axis=1) @ (F * F) - (F * (H @ F)).sum(axis=0))
         by_scale = np.bincount(owner, weights=spread, minlength=self._features.columns)
-        return np.append(5 / 3 * by_scale * np.exp(-2 * point.lengthscales), 2 * np.vdot(G, self._rho))
+        by_std = 2 * float(np.vdot(G, self._rho))
+        return np.concatenate([5 / 3 * by_scale * np.exp(-2 * point.lengthscales), [by_std]])
 
 
 class LearnedProduct:
@@ -150,14 +151,14 @@ def log_likelihood(kernel: CovarianceAt, sample: Sample, point: Point) -> tuple[
     value, alpha, A = _of_means(kernel.matrix(point), w, m)
     G = np.multiply.outer(0.5 * alpha, alpha)
     G -= 0.5 * A
-    by_kernel, by_v = kernel.gradient(point, G), np.diagonal(G)
+    by_kernel, by_v = kernel.gradient(point, G), G.diagonal()
     if not sample.alone:
         more, by_v = _of_setups(sample, v, w, m, alpha, by_v)
         value += more
     freedom, squares, rest = sample.repeats
     value -= freedom / 2 * log(2 * pi * noise) + squares / (2 * noise) + rest
     by_noise = noise * float(by_v @ sample.per_measurement) + squares / (2 * noise) - freedom / 2
-    return value, np.append(by_kernel, [by_noise, setup * float(by_v.sum())])
+    return value, np.concatenate([by_kernel, [by_noise, setup * float(by_v.sum())]])
 
 
 def _of_setups(sample: Sample, v: Vector, w: Vector, m: Vector, alpha: Vector, by_own: Vector) -> tuple[float, Vector]:
@@ -180,7 +181,7 @@ def _of_means(K: Matrix, w: Vector, m: Vector) -> tuple[float, Vector, Matrix]:
     L, failed = cast("Any", dpotrf)(B, lower=1, clean=1, overwrite_a=1)
     if failed:
         raise ArithmeticError("K is not positive")
-    log_det = 2 * float(np.log(np.diagonal(L)).sum()) - float(np.log(w).sum())
+    log_det = 2 * float(np.log(L.diagonal()).sum()) - float(np.log(w).sum())
     A, _ = cast("Any", dpotri)(L, lower=1, overwrite_c=1)
     A = _symmetric(A)
     A *= S[:, None]

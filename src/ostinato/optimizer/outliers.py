@@ -169,10 +169,9 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
         return frozenset()
     numbers, y = np.array([candidate for _, candidate, _ in points]), np.array([y for _, _, y in points])
     m, v = model.at_each(numbers)
-    noise = prior.noise[numbers] + prior.setup
-    rest = np.maximum(1 / np.maximum(v, 1e-300) - 1 / noise, 1 / (1e6 * np.maximum(v, 1e-300)))
-    without = 1 / rest
-    mean = without * (m / np.maximum(v, 1e-300) - y / noise)
+    noise, v = prior.noise[numbers] + prior.setup, np.maximum(v, 1e-300)
+    without = 1 / np.maximum(1 / v - 1 / noise, 1 / (1e6 * v))
+    mean = without * (m / v - y / noise)
     found = np.abs(y - mean) > SUSPECT * np.sqrt(without + noise)
     return _unless_many([points[place][0] for place in np.flatnonzero(found).tolist()], len(points))
 
