@@ -23,6 +23,8 @@ from ostinato.learning.sample import Sample
 
 MOST = 20  # evaluations of the likelihood in one fit
 TOLERANCE = 0.01  # of the log-likelihood gained so far (or of 1): a step that gains less ends a fit
+SLOPE = 0.01  # by any logarithm: where all are less, too
+EPSILON = 2.0**-52  # in units of which L-BFGS-B takes a tolerance
 AGAIN = 10.0  # a gain in log-likelihood after which a fit goes on from where it came, its tolerance set anew
 LOWEST, HIGHEST = 1e-8, 1e3  # noise and set-ups, in units of the outcomes' variance
 SHORTEST, LONGEST = 1e-2, 1e3  # length-scales, in units of the columns' range
@@ -108,19 +110,13 @@ def fit(
 
     if not free.any():
         return Fit(start, 0.0, 0.0, 0)
-    from scipy.optimize import minimize  # it takes a tenth of a second to import, and many commands fit nothing
+    from scipy.optimize import fmin_l_bfgs_b  # it takes a tenth of a second to import, and many commands fit nothing
 
+    bounds = priors.bounds[free]
     with suppress(_Enough):
         while best[0] > base + AGAIN or evaluations == 0:
             base = max(best[0], base) if evaluations else 0.0
-            cast("Any", minimize)(
-                loss,
-                best[1][free],
-                jac=True,
-                method="L-BFGS-B",
-                bounds=priors.bounds[free],
-                options={"ftol": TOLERANCE, "gtol": 1e-2},
-            )
+            cast("Any", fmin_l_bfgs_b)(loss, best[1][free], bounds=bounds, factr=TOLERANCE / EPSILON, pgtol=SLOPE)
     return Fit(Point.of(best[1]), best[0], first, evaluations)
 
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.learning.sample import Sample
@@ -74,30 +74,28 @@ class LearnedKernel:
         self._features, self._constant = features, constant
 
     def matrix(self, point: Point) -> Matrix:
-        ell = np.exp(point.lengthscales)[self._features.owner]
-        r2 = pdist(self._features.F / ell, "sqeuclidean")
-        s2 = exp(2 * point.std)
-        a = np.sqrt(r2, out=r2)
-        a *= sqrt(5)
+        F = self._features.F / np.exp(point.lengthscales)[self._features.owner]
+        r2: Matrix = cdist(F, F, "sqeuclidean")
+        r2 *= 5.0
+        a = np.sqrt(r2)
         decay = np.exp(-a)
-        decay *= s2
-        self._slope = (1 + a) * decay  # s² (1 + a) e^{−a}
-        self._rho = self._slope + a * a * decay / 3  # s² ρ, off the diagonal
-        K = squareform(self._rho, checks=False)
-        K += self._constant
-        np.fill_diagonal(K, s2 + self._constant)
-        return K
+        decay *= exp(2 * point.std)
+        a += 1.0
+        r2 *= 1 / 3
+        r2 += a
+        self._slope = np.multiply(a, decay, out=a)  # s² (1 + √5 r) e^{−√5 r}
+        _diagonal(self._slope)[:] = 0.0  # where there is no gap, whatever G is
+        self._rho = np.multiply(r2, decay, out=r2)  # s² ρ
+        return self._rho + self._constant
 
     def gradient(self, point: Point, G: Matrix) -> Vector:
         """∂/∂(log ℓ_1, …, log ℓ_d, log s), for G the derivative by K; after `matrix`."""
-        below = squareform(G, checks=False)
-        s2 = exp(2 * point.std)
-        by_std = 2 * (2 * float(below @ self._rho) + s2 * float(np.trace(G)))
         F, owner = self._features.F, self._features.owner
-        H = squareform(below * self._slope, checks=False)
-        spread = 2 * (np.sum(H, axis=1) @ (F * F)) - 2 * np.sum(F * (H @ F), axis=0)
+        H = G * self._slope
+        spread = 2 * (H.sum(axis=1) @ (F * F) - (F * (H @ F)).sum(axis=0))
         by_scale = np.bincount(owner, weights=spread, minlength=self._features.columns)
-        return np.append(5 / 3 * by_scale * np.exp(-2 * point.lengthscales), by_std)
+        by_std = 2 * float(np.vdot(G, self._rho))
+        return np.concatenate([5 / 3 * by_scale * np.exp(-2 * point.lengthscales), [by_std]])
 
 
 class LearnedProduct:
@@ -153,18 +151,25 @@ def log_likelihood(kernel: CovarianceAt, sample: Sample, point: Point) -> tuple[
     value, alpha, A = _of_means(kernel.matrix(point), w, m)
     G = np.multiply.outer(0.5 * alpha, alpha)
     G -= 0.5 * A
-    by_kernel = kernel.gradient(point, G)
-
-    off = sample.mean - m[sample.slot]
-    value += 0.5 * float(np.sum(np.log(2 * pi / w))) - 0.5 * float(np.sum(np.log(2 * pi * v) + off**2 / v))
-    by_v = (np.diagonal(G) / w**2 + 0.5 / w)[sample.slot]  # through 1/w
-    by_v += (alpha / w)[sample.slot] * off  # through m
-    by_v += 0.5 * (off**2 - v)
-    by_v /= v**2
+    by_kernel, by_v = kernel.gradient(point, G), G.diagonal()
+    if not sample.alone:
+        more, by_v = _of_setups(sample, v, w, m, alpha, by_v)
+        value += more
     freedom, squares, rest = sample.repeats
     value -= freedom / 2 * log(2 * pi * noise) + squares / (2 * noise) + rest
     by_noise = noise * float(by_v @ sample.per_measurement) + squares / (2 * noise) - freedom / 2
-    return value, np.append(by_kernel, [by_noise, setup * float(np.sum(by_v))])
+    return value, np.concatenate([by_kernel, [by_noise, setup * float(by_v.sum())]])
+
+
+def _of_setups(sample: Sample, v: Vector, w: Vector, m: Vector, alpha: Vector, by_own: Vector) -> tuple[float, Vector]:
+    """What groups of the same candidate say of each other, and the derivative of everything by the variances v."""
+    off = sample.mean - m[sample.slot]
+    value = 0.5 * float(np.sum(np.log(2 * pi / w))) - 0.5 * float(np.sum(np.log(2 * pi * v) + off**2 / v))
+    by_v = (by_own / w**2 + 0.5 / w)[sample.slot]  # through 1/w
+    by_v += (alpha / w)[sample.slot] * off  # through m
+    by_v += 0.5 * (off**2 - v)
+    by_v /= v**2
+    return value, by_v
 
 
 def _of_means(K: Matrix, w: Vector, m: Vector) -> tuple[float, Vector, Matrix]:
@@ -176,7 +181,7 @@ def _of_means(K: Matrix, w: Vector, m: Vector) -> tuple[float, Vector, Matrix]:
     L, failed = cast("Any", dpotrf)(B, lower=1, clean=1, overwrite_a=1)
     if failed:
         raise ArithmeticError("K is not positive")
-    log_det = 2 * float(np.sum(np.log(np.diagonal(L)))) - float(np.sum(np.log(w)))
+    log_det = 2 * float(np.log(L.diagonal()).sum()) - float(np.log(w).sum())
     A, _ = cast("Any", dpotri)(L, lower=1, overwrite_c=1)
     A = _symmetric(A)
     A *= S[:, None]

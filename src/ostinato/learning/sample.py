@@ -37,6 +37,11 @@ class Sample:
         return int(np.max(self.slot)) + 1
 
     @cached_property
+    def alone(self) -> bool:
+        """Whether every candidate is one group."""
+        return np.array_equal(self.slot, np.arange(len(self.slot)))
+
+    @cached_property
     def per_measurement(self) -> Vector:
         """a_b."""
         return self.relative / self.n
@@ -47,6 +52,8 @@ class Sample:
 
     def merged(self, v: Vector) -> tuple[Vector, Vector]:
         """w_i and m_i of every unique candidate."""
+        if self.alone:
+            return 1 / v, self.mean
         w = self.summed(1 / v)
         return w, self.summed(self.mean / v) / w
 

@@ -249,7 +249,7 @@ class Knowledge:
         tally = self._tally(suspected) if suspected else Tally()
         if tally.steps < ENOUGH:
             return []
-        values = harmful((value for value in values_of(self.state.history) if value.number in suspected), tally)
+        values = harmful(values_of(self.state.history, suspected), tally)
         if not values:
             return []
         learns = isinstance(self.learner, Learner)

@@ -16,7 +16,8 @@ measures that one value cannot spoil (`suspects`), and those that stand out are 
 Where many stand out alike they are not mistakes, but what the function is like.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from math import sqrt
 
@@ -65,23 +66,26 @@ class Misfit(msgspec.Struct, frozen=True):
     high: float
 
 
-def values_of(history: Iterable[Entry]) -> list[Value]:
-    """The lowest and highest values of every batch."""
+def values_of(history: Iterable[Entry], numbers: Collection[int] | None = None) -> list[Value]:
+    """The lowest and highest values of every batch; or those of some numbers."""
     entries: dict[int, list[Entry]] = {}
     for entry in history:
         if not entry.measured.statistics.known:
             entries.setdefault(entry.candidate, []).append(entry)
-    return [value for own in entries.values() for value in _of_candidate(own)]
+    return [value for own in entries.values() for value in _of_candidate(own, numbers)]
 
 
-def _of_candidate(entries: list[Entry]) -> Iterator[Value]:
+def _of_candidate(entries: list[Entry], numbers: Collection[int] | None) -> Iterator[Value]:
     """Each value with all the others, which are added up and never taken off: beside a gross one no digit is lost."""
+    wanted = [[point for point in each.measured.points if numbers is None or point[0] in numbers] for each in entries]
+    if not any(wanted):
+        return
     parts = [entry.measured.statistics for entry in entries]
     after = [*accumulate(reversed(parts), initial=Statistics())][::-1]  # all from each entry on
     before = Statistics()
-    for place, entry in enumerate(entries):
+    for place, (entry, points) in enumerate(zip(entries, wanted, strict=True)):
         elsewhere = before + after[place + 1]
-        for number, y in entry.measured.points:
+        for number, y in points:
             yield Value(number, entry.candidate, entry.batch, y, elsewhere + entry.measured.without({number}))
         before += parts[place]
 
@@ -133,16 +137,20 @@ class Harm:
 
     def __init__(self, tally: Tally) -> None:
         averages = np.array([statistics.mean for _, statistics in tally])
-        self._candidates, self._low, self._high = len(averages), float(averages.min()), float(averages.max())
-        near, far = np.quantile(averages, [0.05, 0.95])
-        self._apart = float(far - near)
+        self._averages, self._low, self._high = averages, float(averages.min()), float(averages.max())
+
+    @cached_property
+    def _apart(self) -> float:
+        """What nine tenths of all averages lie apart."""
+        near, far = np.quantile(self._averages, [0.05, 0.95])
+        return float(far - near)
 
     def does(self, value: Value) -> bool:
         """Whether a value may rule what is decided."""
         if value.others.n > 0:
             return abs(value.y - value.others.mean) > self._apart / 2
         beyond = max((self._low - value.y) / BELOW, (value.y - self._high) / ABOVE)
-        return self._candidates >= FEW and beyond > self._high - self._low
+        return len(self._averages) >= FEW and beyond > self._high - self._low
 
 
 def lone_leader(values: Iterable[Value]) -> frozenset[int]:
@@ -161,10 +169,9 @@ def surprises(points: Sequence[tuple[int, int, float]], prior: Prior, model: Mod
         return frozenset()
     numbers, y = np.array([candidate for _, candidate, _ in points]), np.array([y for _, _, y in points])
     m, v = model.at_each(numbers)
-    noise = prior.noise[numbers] + prior.setup
-    rest = np.maximum(1 / np.maximum(v, 1e-300) - 1 / noise, 1 / (1e6 * np.maximum(v, 1e-300)))
-    without = 1 / rest
-    mean = without * (m / np.maximum(v, 1e-300) - y / noise)
+    noise, v = prior.noise[numbers] + prior.setup, np.maximum(v, 1e-300)
+    without = 1 / np.maximum(1 / v - 1 / noise, 1 / (1e6 * v))
+    mean = without * (m / v - y / noise)
     found = np.abs(y - mean) > SUSPECT * np.sqrt(without + noise)
     return _unless_many([points[place][0] for place in np.flatnonzero(found).tolist()], len(points))
 

@@ -13,7 +13,7 @@ from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx
+from scipy.special import erfcx, ndtr
 
 from ostinato.arrays import Array, Namespace, Vector, erfcx_of, from_numpy, is_numpy, namespace_of, to_numpy
 
@@ -65,8 +65,8 @@ def _table() -> tuple[Vector, Vector]:
 def expected_gain(gap: Array, width: Array) -> Array:
     """E max(0, gap + width Z), Z ~ N(0, 1), with z = gap/width: width h(z), and h(z) = max(z, 0) + h(−|z|).
 
-    h(−a) = φ(a) − a Φ(−a) = exp(−a²/2) (1/√(2π) − a/2 erfcx(a/√2)) loses a² of its relative precision, and is 0 from
-    a = 39 on.
+    h(−a) = φ(a) − a Φ(−a) loses a⁴ of its relative precision, which is little beside the gap, and is 0 from a = 39 on.
+    Φ is six times as fast as exp(x²) erfc(x), where there is one.
     """
     xp = namespace_of(gap)
     if not is_numpy(xp):  # the array API has no error function
@@ -79,7 +79,7 @@ def expected_gain(gap: Array, width: Array) -> Array:
         return xp.clip(gap, 0.0, None) + width * left
     width = np.where(width > 0, width, SMALLEST)
     a: Vector = np.minimum(np.abs(gap) / width, 40.0)
-    tail: Vector = np.exp(-0.5 * a * a) * (1 / sqrt(2 * pi) - 0.5 * a * erfcx(a / sqrt(2)))
+    tail: Vector = np.exp(-0.5 * a * a) / sqrt(2 * pi) - a * ndtr(-a)
     return np.maximum(gap, 0.0) + width * tail
 
 
@@ -92,19 +92,30 @@ def log_h(xp: Namespace, z: Any) -> Any:
     if not is_numpy(xp):  # the array API has no error function
         own = erfcx_of(xp)
         return from_numpy(xp, log_h(np, to_numpy(z))) if own is None else _log_h_at_once(xp, own, z)
-    above = z > 0
+    above, far = z > 0, z < FAR
     near = (z > -1) & ~above
-    far = z < FAR
-    middle = ~(near | far | above)
     result = np.empty_like(z)
-    if above.any():
-        result[above] = np.log(z[above] + np.exp(log_h(np, -z[above])))
-    result[near] = np.log(_h(z[near]))
-    x: Vector = -z[middle]
-    result[middle] = _log_phi(x) + np.log1p(-x * sqrt(pi / 2) * erfcx(x / sqrt(2)))
-    y = z[far] ** -2.0
-    result[far] = _log_phi(z[far]) + np.log(y) + np.log1p(y * (-3 + y * (15 - 105 * y)))
+    for here, form in ((above, _above), (near, _near), (far, _far), (~(above | near | far), _middle)):
+        if np.count_nonzero(here):
+            result[here] = form(z[here])
     return result
+
+
+def _above(z: Vector) -> Vector:
+    return np.log(z + np.exp(log_h(np, -z)))
+
+
+def _near(z: Vector) -> Vector:
+    return np.log(z * 0.5 * erfcx(-z / sqrt(2)) * np.exp(-0.5 * z * z) + np.exp(_log_phi(z)))
+
+
+def _middle(z: Vector) -> Vector:
+    return _log_phi(z) + np.log1p(z * sqrt(pi / 2) * erfcx(-z / sqrt(2)))
+
+
+def _far(z: Vector) -> Vector:
+    y = z**-2.0
+    return _log_phi(z) + np.log(y) + np.log1p(y * (-3 + y * (15 - 105 * y)))
 
 
 def _log_h_at_once(xp: Namespace, erfcx: Any, z: Any) -> Any:
@@ -124,11 +135,11 @@ def improvement_slope(z: float) -> float:
     """d log h/dz = Φ(z)/h(z), about −z far below: how fast log EI answers to the mean, in units of β σ."""
     if z < FAR / 2:
         return -z - 2 / z
-    return 0.5 * erfc(-z / sqrt(2)) / exp(float(log_h(np, np.asarray([z]))[0]))
-
-
-def _h(z: Vector) -> Vector:
-    return z * 0.5 * erfcx(-z / sqrt(2)) * np.exp(-0.5 * z * z) + np.exp(_log_phi(z))
+    if z < 0:
+        ratio = float(erfcx(-z / sqrt(2)))  # 2 Φ(z) exp(z²/2)
+        return ratio / (z * ratio + sqrt(2 / pi))
+    below = 0.5 * erfc(-z / sqrt(2))  # Φ(z)
+    return below / (z * below + exp(-0.5 * z * z) / sqrt(2 * pi))
 
 
 def _log_phi(z: Vector) -> Vector:

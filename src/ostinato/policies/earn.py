@@ -37,7 +37,7 @@ from ostinato.posterior import Listed, Screen
 from ostinato.posterior.screen_block import Sought
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
-SHORTLIST = 64  # candidates at which u is computed first; then eight times as many, until no other can be better
+SHORTLIST = 16  # candidates at which u is computed first; then at all others that may be better than these
 TIE = 1e-9
 INERTIA = 3.0  # measurements that any switch counts as
 
@@ -96,13 +96,14 @@ class Earn(WithBeta, Cautious):
 
     def _shortlist(self, standing: "Standing", belief: Belief) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Candidates of which one has the highest u, by bounds at all of them; with u, and the B that attains it."""
-        size, bounds = SHORTLIST, self._bounds(standing, belief)
-        while True:
-            listed, rest = _highest(bounds, belief, size)
-            values, lengths = self._values(listed, standing, belief)
-            if not rest > float(np.max(values)) + bounds.tolerance:
-                return listed, values, lengths
-            size *= 8
+        bounds = self._bounds(standing, belief)
+        listed, rest = _highest(bounds, belief, SHORTLIST)
+        values, lengths = self._values(listed, standing, belief)
+        bar = float(np.max(values)) + bounds.tolerance
+        if not rest > bar:
+            return listed, values, lengths
+        listed = np.union1d(listed, bounds.above(bar))
+        return listed, *self._values(listed, standing, belief)
 
     def _led(self, screen: Screen, standing: "Standing", belief: Belief) -> NDArray[np.int64]:
         """The same, where the screen finds them by itself; of what was measured all that may be asked for."""

@@ -108,7 +108,8 @@ def _in_blocks(improvement: Improvement, belief: Belief) -> BlockedVector:
         return _everywhere(improvement, belief)
     stds = variances.map(np.sqrt)
     hopeful = means.map(partial(_plus, improvement.beta), stds).without(taken).places_of_highest
-    found = Found.of(improvement, belief, hopeful[~np.isin(hopeful, list(taken))])
+    free = np.array([candidate not in taken for candidate in hopeful.tolist()], dtype=np.bool_)
+    found = Found.of(improvement, belief, hopeful[free])
     lines = improvement.lines(found.bar(improvement), stds.highest)
 
     def counting(mean: Array, variance: Array, std: Array) -> Array:

@@ -112,7 +112,11 @@ class BlockedVector:
             return self
         others = self.map(_copy)
         if is_numpy(namespace_of(self.parts[0])):
-            places = np.sort(np.fromiter(candidates, dtype=np.int64, count=len(candidates)))
+            places = np.fromiter(candidates, dtype=np.int64, count=len(candidates))
+            if len(others.parts) == 1:
+                others.parts[0][places] = -inf
+                return others
+            places.sort()
             parts = np.split(places, np.searchsorted(places, self.starts[1:]))
             for start, part, here in zip(self.starts, others, parts, strict=True):
                 part[here - start] = -inf
