@@ -48,14 +48,17 @@ def features(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_covariances_are_as_good_as_is_said(name):
+@pytest.mark.parametrize("at_once", [1, 50])
+def test_covariances_are_as_good_as_is_said(name, at_once):
     kernel, rows = KERNELS[name], features(name)
     out = np.empty((50, len(rows)), dtype=np.float32)
     form = single_form(kernel, rows)
     assert form is not None
     covariances = form(rows)
     for part in (slice(0, 300), slice(300, len(rows))):
-        covariances.fill(rows[:50], part, out[:, part])
+        for start in range(0, 50, at_once):
+            points = covariances.points(rows[start : start + at_once])
+            covariances.fill(points, part, out[start : start + at_once, part])
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 

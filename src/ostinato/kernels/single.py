@@ -56,7 +56,7 @@ class Memory(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Some candidates X: columns of numbers about their middle, and 1, |x|² and −2x/ℓ², by which |y|², 1 and y count."""
+    """Some candidates X: columns of numbers about their middle; 1, |x|² and −2x/ℓ², by which |y|², 1 and y count."""
 
     X: Matrix
     columns: Single
@@ -149,10 +149,10 @@ class SinglePrecision:
 
 def _power() -> tuple[Callable[..., Single], float]:
     """The fastest exponential in single precision, and log_base(e): that of base 2 where the processor has one."""
-    introspect = getattr(np.lib, "introspect", None)
-    found = {} if introspect is None else introspect.opt_func_info(func_name="^exp2$", signature="^ff$")
-    chosen = found.get("exp2", {}).get("ff", {}).get("current", "baseline")
-    return (np.exp, 1.0) if chosen.startswith("baseline") else (np.exp2, 1 / log(2))
+    introspect: Any = getattr(np.lib, "introspect", None)  # from NumPy 2.1 on
+    found: dict[str, Any] = introspect.opt_func_info(func_name="^exp2$") if introspect else {}
+    dispatched: str = found["exp2"]["ff"]["current"] if found else "baseline"
+    return (np.exp, 1.0) if dispatched.startswith("baseline") else (np.exp2, 1 / log(2))
 
 
 POWER, LOG_E = _power()

@@ -78,9 +78,12 @@ class DoublePrecision(NamedTuple):
     def coefficients(self, P: Any) -> Any:
         return P
 
-    def fill(self, X: Matrix, part: slice, out: Matrix) -> None:
+    def points(self, X: Matrix) -> Matrix:
+        return X
+
+    def fill(self, points: Matrix, part: slice, out: Matrix) -> None:
         """Write the rows of some X, at a part of the candidates."""
-        features = self.features[part]
+        X, features = points, self.features[part]
         step = max(1, TILE // out.shape[1])
         for start in range(0, len(X), step):
             np.divide(self.kernel(X[start : start + step], features), self.kappa2, out=out[start : start + step])

@@ -98,8 +98,12 @@ class Covariances(Protocol):
         """By how much they may be off, of the largest."""
         ...
 
-    def fill(self, X: Matrix, part: slice, out: Any) -> None:
-        """Write the rows of some X, at a part of the candidates."""
+    def points(self, X: Matrix) -> Any:
+        """Some X, as `fill` wants them."""
+        ...
+
+    def fill(self, points: Any, part: slice, out: Any) -> None:
+        """Write their rows, at a part of the candidates."""
         ...
 
     @property
@@ -242,9 +246,7 @@ class HostBlock(ScreenBlock):
         self.strip, self._chunks, self.accuracy = STRIP, chunks, covariances.accuracy
         self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
-        self._awaited: list[
-            tuple[int, Matrix]
-        ] = []  # rows of covariances that are not computed yet: the first, and their X
+        self._awaited: list[tuple[Floats, Any]] = []  # rows that are not computed yet, and what of
 
     def prepared(self, numbers: Matrix | Vector) -> Floats:
         return numbers.astype(self.number)
@@ -266,21 +268,22 @@ class HostBlock(ScreenBlock):
         """Their covariances are computed in the next pass over all candidates, which has them in the cache then."""
         row = filled + self._covariances.ones
         while len(X):
-            count = STRIP - row % STRIP
-            if row // STRIP == len(self._chunks):
+            chunk, first = divmod(row, STRIP)
+            if chunk == len(self._chunks):
                 self._chunks.append(np.empty((STRIP, self.size), dtype=self.number))
+            if row == self._covariances.ones:
                 self._chunks[0][: self._covariances.ones] = 1
-            self._awaited.append((row, self._covariances.points(X[:count])))
-            X, row = X[count:], row + count
+            now = X[: STRIP - first]
+            self._awaited.append((self._chunks[chunk][first : first + len(now)], self._covariances.points(now)))
+            X, row = X[len(now) :], row + len(now)
 
     def _passed(self, width: int) -> Iterator[slice]:
         """Parts of the candidates, one after the other, with the covariances that were awaited."""
         for start in range(0, self.size, width):
             part = slice(start, min(start + width, self.size))
-            with np.errstate(over="ignore"):  # of what is divided by
-                for row, points in self._awaited:
-                    rows = self._chunks[row // STRIP][row % STRIP :]
-                    self._covariances.fill(points, part, rows[: len(points.X), part])
+            with np.errstate(over="ignore"):  # what is far is divided by infinity
+                for rows, points in self._awaited:
+                    self._covariances.fill(points, part, rows[:, part])
             yield part
         self._awaited = []  # when all is done: what is stopped half-way is computed again
 
