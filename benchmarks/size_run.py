@@ -3,6 +3,7 @@
 import json
 import resource
 import sys
+from collections.abc import Callable
 from time import process_time
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from ostinato import MiniTS, MiniUCB, Optimizer
 from ostinato.kernels import Matern52
 from ostinato.learning.learner import Learner
+from ostinato.policies.find import Find
 
 NOISE, FROM = 0.02, 100  # of the function's spread; unique candidates from which an epoch is compared
 COLUMNS = int(sys.argv[4]) if len(sys.argv) > 4 else 6
@@ -50,7 +52,8 @@ class Run:
         self.made = process_time() - start
         self.epochs: list[tuple[int, float, float, bool]] = []  # unique candidates, ask, tell, whether it fitted
 
-    def go(self) -> None:
+    def go(self, between: Callable[[], None] = lambda: None) -> None:
+        """All epochs. between: what else is done after each."""
         fits, opt = Fits(), self.optimizer
         while opt.steps < self._steps:
             before, start = (fits.count, fits.seconds), process_time()
@@ -60,6 +63,7 @@ class Run:
             start = process_time()
             opt.tell(batch, values)
             self.epochs.append((opt.unique, asked, process_time() - start, fits.count > before[0]))
+            between()
         self.fits = fits.seconds
 
     def values(self, batch: Any) -> Any:
@@ -81,10 +85,18 @@ def learned(size: int, steps: int) -> dict[str, float]:
         "unique": int(q[-1]),
         "peak": peak(),
     }
-    late = (q >= FROM) & ~fitted
-    if late.any():
-        found["epoch"] = float(np.sum((asked + told)[late]) / (product(size) * np.sum(q[late])))
     return found | {"all": process_time() - start}
+
+
+def epochs(size: int, steps: int) -> dict[str, float]:
+    """Epochs of expected improvement that looks at ever more candidates, over the bare product; measured in turns."""
+    bare = Product(size)
+    run = Run(size, steps, policy=Find(worth=0.0), budget=steps)
+    run.go(bare.measure)
+    q, asked, told, fitted = (np.array(each) for each in zip(*run.epochs, strict=True))
+    late = (q >= FROM) & ~fitted
+    spent, least = (asked + told)[late], (q * bare.seconds)[late]
+    return {"epoch": float(np.sum(spent) / np.sum(least)), "epochs": int(np.sum(late)), "unique": int(q[-1])}
 
 
 def answers(size: int, steps: int) -> dict[str, float]:
@@ -121,14 +133,17 @@ def address(size: int, steps: int) -> dict[str, float]:
     return learned(size, steps)
 
 
-def product(size: int, rows: int = 64) -> float:
-    """Seconds of the bare vector–matrix product, for a row of the cache."""
-    cache, p, seconds = np.random.default_rng(0).random((rows, size)), np.ones(rows), []
-    for _ in range(7):
+class Product:
+    """The bare vector–matrix product in double precision: seconds for a row of the cache, each time it is measured."""
+
+    def __init__(self, size: int, rows: int = 64) -> None:
+        self._cache, self._p = np.random.default_rng(0).random((rows, size)), np.ones(rows)
+        self.seconds: list[float] = []
+
+    def measure(self) -> None:
         start = process_time()
-        p @ cache
-        seconds.append(process_time() - start)
-    return min(seconds) / rows
+        self._p @ self._cache
+        self.seconds.append((process_time() - start) / len(self._p))
 
 
 def peak() -> float:
@@ -137,6 +152,7 @@ def peak() -> float:
 
 KINDS = {
     "learned": learned,
+    "epochs": epochs,
     "answers": answers,
     "slots": slots,
     "address": address,

@@ -12,12 +12,24 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.continuous import __doc__ as about
-from benchmarks.continuous.contestants import CONTESTANTS, OURS
+from benchmarks.continuous.contestants import CONTESTANTS, OURS, SCATTERED
 from benchmarks.continuous.problems import names, problem
-from benchmarks.outofthebox.report import Row, Runs, difference, save
+from benchmarks.outofthebox.report import MEASURES, Row, Runs, difference, mean, problems_of, save
 
 FOLDER = Path("docs/results/continuous/runs")
+PAGE = Path("docs/results.md")
 BUDGET, SHIFT, STRETCH = 300, 40.0, 7.0
+LEAST = 0.1  # processor seconds of a run, of which ours are worth a percentage
+NAMES = {
+    OURS: "`find` on continuous ranges",
+    SCATTERED: "`find` on 5,000 scattered points of the cube",
+    "TPE": "Optuna TPE",
+    "random": "random search",
+}
+HEAD = (
+    "| | problems, runs | recommended | measured | switches | processor seconds | `find` in the same runs "
+    "| behind `find` | `find`'s switches, of its | `find`'s seconds, of its |"
+)
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -86,21 +98,78 @@ def finished(optimizer: str, name: str, seed: int) -> Done:
 
 
 @app.command()
-def report(folder: Path = FOLDER, out: Path = FOLDER.parent) -> None:
-    """The table, from the runs that are finished."""
-    table: dict[str, Runs] = {}
-    for done in stored(folder):
-        measures = {name: float(getattr(done, name)) for name in ("recommended", "measured", "switches", "seconds")}
-        table.setdefault(done.optimizer, {})[done.problem, done.seed] = measures
-    rows: list[Row] = []
-    for optimizer, runs in table.items():
-        means = {name: float(np.mean([each[name] for each in runs.values()])) for name in next(iter(runs.values()))}
-        gap, low, high = difference(runs, table.get(OURS, {}), "recommended")
-        rows.append({"optimizer": optimizer, "runs": len(runs)} | means | {"behind": gap, "low": low, "high": high})
-    rows.sort(key=lambda row: row["recommended"])
-    save(out / "summary.csv", rows)
+def report(folder: Path = FOLDER, page: Path = PAGE) -> None:
+    """The table, from the runs that are finished: printed, as a file beside them, and on the page between its marks.
+
+    All means weigh problems equally. How far behind ours an optimiser is, and what ours took of its switches and
+    processor time, is taken over shared runs (same problem and seed). low, high: the 95% interval of how far behind it
+    is, by the bootstrap: problems are drawn anew, and within each that is drawn, seeds. One seed a problem is enough.
+    """
+    rows = standings(folder)
+    save(folder.parent / "summary.csv", rows)
+    page.write_text(with_table(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
     for row in rows:
         print(", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
+
+
+def standings(folder: Path = FOLDER) -> list[Row]:
+    """A row an optimiser, the best first."""
+    table: dict[str, Runs] = {}
+    for done in stored(folder):
+        measures = {name: float(getattr(done, name)) for name in MEASURES}
+        table.setdefault(done.optimizer, {})[done.problem, done.seed] = measures
+    rows = [standing(name, runs, table.get(OURS, {})) for name, runs in table.items()]
+    return sorted(rows, key=lambda row: row["recommended"])
+
+
+def with_table(text: str, rows: list[Row]) -> str:
+    """A page with the table of the runs: `<!-- continuous -->`, the table, `<!-- end -->`."""
+    start, _, rest = text.partition("<!-- continuous -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    lines = [HEAD, "|" + "---|" * HEAD[1:].count("|"), *map(_line, rows)]
+    return "\n".join([f"{start}<!-- continuous -->", "", *lines, "", f"{end}{after}"])
+
+
+def _line(row: Row) -> str:
+    own = row["optimizer"] == OURS
+    cells = [
+        NAMES.get(row["optimizer"], row["optimizer"]),
+        f"{row['problems']}, {row['runs']}",
+        *(_short(row[measure]) for measure in MEASURES),
+        "" if own else _short(row["ours_recommended"]),
+        "" if own else f"{row['behind']:.1f} ({row['low']:.1f} to {row['high']:.1f})",
+        "" if own else f"{_short(100 * row['ours_switches'])}%",
+        "" if own or not row["seconds"] >= LEAST else f"{_short(100 * row['ours_seconds'])}%",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def standing(optimizer: str, runs: Runs, ours: Runs) -> Row:
+    """One optimiser by itself, and against ours."""
+    gap, low, high = difference(runs, ours, "recommended", over_problems=True)
+    shared = runs.keys() & ours.keys()
+    there, here = ({key: each[key] for key in shared} for each in (runs, ours))
+    return {
+        "optimizer": optimizer,
+        "problems": len(problems_of(runs)),
+        "runs": len(runs),
+        **{measure: mean(runs, measure) for measure in MEASURES},
+        "shared": len(shared),
+        "ours_recommended": mean(here, "recommended"),
+        "behind": gap,
+        "low": low,
+        "high": high,
+        "ours_switches": _over(mean(here, "switches"), mean(there, "switches")),
+        "ours_seconds": _over(mean(here, "seconds"), mean(there, "seconds")),
+    }
+
+
+def _over(ours: float, theirs: float) -> float:
+    return ours / theirs if theirs else np.nan
 
 
 def stored(folder: Path) -> list[Done]:

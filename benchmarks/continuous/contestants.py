@@ -152,10 +152,10 @@ class LogEI(Random):
         return self.X[int(np.argmax(self.means()))]
 
 
-OURS = "Ostinato find"
+OURS, SCATTERED = "Ostinato find", "Ostinato find, 5,000 scattered points"
 CONTESTANTS: dict[str, type[Any]] = {
     OURS: Ours,
-    "Ostinato find, 5,000 scattered points": Scattered,
+    SCATTERED: Scattered,
     "random": Random,
     "TPE": TPE,
     "Optuna GP": OptunaGP,

@@ -2,7 +2,8 @@
 
 Regrets are in % of what a random candidate costs on average. Means over problems weigh all problems equally.
 Differences between two optimisers are taken run by run, problem and seed shared, and have 95% intervals by the
-bootstrap: problems stay, seeds are drawn anew within each.
+bootstrap: problems stay and seeds are drawn anew within each; or, to speak of other problems like these, problems are
+drawn anew, too.
 """
 
 import csv
@@ -64,11 +65,11 @@ def overall(table: Standing) -> list[Row]:
     """A row an optimiser and length: means over all problems and by family, and how far behind ours it is."""
     rows: list[Row] = []
     for (at, optimizer), runs in sorted(table.items()):
-        row: Row = {"measurements": at, "optimizer": optimizer, "problems": len(_problems(runs)), "runs": len(runs)}
-        row |= {measure: _mean(runs, measure) for measure in MEASURES}
+        row: Row = {"measurements": at, "optimizer": optimizer, "problems": len(problems_of(runs)), "runs": len(runs)}
+        row |= {measure: mean(runs, measure) for measure in MEASURES}
         for family in FAMILIES:
             part = {key: run for key, run in runs.items() if FAMILY[key[0]] == family}
-            row |= {f"{family}_{measure}": _mean(part, measure) for measure in ("recommended", "measured")}
+            row |= {f"{family}_{measure}": mean(part, measure) for measure in ("recommended", "measured")}
         for measure, goal in (("recommended", "find"), ("measured", "earn")):
             gap, low, high = difference(runs, table.get((at, f"Ostinato {goal}"), {}), measure)
             row |= {f"behind_{goal}": gap, f"behind_{goal}_low": low, f"behind_{goal}_high": high}
@@ -82,7 +83,7 @@ def against_random(table: Standing, outcomes: list[Outcome]) -> list[Row]:
     for goal in ("find", "earn"):
         for at in sorted({at for at, optimizer in table if optimizer == f"Ostinato {goal}"}):
             ours, random = table[at, f"Ostinato {goal}"], table.get((at, "random"), {})
-            for name in _problems(ours):
+            for name in problems_of(ours):
                 here = {key: run for key, run in ours.items() if key[0] == name}
                 gap, low, high = difference(random, here, "recommended")
                 own = [
@@ -95,7 +96,7 @@ def against_random(table: Standing, outcomes: list[Outcome]) -> list[Row]:
                         "goal": goal,
                         "measurements": at,
                         "problem": name,
-                        "recommended": _mean(here, "recommended"),
+                        "recommended": mean(here, "recommended"),
                         "random_behind": gap,
                         "random_behind_low": low,
                         "random_behind_high": high,
@@ -106,17 +107,30 @@ def against_random(table: Standing, outcomes: list[Outcome]) -> list[Row]:
     return rows
 
 
-def difference(theirs: Runs, ours: Runs, measure: str) -> tuple[float, float, float]:
-    """Theirs less ours on average over shared runs, with its interval."""
+def difference(theirs: Runs, ours: Runs, measure: str, *, over_problems: bool = False) -> tuple[float, float, float]:
+    """Theirs less ours on average over shared runs, with its interval. over_problems: problems are drawn anew, too."""
     shared: dict[str, list[float]] = defaultdict(list)
     for key in sorted(set(theirs) & set(ours)):
         shared[key[0]].append(theirs[key][measure] - ours[key][measure])
     if not shared:
         return np.nan, np.nan, np.nan
-    rng = np.random.default_rng(0)
-    drawn = [rng.choice(gaps, (RESAMPLES, len(gaps))).mean(axis=1) for gaps in shared.values()]
-    low, high = np.quantile(np.mean(drawn, axis=0), [0.025, 0.975])
+    drawn = _over_problems(list(shared.values())) if over_problems else _over_seeds(list(shared.values()))
+    low, high = np.quantile(drawn, [0.025, 0.975])
     return float(np.mean([np.mean(gaps) for gaps in shared.values()])), float(low), float(high)
+
+
+def _over_seeds(gaps: list[list[float]]) -> NDArray[np.float64]:
+    """Means over all problems, with seeds drawn anew within each."""
+    rng = np.random.default_rng(0)
+    return np.mean([rng.choice(each, (RESAMPLES, len(each))).mean(axis=1) for each in gaps], axis=0)
+
+
+def _over_problems(gaps: list[list[float]]) -> NDArray[np.float64]:
+    """Means over as many problems, drawn anew, with seeds drawn anew within each that is drawn."""
+    rng, count = np.random.default_rng(0), len(gaps)
+    drawn = np.stack([rng.choice(each, (RESAMPLES, count, len(each))).mean(axis=2) for each in gaps])
+    problems = rng.integers(count, size=(RESAMPLES, count))
+    return np.take_along_axis(drawn, problems[None], axis=0)[0].mean(axis=1)
 
 
 def coverage(outcomes: list[Outcome]) -> list[Row]:
@@ -161,11 +175,11 @@ def save(path: Path, rows: list[Row]) -> None:
         writer.writerows({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
 
 
-def _mean(runs: Runs, measure: str) -> float:
+def mean(runs: Runs, measure: str) -> float:
     """Over problems, each a mean over its runs."""
-    means = [np.mean([run[measure] for key, run in runs.items() if key[0] == name]) for name in _problems(runs)]
+    means = [np.mean([run[measure] for key, run in runs.items() if key[0] == name]) for name in problems_of(runs)]
     return float(np.mean(means)) if means else np.nan
 
 
-def _problems(runs: Runs) -> list[str]:
+def problems_of(runs: Runs) -> list[str]:
     return sorted({name for name, _ in runs})

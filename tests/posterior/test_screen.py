@@ -25,7 +25,17 @@ KERNELS = {
 def small_parts(monkeypatch):
     """Few candidates count as many, in several blocks of several strips."""
     monkeypatch.setattr(screening, "BLOCK", 300)
-    for name, value in (("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
+    for name, value in (
+        ("SWEEP", 128),
+        ("WIDE", 110),
+        ("NARROW", 30),
+        ("TILE", 800),
+        ("STRIP", 8),
+        ("FIRST", 8),
+        ("HALF", 4),
+        ("SPREAD", 100),
+        ("SAMPLE", 20),
+    ):
         monkeypatch.setattr(screen_block, name, value)
     monkeypatch.setattr(exact, "MANY", 100)
 
@@ -38,13 +48,19 @@ def features(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_covariances_are_as_good_as_is_said(name):
+@pytest.mark.parametrize("at_once", [1, 50])
+def test_covariances_are_as_good_as_is_said(name, at_once):
     kernel, rows = KERNELS[name], features(name)
     out = np.empty((50, len(rows)), dtype=np.float32)
     form = single_form(kernel, rows)
     assert form is not None
-    form(rows).fill(rows[:50], out)
-    assert np.max(np.abs(out - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
+    covariances = form(rows)
+    for part in (slice(0, 300), slice(300, len(rows))):
+        for start in range(0, 50, at_once):
+            points = covariances.points(rows[start : start + at_once])
+            covariances.fill(points, part, out[start : start + at_once, part])
+    weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
+    assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 
 
 def test_columns_of_very_many_length_scales_have_no_such_form():

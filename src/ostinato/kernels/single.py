@@ -2,12 +2,14 @@
 
 Squared distances come from one matrix product in double precision, |x|² + |y|² − 2xy about the middle of the
 candidates, and are rounded before ρ is computed from them. What cancellation costs is far below single precision
-unless columns are very many length-scales wide; where it may not be, there is no such form.
+unless columns are very many length-scales wide; where it may not be, there is no such form. Candidates are kept in
+single precision, as if they lay a little elsewhere, and do not depend on length-scales.
 """
 
+from collections.abc import Callable
 from math import log, prod, sqrt
 from threading import local
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +19,10 @@ from ostinato.kernels.base import Kernel, without_constant
 from ostinato.kernels.stationary import RBF, Matern32, Matern52, Stationary
 
 Single: TypeAlias = NDArray[np.float32]
-ACCURACY = 2e-6  # of the largest covariance: by how much these may be off
+ACCURACY = 2e-6  # of the largest covariance: by how much these may be off, besides what rounding candidates makes
 CANCELLED = 1e-9  # of squared distances, at most, that cancellation may cost
-TILE, WIDE = 65_536, 8_192  # covariances computed at a time: what is made on the way stays in the processor's cache
+TILE = 65_536  # covariances computed at a time: what is made on the way stays in the processor's cache
+WIDE = 8_192  # candidates whose |y|² are computed at a time, likewise
 
 
 class Scratch(local):
@@ -27,84 +30,144 @@ class Scratch(local):
 
     def __init__(self) -> None:
         self.exact, self.r2, self.s = np.empty(TILE), *np.empty((2, TILE), dtype=np.float32)
+        self._differences = np.empty(0, dtype=np.float32)
 
     def tile(self, shape: tuple[int, ...]) -> tuple[Matrix, Single, Single]:
         size = prod(shape)
         return self.exact[:size].reshape(shape), self.r2[:size].reshape(shape), self.s[:size].reshape(shape)
 
+    def differences(self, shape: tuple[int, ...]) -> Single:
+        size = prod(shape)
+        if size > len(self._differences):
+            self._differences = np.empty(size, dtype=np.float32)
+        return self._differences[:size].reshape(shape)
+
 
 SCRATCH = Scratch()
 SMOOTH = (RBF, Matern32, Matern52)  # whose ρ is not steep in r² at 0
+STEEPEST = 0.65  # |dρ/dr| of these, at the most
+
+
+class Memory(NamedTuple):
+    """Of all candidates: columns of numbers about their middle, one row each, and |y|² in length-scales."""
+
+    columns: Single
+    squares: Vector
+
+
+class Points(NamedTuple):
+    """Some candidates X: columns of numbers about their middle; 1, |x|² and −2x/ℓ², by which |y|², 1 and y count."""
+
+    X: Matrix
+    columns: Single
+    terms: Matrix
 
 
 class SinglePrecision:
-    """k(X, A)/κ² for the candidates A."""
+    """k(X, A)/κ² for the candidates A, as rows ρ(X, A) that are to be weighted, and ones where there is a constant."""
 
-    def __init__(
-        self, kernel: Stationary, constant: float, features: Matrix, middle: Vector, memory: Matrix | None = None
-    ) -> None:
-        """memory: of a form of as many candidates that is not needed any more."""
-        self._kernel = kernel
+    def __init__(self, form: "SingleForm", features: Matrix, memory: Memory | None = None) -> None:
+        """memory: of a form of the same candidates that is not needed any more."""
+        kernel, constant = form.kernel, form.constant
+        self._kernel, self._middle, self.accuracy = kernel, form.middle, form.accuracy
+        self._matern52 = isinstance(kernel, Matern52)
         self._numbers = [j for j in range(features.shape[1]) if j not in kernel.categories]
-        self._scales = np.array(kernel.scale_of_each(features.shape[1]))
-        self._middle = middle
+        self._weights = (UNIT if self._matern52 else 1.0) / np.array(kernel.scale_of_each(features.shape[1])) ** 2
+        self._weights32 = self._weights[self._numbers].astype(np.float32)
         self._codes = {j: features[:, j] for j in kernel.categories}
-        self.memory = self._candidates = self._augmented(features, memory)
+        self.memory = memory or Memory(self._columns(features, np.float32), np.empty(len(features)))
+        self._find_squares()
         total = kernel.std**2 + constant
         self._share, self._offset = kernel.std**2 / total, constant / total
+        self.ones = int(constant > 0)
 
-    def fill(self, X: Matrix, out: Single) -> None:
-        """Write the rows of some X, tile by tile."""
-        x = self._augmented(X)
-        x[:-2] *= -2.0
-        x[[-2, -1]] = x[[-1, -2]]
-        rows = np.ascontiguousarray(x.T)
-        size, count = out.shape[1], len(X)
-        wide = min(size, WIDE if count > 1 else TILE)
-        high = min(count, TILE // wide)
-        for start in range(0, size, wide):
-            part = slice(start, min(start + wide, size))
-            for first in range(0, count, high):
-                here = slice(first, min(first + high, count))
-                tile = out[here, part]
-                exact, r2, s = SCRATCH.tile(tile.shape)
-                r2[...] = np.matmul(rows[here], self._candidates[:, part], out=exact)
-                self._add_categories(X[here], part, r2)
-                self._covariances(r2, s, tile)
+    def _columns(self, features: Matrix, number: type[np.floating[Any]]) -> Any:
+        """Columns of numbers about their middle, one row each."""
+        columns = np.empty((len(self._numbers), len(features)), dtype=number)
+        for column, j in zip(columns, self._numbers, strict=True):
+            np.subtract(features[:, j], self._middle[j], out=column, casting="same_kind")
+        return columns
+
+    def _find_squares(self) -> None:
+        """|y|² of all candidates, as they are rounded."""
+        columns, squares = self.memory
+        for start in range(0, len(squares), WIDE):
+            part = slice(start, start + WIDE)
+            wide = columns[:, part].astype(np.float64)
+            np.matmul(self._weights[self._numbers], np.multiply(wide, wide, out=wide), out=squares[part])
+        squares += CANCELLED  # so that no squared distance is below 0 by rounding
+
+    def coefficients(self, P: Matrix | Vector) -> Matrix | Vector:
+        """On ones, where there are any, and the rows, for coefficients P on covariances."""
+        weighted = P * (self._share * WEIGHT if self._matern52 else self._share)
+        if not self.ones:
+            return weighted
+        return np.concatenate([self._offset * np.sum(P, axis=-1, keepdims=True), weighted], axis=-1)
+
+    def points(self, X: Matrix) -> Points:
+        columns, weights = self._columns(X, np.float64), self._weights[self._numbers]
+        terms = np.vstack([np.ones(len(X)), weights @ columns**2, -2 * weights[:, None] * columns]).T
+        return Points(X, columns.astype(np.float32), np.ascontiguousarray(terms))
+
+    def fill(self, points: Points, part: slice, out: Single) -> None:
+        """Write the rows of some X at a part of the candidates, no more than a tile."""
+        count, wide = out.shape
+        high = max(1, TILE // wide)
+        candidates = self._augmented(part) if count > 1 else None
+        for first in range(0, count, high):
+            here = slice(first, min(first + high, count))
+            exact, r2, s = SCRATCH.tile((here.stop - first, wide))
+            if candidates is None:
+                self._differ(points.columns, part, r2[0])
+            else:
+                r2[...] = np.matmul(points.terms[here], candidates, out=exact)
+            self._add_categories(points.X[here], part, r2)
+            if self._matern52:
+                _matern52(r2, s, out[here])
+            else:
+                out[here] = self._kernel.correlation(r2)
+
+    def _differ(self, x: Single, part: slice, r2: Single) -> None:
+        """Squared distances of one candidate, column by column: in single precision, since nothing cancels."""
+        columns = self.memory.columns[:, part]
+        d = SCRATCH.differences(columns.shape)
+        np.subtract(columns, x, out=d)
+        np.multiply(d, d, out=d)
+        np.matmul(self._weights32, d, out=r2)
+
+    def _augmented(self, part: slice) -> Matrix:
+        """|y|², 1 and y for a part of the candidates, one row each."""
+        columns, squares = self.memory.columns[:, part], self.memory.squares[part]
+        rows = np.empty((len(columns) + 2, len(squares)))
+        rows[0], rows[1], rows[2:] = squares, 1, columns
+        return rows
 
     def _add_categories(self, X: Matrix, part: slice, r2: Single) -> None:
         for j, codes in self._codes.items():
-            r2 += (X[:, j][:, None] != codes[part]) * np.float32(self._scales[j] ** -2.0)
-
-    def _covariances(self, r2: Single, s: Single, out: Single) -> None:
-        """From squared distances, which are overwritten, as is s."""
-        if isinstance(self._kernel, Matern52):
-            _matern52(r2, self._share, s)
-        else:
-            r2 = self._kernel.correlation(r2)
-            r2 *= np.float32(self._share)
-        np.add(r2, np.float32(self._offset), out=out)
-
-    def _augmented(self, features: Matrix, memory: Matrix | None = None) -> Matrix:
-        """Scaled columns, their squares' sum, and ones; one row each."""
-        rows = np.ones((len(self._numbers) + 2, len(features))) if memory is None else memory
-        for row, j in enumerate(self._numbers):
-            np.subtract(features[:, j], self._middle[j], out=rows[row])
-            rows[row] /= self._scales[j]
-        np.einsum("ij,ij->j", rows[:-2], rows[:-2], out=rows[-2])
-        rows[-2] += CANCELLED  # so that no squared distance is below 0 by rounding
-        return rows
+            r2 += (X[:, j][:, None] != codes[part]) * np.float32(self._weights[j])
 
 
-def _matern52(r2: Single, share: float, s: Single) -> None:
-    """share · (1 + √5 r + 5r²/3) exp(−√5 r), in as few passes as it takes; s: memory for what is made on the way."""
-    np.sqrt(r2, out=s)
-    s *= np.float32(-sqrt(5))
-    r2 *= np.float32(5 / 3)
-    r2 -= s
-    r2 += np.float32(1)
-    s += np.float32(log(share))
-    r2 *= np.exp(s, out=s)
+def _power() -> tuple[Callable[..., Single], float]:
+    """The fastest exponential in single precision, and log_base(e): that of base 2 where the processor has one."""
+    introspect: Any = getattr(np.lib, "introspect", None)  # from NumPy 2.1 on
+    found: dict[str, Any] = introspect.opt_func_info(func_name="^exp2$") if introspect else {}
+    dispatched: str = found["exp2"]["ff"]["current"] if found else "baseline"
+    return (np.exp, 1.0) if dispatched.startswith("baseline") else (np.exp2, 1 / log(2))
+
+
+POWER, LOG_E = _power()
+UNIT = 5 * LOG_E**2  # of squared distances s² = 5 r² log²_base(e), so that exp(−√5 r) = base^−s
+LINEAR, CONSTANT = np.float32(3 * LOG_E), np.float32(3 * LOG_E**2)
+WEIGHT = 1 / (3 * LOG_E**2)
+
+
+def _matern52(s2: Single, s: Single, out: Single) -> None:
+    """(s² + 3s log e + 3 log² e) base^−s, which is ρ/WEIGHT, in as few passes as it takes; s2, s are overwritten."""
+    np.sqrt(s2, out=s)
+    np.add(s, LINEAR, out=s2)
+    s2 *= s
+    s2 += CONSTANT
+    np.divide(s2, POWER(s, out=s), out=out)
 
 
 class SingleForm(NamedTuple):
@@ -113,9 +176,10 @@ class SingleForm(NamedTuple):
     kernel: Stationary
     constant: float
     middle: Vector
+    accuracy: float  # by how much covariances may be off, of the largest
 
-    def __call__(self, features: Matrix, memory: Matrix | None = None) -> SinglePrecision:
-        return SinglePrecision(self.kernel, self.constant, features, self.middle, memory)
+    def __call__(self, features: Matrix, memory: Memory | None = None) -> SinglePrecision:
+        return SinglePrecision(self, features, memory)
 
 
 Extent: TypeAlias = tuple[Vector, Vector]  # the lowest and the highest number in each column
@@ -141,4 +205,5 @@ def single_form(kernel: Kernel, features: Matrix, extent: Extent | None = None) 
     widths[list(kernel.categories)] = 0.0
     if not 8 * len(low) * np.finfo(np.float64).eps * float(np.sum(widths**2)) < CANCELLED:
         return None
-    return SingleForm(kernel, constant, middle)
+    moved = 2 * 2.0**-24 * sqrt(float(np.sum(widths**2)))  # by rounding two candidates, in length-scales
+    return SingleForm(kernel, constant, middle, ACCURACY + STEEPEST * moved)

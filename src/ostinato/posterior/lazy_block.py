@@ -22,6 +22,7 @@ from ostinato.posterior.cache import TILE, Indices
 from ostinato.posterior.leaf_bounds import LeafBounds
 from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
+ACCURACY = 2.0**-46  # of the largest covariance: by how much those of leaves may be off
 LEAF = 1_024  # candidates, at most
 SOON = 2.0  # Σ z² after which leaves are looked at again, about
 WAIT = 64  # terms that a leaf takes up one by one; of more, it computes means from scratch and leaves variances
@@ -71,12 +72,21 @@ class DoublePrecision(NamedTuple):
     kernel: Kernel
     kappa2: float
     features: Matrix
+    ones: int = 0
+    accuracy: float = ACCURACY
 
-    def fill(self, X: Matrix, out: Matrix) -> None:
-        """Write the rows of some X."""
+    def coefficients(self, P: Any) -> Any:
+        return P
+
+    def points(self, X: Matrix) -> Matrix:
+        return X
+
+    def fill(self, points: Matrix, part: slice, out: Matrix) -> None:
+        """Write the rows of some X, at a part of the candidates."""
+        X, features = points, self.features[part]
         step = max(1, TILE // out.shape[1])
         for start in range(0, len(X), step):
-            np.divide(self.kernel(X[start : start + step], self.features), self.kappa2, out=out[start : start + step])
+            np.divide(self.kernel(X[start : start + step], features), self.kappa2, out=out[start : start + step])
 
     @property
     def memory(self) -> Matrix:
@@ -88,13 +98,12 @@ class Leaf(HostBlock):
 
     number = np.float64
     unit = 2.0**-53
-    accuracy = 2.0**-46
 
 
 class LazyBlock(ScreenBlock):
     """All candidates, leaf by leaf."""
 
-    unit, accuracy, strip, lazy = Leaf.unit, Leaf.accuracy, STRIP, True
+    unit, accuracy, strip, lazy = Leaf.unit, ACCURACY, STRIP, True
 
     def __init__(self, kernel: Kernel, kappa2: float, features: Matrix, leaves: Leaves) -> None:
         self.start, self.size, self._order = 0, len(features), leaves.order

@@ -81,7 +81,7 @@ class Screen:
         for row, (p, _) in zip(P, terms, strict=True):
             row[: len(p)] = self._kappa * p
         z = np.array([z for _, z in terms])
-        prepared = self._prepared(P), self._prepared(z)
+        prepared = self._coefficients(P), self._blocks[0].prepared(z)
         for block in self._blocks:
             block.condition(*prepared)
         errors = self._error * np.sum(np.abs(P), axis=1)
@@ -98,7 +98,7 @@ class Screen:
         self.mean_error, self.variance_error = self._off(alpha), 0.0
         self.refined_by(factor)
         if self.filled:
-            self._refresh(self._prepared(alpha))
+            self._refresh(self._coefficients(alpha))
 
     def refined_by(self, factor: Factor) -> None:
         """The factorisation of now, by which variances are refined."""
@@ -126,7 +126,7 @@ class Screen:
         return max(block.busy for block in self._blocks)
 
     def _follow(self) -> None:
-        alpha = self._prepared(self._kappa * cast("Factor", self._factor).alpha)
+        alpha = self._coefficients(self._kappa * cast("Factor", self._factor).alpha)
         for block in self._blocks:
             block.follow(alpha, self.mean_error, self.variance_error)
 
@@ -138,7 +138,7 @@ class Screen:
         """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
         if self._W is None:
             W = self._kappa * cast("Factor", self._factor).whitener
-            self._W = self._prepared(W)
+            self._W = self._coefficients(W)
             off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
             self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
             self._follow()
@@ -161,8 +161,8 @@ class Screen:
             block.know(here, variances[start : start + len(here)] / self._kappa**2)
             start += len(here)
 
-    def _prepared(self, numbers: Matrix | Vector) -> Any:
-        return self._blocks[0].prepared(numbers)
+    def _coefficients(self, P: Matrix | Vector) -> Any:
+        return self._blocks[0].coefficients(P)
 
     @property
     def _error(self) -> float:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, inf
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
@@ -16,15 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
-from ostinato.kernels.single import ACCURACY
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
 
-SWEEP = 2_048  # candidates whose variances are computed at a time
+SWEEP = 2_048  # candidates whose variances are refined at a time
+WIDE = 65_536  # candidates that are brought up to date at a time: what is made of them stays in the processor's cache
+NARROW, TILE = (
+    512,
+    98_304,
+)  # the same where all covariances are computed: candidates at the least, covariances at the most
 STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
 SPREAD = 16_384  # candidates of which one is hopeful
-HALF = STRIP // 2
-FIRST = STRIP  # unique candidates by which variances are bounded at first
+FIRST, HALF = 32, 16  # unique candidates by which variances are bounded at first, and as many at a time
 SAMPLE = 256  # candidates of a block, about, that are looked at first
 
 
@@ -77,14 +81,33 @@ class Terms(NamedTuple):
 
 
 class Covariances(Protocol):
-    """k(X, A)/κ² for the candidates A of a block."""
+    """k(X, A)/κ² for the candidates A of a block, as rows that are to be weighted.
 
-    def fill(self, X: Matrix, out: Any) -> None:
-        """Write the rows of some X."""
+    ones: 1 where a row of ones comes before all others, else 0.
+    """
+
+    @property
+    def ones(self) -> int: ...
+
+    def coefficients(self, P: Any) -> Any:
+        """On ones and rows, for coefficients P on covariances."""
         ...
 
     @property
-    def memory(self) -> Matrix:
+    def accuracy(self) -> float:
+        """By how much they may be off, of the largest."""
+        ...
+
+    def points(self, X: Matrix) -> Any:
+        """Some X, as `fill` wants them."""
+        ...
+
+    def fill(self, points: Any, part: slice, out: Any) -> None:
+        """Write their rows, at a part of the candidates."""
+        ...
+
+    @property
+    def memory(self) -> Any:
         """What those of as many candidates may take over."""
         ...
 
@@ -104,7 +127,11 @@ class ScreenBlock(ABC):
 
     @abstractmethod
     def prepared(self, numbers: Matrix | Vector) -> Any:
-        """Coefficients as blocks like this one use them."""
+        """Numbers as blocks like this one use them."""
+
+    def coefficients(self, P: Matrix | Vector) -> Any:
+        """Coefficients on covariances as blocks like this one use them."""
+        return self.prepared(P)
 
     @property
     @abstractmethod
@@ -213,16 +240,19 @@ class HostBlock(ScreenBlock):
 
     number: type[np.floating[Any]] = np.float32
     unit = 2.0**-24
-    accuracy = ACCURACY
 
     def __init__(self, start: int, covariances: Covariances, size: int, chunks: list[Floats]) -> None:
         self.start, self.size, self._covariances = start, size, covariances
-        self.strip, self._chunks = STRIP, chunks
+        self.strip, self._chunks, self.accuracy = STRIP, chunks, covariances.accuracy
         self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
+        self._awaited: list[tuple[Floats, Any]] = []  # rows that are not computed yet, and what of
 
     def prepared(self, numbers: Matrix | Vector) -> Floats:
         return numbers.astype(self.number)
+
+    def coefficients(self, P: Matrix | Vector) -> Floats:
+        return self.prepared(self._covariances.coefficients(P))
 
     def fork(self) -> Self:
         other = copy(self)
@@ -231,36 +261,51 @@ class HostBlock(ScreenBlock):
         return other
 
     @property
-    def memory(self) -> tuple[list[Floats], Matrix]:
+    def memory(self) -> tuple[list[Floats], Any]:
         return self._chunks, self._covariances.memory
 
     def add(self, X: Matrix, filled: int) -> None:
+        """Their covariances are computed in the next pass over all candidates, which has them in the cache then."""
+        row = filled + self._covariances.ones
         while len(X):
-            chunk, row = divmod(filled, STRIP)
+            chunk, first = divmod(row, STRIP)
             if chunk == len(self._chunks):
                 self._chunks.append(np.empty((STRIP, self.size), dtype=self.number))
-            now = X[: STRIP - row]
-            self._covariances.fill(now, self._chunks[chunk][row : row + len(now)])
-            X, filled = X[len(now) :], filled + len(now)
+            if row == self._covariances.ones:
+                self._chunks[0][: self._covariances.ones] = 1
+            now = X[: STRIP - first]
+            self._awaited.append((self._chunks[chunk][first : first + len(now)], self._covariances.points(now)))
+            X, row = X[len(now) :], row + len(now)
+
+    def _passed(self, width: int) -> Iterator[slice]:
+        """Parts of the candidates, one after the other, with the covariances that were awaited."""
+        for start in range(0, self.size, width):
+            part = slice(start, min(start + width, self.size))
+            with np.errstate(over="ignore"):  # what is far is divided by infinity
+                for rows, points in self._awaited:
+                    self._covariances.fill(points, part, rows[:, part])
+            yield part
+        self._awaited = []  # when all is done: what is stopped half-way is computed again
 
     def condition(self, P: Floats, z: Floats) -> None:
-        C = self._spread(P)
-        self._mean += np.matmul(z, C)
-        np.multiply(C, C, out=C)
-        for c2 in C:
-            self._variance -= c2
+        for part in self._passed(WIDE):
+            mean, variance = self._mean[part], self._variance[part]
+            for c, each in zip(self._spread(P, part), z, strict=True):
+                mean += c * each
+                variance -= np.multiply(c, c, out=c)
 
     def refresh(self, alpha: Floats, W: Floats) -> None:
         """Variances by the first unique candidates alone, but for some that are spread over the block."""
-        self._mean = self._spread(alpha)
-        few = min(len(W), FIRST)
+        ones = self._covariances.ones
+        few = min(len(W), FIRST, STRIP - ones)
         self._refined[:] = few == len(W)
-        for start in range(0, self.size, SWEEP):
-            part = slice(start, min(start + SWEEP, self.size))
+        for part in self._passed(max(NARROW, TILE // len(alpha))):
+            self._mean[part] = self._spread(alpha, part)
             left = self._variance[part]
             left[:] = 1
             for row, stop in zip(range(0, few, HALF), (*range(HALF, few, HALF), few), strict=True):
-                left -= _squares(np.matmul(W[row:stop, :stop], self._chunks[0][:stop, part]))  # lower-triangular
+                until = stop + ones  # W is lower-triangular
+                left -= _squares(np.matmul(W[row:stop, :until], self._chunks[0][:until, part]))
         self.refine(W, self._sample)
 
     def adopt(self, mean: Vector, variance: Vector) -> None:
@@ -273,7 +318,8 @@ class HostBlock(ScreenBlock):
 
     def renew(self, alpha: Floats) -> None:
         """Means from scratch; variances stay, until they are refined."""
-        self._mean = self._spread(alpha)
+        for part in self._passed(WIDE):
+            self._mean[part] = self._spread(alpha, part)
         self._refined[:] = False
 
     def tops(self, slopes: Vector, error: float) -> tuple[Vector, int, float, float]:
@@ -295,14 +341,15 @@ class HostBlock(ScreenBlock):
     def refine(self, W: Floats, places: Indices) -> None:
         places = places[self.unrefined(places)]
         self._refined[places] = True
+        ones = self._covariances.ones
         for start in range(0, len(places), SWEEP):
             here = places[start : start + SWEEP]
             columns = [rows.take(here, axis=1) for _, rows in self._strips(W)]
             taken = np.zeros(len(here), dtype=self.number)
-            for first in range(0, len(W), STRIP):
-                T = np.matmul(W[first : first + STRIP, :STRIP], columns[0])
-                for place in range(1, first // STRIP + 1):  # W is lower-triangular
-                    T += np.matmul(W[first : first + STRIP, place * STRIP : (place + 1) * STRIP], columns[place])
+            for first, stop in _strip_edges(len(W), ones):
+                T = np.matmul(W[first:stop, :STRIP], columns[0])
+                for place in range(1, (first + ones) // STRIP + 1):  # W is lower-triangular
+                    T += np.matmul(W[first:stop, place * STRIP : (place + 1) * STRIP], columns[place])
                 taken += _squares(T)
             self._variance[here] = self.number(1) - taken
 
@@ -359,12 +406,12 @@ class HostBlock(ScreenBlock):
         reach += self._mean[places]
         return reach
 
-    def _spread(self, P: Floats) -> Floats:
-        """P · k(X, A), for one row of coefficients or several."""
-        parts = (np.matmul(part, rows) for part, rows in self._strips(P))
-        total = next(parts)
-        for part in parts:
-            total += part
+    def _spread(self, P: Floats, part: slice) -> Floats:
+        """P · k(X, A) at a part of the candidates, for one row of coefficients or several."""
+        products = (np.matmul(each, rows[:, part]) for each, rows in self._strips(P))
+        total = next(products)
+        for product in products:
+            total += product
         return total
 
     def _strips(self, P: Floats) -> Iterator[tuple[Floats, Floats]]:
@@ -372,6 +419,12 @@ class HostBlock(ScreenBlock):
         for chunk, start in zip(self._chunks, range(0, P.shape[-1], STRIP), strict=False):
             coefficients = P[..., start : start + STRIP]
             yield coefficients, chunk[: coefficients.shape[-1]]
+
+
+def _strip_edges(size: int, ones: int) -> Iterator[tuple[int, int]]:
+    """Rows of a lower-triangular matrix, as many at a time as the strips of its columns end with."""
+    edges = [0, *range(STRIP - ones, size, STRIP), size]
+    return pairwise(edges)
 
 
 def _squares(T: Floats) -> Floats:

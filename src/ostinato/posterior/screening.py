@@ -17,7 +17,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screen_block import HostBlock, ScreenBlock
 
-BLOCK = 60_000  # candidates of a block
+BLOCK = 125_000  # candidates of a block
 HELD = 32  # terms, at most, that are taken up by a screen one by one
 
 

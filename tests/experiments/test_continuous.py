@@ -1,0 +1,41 @@
+"""The comparison on continuous ranges: how far optimisers are apart, and the page that says so."""
+
+import numpy as np
+from benchmarks.continuous.__main__ import standings, with_table
+from benchmarks.outofthebox.report import difference
+
+from documents import ROOT
+
+FOLDER = ROOT / "docs" / "results" / "continuous" / "runs"
+
+
+def runs(gaps):
+    """Runs whose regrets are so much more than those of others, by problem and seed."""
+    return {(f"p{p}", seed): {"recommended": gap} for p, row in enumerate(gaps) for seed, gap in enumerate(row)}
+
+
+def test_the_table_of_the_page_is_that_of_the_runs():
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert with_table(page, standings(FOLDER)) == page
+
+
+def test_one_seed_of_each_problem_has_an_interval_over_problems():
+    """About that of the mean of as many numbers: 1.96 standard errors to each side."""
+    gaps = np.random.default_rng(1).normal(2.0, 1.0, (100, 1))
+    mean, low, high = difference(runs(gaps), runs(0 * gaps), "recommended", over_problems=True)
+    assert mean == np.mean(gaps)
+    assert np.allclose([mean - low, high - mean], 1.96 * np.std(gaps) / 10, rtol=0.1)
+
+
+def test_an_interval_over_problems_counts_seeds_too():
+    """The variance of the mean of one problem's seeds comes on top of that between problems."""
+    rng = np.random.default_rng(1)
+    gaps = rng.normal(0.0, 1.0, (60, 1)) + rng.normal(0.0, 2.0, (60, 4))
+    _, low, high = difference(runs(gaps), runs(0 * gaps), "recommended", over_problems=True)
+    within = np.mean(np.var(gaps, axis=1)) / 4
+    assert np.isclose((high - low) / 2, 1.96 * np.sqrt((np.var(gaps.mean(axis=1)) + within) / 60), rtol=0.1)
+
+
+def test_an_interval_over_seeds_leaves_problems_as_they_are():
+    gaps = np.array([[1.0, 1.0], [5.0, 5.0]])
+    assert difference(runs(gaps), runs(0 * gaps), "recommended") == (3.0, 3.0, 3.0)
