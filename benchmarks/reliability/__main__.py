@@ -236,6 +236,8 @@ def shares(size: int = SHARED) -> Iterator[Row]:
         for seed in range(size):
             where = folder()
             found.append(shared.together(f"sqlite:///{where}/lab.db", where, kind, seed))
+            for line in found[-1].story:
+                Console(stderr=True).print(line, highlight=False)
         failed, counting, pauses = (
             sum(getattr(each, name) for each in found) for name in ("failed", "counting", "pauses")
         )

@@ -21,7 +21,7 @@ def numbers(tasks):
 
 def test_a_value_that_is_heard_of_late_does_not_hide_failures_after_it(row):
     for number, at in ((1, 10.0), (2, 11.0)):
-        assert row.fail(at, task(number))
+        row.fail(at, task(number))
     row.work(8.0, 9.0)
     assert numbers(row.tasks) == [1, 2]
     assert row.began == 10.0
@@ -29,8 +29,8 @@ def test_a_value_that_is_heard_of_late_does_not_hide_failures_after_it(row):
 
 def test_failures_before_a_value_are_no_part_of_the_row(row):
     row.work(11.0, 12.0)
-    assert not row.fail(10.0, task(1))
-    assert row.with_doubtful == []
+    row.fail(10.0, task(1))
+    assert row.tasks == row.doubtful == []
 
 
 def test_failures_while_a_value_was_measured_are_kept_in_doubt_until_the_next_one(row):
@@ -38,8 +38,8 @@ def test_failures_while_a_value_was_measured_are_kept_in_doubt_until_the_next_on
     row.work(5.0, 12.0)
     row.fail(13.0, task(2))
     assert numbers(row.tasks) == [2]
-    assert numbers(row.with_doubtful) == [1, 2]
+    assert numbers(row.doubtful) == [1]
     row.work(12.5, 14.0)
-    assert (numbers(row.tasks), numbers(row.with_doubtful)) == ([], [2])
+    assert (numbers(row.tasks), numbers(row.doubtful)) == ([], [2])
     row.work(14.0, 15.0)
-    assert row.with_doubtful == []
+    assert row.tasks == row.doubtful == []

@@ -218,20 +218,21 @@ def test_failures_of_tasks_are_taken_back(address):
 class SideBySide:
     """Two workers: while one measures something long, which works, the other one fails again and again."""
 
-    def __init__(self):
+    def __init__(self, failures=12, until=3):
         self.lock, self.calls, self.failed, self.long = threading.Lock(), 0, 0, threading.Event()
+        self._failures, self._until = failures, until
 
     def __call__(self, x):
         with self.lock:
             self.calls += 1
             mine = self.calls
-        if mine == 30:  # it gives a value after three others have failed
+        if mine == 30:  # it gives a value after some others have failed
             self.long.wait(PATIENCE)
             return float(x[0])
-        if mine > 30 and self.failed < 12:
+        if mine > 30 and self.failed < self._failures:
             with self.lock:
                 self.failed += 1
-            if self.failed == 3:
+            if self.failed == self._until:
                 self.long.set()
             raise Failed("the pump is off")
         return float(x[0])
@@ -241,6 +242,13 @@ def test_failures_while_something_long_still_works_are_part_of_the_outage(addres
     study = Study("lab", address, X, seed=0, max_repeats=1)  # on a busy machine one task could hold all failures
     with pytest.warns(Paused):
         result = study.run(SideBySide(), 60, workers=2, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (60, 0)
+
+
+def test_an_outage_that_is_over_before_it_can_be_judged_does_not_count(address):
+    """A value comes of what was under way, and from then on everything works."""
+    study = Study("lab", address, X, seed=0, max_repeats=1)
+    result = study.run(SideBySide(5, 5), 60, workers=2, progress=False, **QUICK)
     assert (result.steps, result.failures) == (60, 0)
 
 
@@ -323,7 +331,7 @@ class Lab:
 
     def __init__(self, address, down=()):
         self.study = Study("lab", address, X, seed=0, max_repeats=1)
-        self.calls, self._down, self.late = 0, down, ()
+        self.calls, self._down, self.meanwhile = 0, down, {}
         self.study.run(self, 20, progress=False)
         self.study.allow(40)
         self.calls = 0
@@ -332,8 +340,7 @@ class Lab:
         self.calls += 1
         if self.calls in self._down and self.study.status().measurements >= 20:
             raise Failed("the pump is off")
-        if self.calls in self.late:
-            self.elsewhere(False)
+        self.meanwhile.get(self.calls, lambda: None)()
         return float(x[0])
 
     def elsewhere(self, *works, program=None):
@@ -360,10 +367,35 @@ def test_an_outage_of_which_several_runs_see_a_little_does_not_count(address):
 def test_what_others_tell_while_an_outage_is_judged_is_taken_back_with_it(any_address, late):
     """The third call is a candidate that worked before, and the fourth one that had failed."""
     lab = Lab(any_address, down=(1, 2))
-    lab.late = late
+    lab.meanwhile = dict.fromkeys(late, lambda: lab.elsewhere(False))
     lab.elsewhere(*OFF)
     result = lab.study.run(lab, workers=1, progress=False, **QUICK)
     assert (result.steps, result.failures) == (40, 0)
+
+
+def test_what_others_saw_of_an_outage_before_they_got_values_again_is_taken_back_with_it(any_address):
+    """While one run still finds out what happened, others work again: their values hide nothing."""
+    lab = Lab(any_address, down=(1, 2))
+    lab.meanwhile = {3: lambda: lab.elsewhere(False, False, True, True)}
+    lab.elsewhere(*OFF)
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (40, 0)
+
+
+@pytest.mark.parametrize(("begun_in_it", "counts"), [(True, 0), (False, 1)])
+def test_what_is_told_late_belongs_to_an_outage_if_it_was_begun_in_it(any_address, begun_in_it, counts):
+    """Of a run that was killed right after: whoever goes on takes it back."""
+    lab = Lab(any_address, down=(1, 2))
+    lab.elsewhere(*OFF)
+    asked = [lab.study.ask(limit=1, worker="elsewhere:9")] if begun_in_it else []
+
+    def tell():
+        task = asked[0] if asked else lab.study.ask(limit=1, worker="elsewhere:9")
+        lab.study.tell(replace(task, program=program_of(lab).name), [None])
+
+    lab.meanwhile = {12: tell}
+    result = lab.study.run(lab, workers=1, progress=False, **QUICK)
+    assert (result.steps, result.failures) == (40 - counts, counts)
 
 
 @pytest.mark.parametrize(("works", "program"), [((*OFF, True), None), (OFF, "another"), (OFF, ""), ((False,), None)])

@@ -136,6 +136,12 @@ class Run:
     def _has_nothing_left(self) -> bool:
         """Give the workers something to do; whether there is nothing more, and nothing is under way."""
         self._fill()
+        if self._is_idle and self._tasks.take_back_rest(over=True):
+            self._fill()
+        return self._is_idle
+
+    @property
+    def _is_idle(self) -> bool:
         return not self._running and bool(self._unpaid or self._tasks.finished)
 
     def _steps(self) -> int:

@@ -1,6 +1,6 @@
 """`optimize`: the whole loop in one call, in memory, with progress, and Ctrl-C that loses nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ostinato.checks import counted, flag, whole
@@ -17,8 +17,7 @@ from ostinato.running.on_failure import GIVE_UP_AFTER, RETRY_EVERY, OnFailure
 from ostinato.running.pausing import Pause
 from ostinato.running.progress import reporter
 from ostinato.running.result import Result, result_of
-from ostinato.running.row import Row
-from ostinato.running.task import Task
+from ostinato.running.task import Place, Task
 from ostinato.stopping import watched
 
 T = TypeVar("T")
@@ -139,9 +138,13 @@ class InMemory:
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         return question(self._optimizer)
 
-    def failed_elsewhere(self) -> Row:
+    def failed_in_rows(self) -> list[list[Task]]:
         """There are no other runs."""
-        return Row()
+        return [[]]
+
+    def take_back_rest(self, *, over: bool) -> Collection[Place]:
+        """There are no other runs."""
+        return ()
 
     def observe_probe(self, task: Task, values: list[float], seconds: float) -> None:
         """A measurement that was not asked for."""

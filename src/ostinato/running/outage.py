@@ -72,9 +72,20 @@ class Evidence:
         return bool(self._values) and self.log_chance <= SUSPICIOUS
 
     @property
+    def suspicious_when_over(self) -> bool:
+        """The same of a row that is over, of which no measurement can tell any more whether it was chance.
+
+        So it must not be likely that measurements which fail at random make such a row anywhere among all of them.
+        """
+        return self.suspicious and self._at_random + log(self._measured) <= SUSPICIOUS
+
+    @property
     def certain(self) -> bool:
         """Whether chance does not explain it. Candidates may: one that gave values has to be among those that fail."""
         return self.suspicious and self.log_chance <= CERTAIN
+
+    def __str__(self) -> str:
+        return f"log chance {self._at_random:.1f} at random, {self._by_candidate:.1f} by candidate"
 
     def probe(self, barred: Collection[int] = ()) -> int | None:
         """The candidate that says most by failing once more: one that gave values, none that is barred; if any did."""

@@ -4,9 +4,10 @@ Failures are told as they come, so that what truly fails is avoided at once. Tho
 (`running/outage.py`) are judged when nothing else is under way: a candidate that gave values before is measured again.
 If that fails too, they are taken back, and count neither against the budget nor against their candidates. If it gives
 a value, one of those that failed is measured again: the failures stay if it fails again; they are taken back if it
-gives a value, since then it was an outage that is over. What other runs of the same program have seen since anybody got
-a value belongs to the row, and whoever finds it suspicious judges all of it. A run that is killed before it has judged
-leaves a note of what it would have judged, however few failures these are: the next run takes them back.
+gives a value, since then it was an outage that is over. What other runs of the same program have seen in the same row
+belongs to it, and whoever finds it suspicious judges all of it, and takes back whatever else nobody got a value before
+or after. What is told later of the same outage is taken back by those who tell it. A run that is killed before it has
+judged leaves a note of what it would have judged, however few failures these are: the next run takes them back.
 """
 
 import sys
@@ -28,11 +29,10 @@ from ostinato.running.events import LOGGER, Down, Events, Up
 from ostinato.running.executors import Measured, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
-from ostinato.running.others import Others
 from ostinato.running.outage import Evidence
-from ostinato.running.row import Row
 from ostinato.running.said import lasting, say
-from ostinato.running.task import Task
+from ostinato.running.suspects import Log, Suspects
+from ostinato.running.task import Place, Task
 
 T = TypeVar("T")
 TICK = 0.5  # seconds after which those who wait look again
@@ -57,14 +57,10 @@ class Pause(msgspec.Struct, frozen=True):
     paused: bool = True
 
 
-class Failures(Protocol):
+class Failures(Log, Protocol):
     """What a pause needs of those that hand out tasks."""
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
-
-    def failed_elsewhere(self) -> Row:
-        """What failed in other runs since anybody got a value."""
-        ...
 
     @property
     def finished(self) -> bool: ...
@@ -88,7 +84,7 @@ class Pausing:
     def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
         self._events = events
-        self._row, self._others = Row(), Others(tasks.failed_elsewhere)
+        self._suspects = Suspects(tasks)
         self._began = 0.0  # the outage
         self._evidence: Evidence | None = None  # what the row means, from its first failure on
         self._down: Task | None = None  # that could not be measured at all: there is nothing to judge
@@ -106,25 +102,40 @@ class Pausing:
             if isnan(value):
                 self._fail(at, replace(task, start=task.start + place, repeats=1))
             else:
-                self._evidence = self._down = None
-                self._row.work(begun, at)
-                self._others.leave()
+                self._work(begun, at)
             begun = at
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
 
     def weigh(self) -> None:
-        """What the row means, when all that was stored together was heard."""
-        if self._how.pauses and self._evidence is None and len(self._row):
-            self._others.look_anew()
+        """What the failures mean, when all that was stored together was heard."""
+        if self._how.pauses and self._suspects.take_news():
+            self._suspects.look()
             self._evidence = self._tasks.looked(self._weighed)
         self._remember()
 
+    def _weighed(self, optimizer: Optimizer) -> Evidence | None:
+        """The row, or what is over by now if that is more suspicious, against what was told before."""
+        past = self._suspects.past
+        if past and (evidence := self._against(optimizer, past)).suspicious_when_over:
+            return evidence
+        self._suspects.leave_past()
+        row = self._suspects.tasks
+        return self._against(optimizer, row) if row else None
+
+    def _against(self, optimizer: Optimizer, row: Sequence[Task]) -> Evidence:
+        core, indices = optimizer.core, [task.index for task in row]
+        index_of = core.problem.table.index_of
+        failures = Counter({index_of(number): failed for number, failed in core.state.failures.items()})
+        evidence = Evidence(optimizer.counts(), failures - Counter(indices), indices)
+        LOGGER.debug("weighed %s: %s", [task.place for task in row], evidence)
+        return evidence
+
     def _remember(self) -> None:
         """Note what is to be judged when nothing else is under way: this run may be killed before it comes to that."""
-        judged = tuple(self._doubtful) if self.in_doubt else ()
+        judged = tuple(self._suspects.to_judge) if self.in_doubt else ()
         if len(judged) > self._remembered:
-            self._began = self._row.began or monotonic()
+            self._began = self._suspects.began or monotonic()
             self._keep(Pause(self._ago, self._said, 0.0, judged, paused=self.alarmed))
         elif self._remembered and not judged:  # a value came: there is nothing to judge
             self._noted = False
@@ -137,31 +148,17 @@ class Pausing:
 
     def _fail(self, at: float, failed: Task) -> None:
         self._said = self._measure.complaint or f"{failed.candidate} failed"
-        if self._row.fail(at, failed):
-            self._evidence = None  # others may have failed since
+        self._suspects.fail(at, failed)
+
+    def _work(self, begun: float, at: float) -> None:
+        """A value: the row is over."""
+        self._suspects.work(begun, at)
+        self._evidence = self._down = None
 
     def _forget(self) -> None:
         """What failed before was news about candidates, or does not count any more."""
-        self._row.clear()
-        self._others.leave()
+        self._suspects.clear()
         self._evidence, self._down, self._remembered = None, None, 0
-
-    def _weighed(self, optimizer: Optimizer) -> Evidence:
-        """The row against what was told before it, here or elsewhere."""
-        core, row = optimizer.core, [task.index for task in self._failed]
-        index_of = core.problem.table.index_of
-        failures = Counter({index_of(number): failed for number, failed in core.state.failures.items()})
-        return Evidence(optimizer.counts(), failures - Counter(row), row)
-
-    @property
-    def _failed(self) -> list[Task]:
-        """What failed in a row, here and in other runs; what failed here comes last."""
-        return [*self._others.tasks, *self._row.tasks]
-
-    @property
-    def _doubtful(self) -> list[Task]:
-        """The same, and what failed while the last value was being measured, or since."""
-        return [*self._others.with_doubtful, *self._row.with_doubtful]
 
     @property
     def alarmed(self) -> bool:
@@ -180,7 +177,7 @@ class Pausing:
 
     def check_hopeless(self) -> None:
         """A run that never worked has no outage: somebody should look at it."""
-        if self._worked or not len(self._row):
+        if self._worked or not self._suspects:
             return
         steps, failures = self._tasks.looked(lambda optimizer: (optimizer.steps, optimizer.failures))
         self._worked = steps > 0
@@ -199,18 +196,22 @@ class Pausing:
 
         Returns why the run has to end, if it has to.
         """
-        self._began = self._row.began or monotonic()
-        self._others.look()
-        row, down = self._failed, self._down
+        self._began = self._suspects.began or monotonic()
+        row, down = self._suspects.to_judge, self._down
         failed = row if down is None else [*row, down]
-        self._keep(Pause(self._ago, self._said, 0.0, tuple(self._doubtful)))
+        self._keep(Pause(self._ago, self._said, 0.0, tuple(row)))
         works = down is None and self._works_now(interrupts, failed)
-        if not works or self._tried > ONE_BAD or self._is_past(interrupts, row):
-            self._take_back("outage")
+        if not works or (not self._by_chance and (self._tried > ONE_BAD or self._is_past(interrupts, row))):
+            self._take_back(OUTAGE)
         if works:
             self._over()
             return None
         return self._wait(interrupts, failed, unstarted=down is not None)
+
+    @property
+    def _by_chance(self) -> bool:
+        """Whether a program that fails now and then explains a long row, which is over since it works again."""
+        return self.alarmed and self._evidence is not None and not self._evidence.suspicious_when_over
 
     def close(self) -> None:
         """The end of a run: failures that nobody came to judge are taken back, to be on the safe side."""
@@ -218,6 +219,7 @@ class Pausing:
             self.weigh()
             if self.in_doubt:
                 self._take_back("the run ended before it was known whether it was an outage")
+            self._tasks.take_back_rest(over=True)
             if self._noted and self.ended != OUTAGE:
                 self._over()
 
@@ -255,7 +257,6 @@ class Pausing:
         if value is not None and not isnan(value) and not self._tasks.finished:
             task = Task(self._events.study, OBSERVED, index, candidate, 0, 1, host=future.result().host)
             self._tasks.observe_probe(task, [value], future.result().seconds)
-            self._others.look()
             self._events.told(task, [value])
         if interrupted:
             raise KeyboardInterrupt
@@ -303,11 +304,13 @@ class Pausing:
         return values[0], self._measure.complaint
 
     def _take_back(self, why: str) -> int:
-        row, at = self._doubtful, self._row.began or self._began or monotonic()
+        row, at = self._suspects.to_judge, self._suspects.began or self._began or monotonic()
         began = datetime.now() - timedelta(seconds=monotonic() - at)
         taken = self._tasks.retract(row, failures=True, why=f"{why}, since {began:%Y-%m-%d %H:%M:%S}") if row else 0
+        rest = self._tasks.take_back_rest(over=False)
+        LOGGER.debug("took back %s (%s), and of the same outage %s", _places(row), why, sorted(rest))
         self._forget()
-        return taken
+        return taken + len(rest)
 
     # Waiting
 
@@ -323,8 +326,9 @@ class Pausing:
             self._keep(Pause(self._ago, self._said, seconds))
             self._say(seconds, first=first)
             self._sleep(interrupts, seconds)
+            self._suspects.look_at_last()
             worked = self._tasks.finished or self._try(interrupts, failed, unstarted=unstarted)
-            self._take_back("outage")  # what other runs have seen of it since
+            self._take_back(OUTAGE)  # what other runs have seen of it since
             if worked:
                 self._over()
                 return None
@@ -335,8 +339,8 @@ class Pausing:
         return OUTAGE
 
     def _try(self, interrupts: Interrupts, failed: Sequence[Task], *, unstarted: bool) -> bool:
-        self._others.look_anew()
-        probed, known = self._probe(self._tasks.looked(self._weighed), failed)
+        evidence = self._tasks.looked(lambda optimizer: self._against(optimizer, self._suspects.tasks))
+        probed, known = self._probe(evidence, failed)
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
         words = f"measuring again, after {lasting(self._ago)}"
@@ -384,6 +388,10 @@ class Pausing:
         self._forget()
         self._noted, self._tried = False, 0
         self._tasks.keep_pause(None)
+
+
+def _places(tasks: Sequence[Task]) -> list[Place]:
+    return [task.place for task in tasks]
 
 
 def _barred(optimizer: Optimizer) -> set[int]:

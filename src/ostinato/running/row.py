@@ -1,8 +1,9 @@
 """Failures in a row, by the moments at which they happened: workers side by side bring theirs in any order."""
 
+from collections.abc import Collection
 from math import inf
 
-from ostinato.running.task import Task
+from ostinato.running.task import Place, Task
 
 
 class Row:
@@ -16,11 +17,10 @@ class Row:
         self._failed: list[tuple[float, Task]] = []  # since the beginning of the last value
         self.begun = self._worked = -inf  # of the last value: when it was begun, and when it came
 
-    def fail(self, at: float, task: Task) -> bool:
-        """A failure; returns whether it is part of the row."""
+    def fail(self, at: float, task: Task) -> None:
+        """A failure."""
         if at > self.begun:
             self._failed.append((at, task))
-        return at > self._worked
 
     def work(self, begun: float, at: float) -> None:
         """A value."""
@@ -31,15 +31,19 @@ class Row:
         """Nothing more is to be made of them."""
         self._failed = []
 
+    def leave_out(self, known: Collection[Place]) -> None:
+        """Nothing more is to be made of some of them."""
+        self._failed = [(when, task) for when, task in self._failed if task.place not in known]
+
     @property
     def tasks(self) -> list[Task]:
         """The failures since the last value."""
         return [task for when, task in self._failed if when > self._worked]
 
     @property
-    def with_doubtful(self) -> list[Task]:
-        """The same, and those that came while the last value was being measured."""
-        return [task for _, task in self._failed]
+    def doubtful(self) -> list[Task]:
+        """Those that came while the last value was being measured."""
+        return [task for when, task in self._failed if when <= self._worked]
 
     @property
     def began(self) -> float | None:

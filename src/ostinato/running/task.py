@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+Place = tuple[int, int]  # the number of a batch, and of one of its repeats
+
 
 class Task(msgspec.Struct, frozen=True, eq=False):
     """Measure `candidate` (row `index` of the table) `repeats` times, and tell the values.
@@ -26,6 +28,11 @@ class Task(msgspec.Struct, frozen=True, eq=False):
     program: str = ""
     version: str = ""
     host: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Its batch, and the first of its repeats."""
+        return self.batch, self.start
 
     @property
     def stop(self) -> int:

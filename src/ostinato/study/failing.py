@@ -1,46 +1,125 @@
-"""Failures that other runs of a study have seen, at the end of its log: an outage that each sees a little of."""
+"""Failures at the end of a study's log, whoever saw them: an outage of which every run sees a little.
 
-from collections.abc import Iterator
+Two questions, with two ways to be wrong. *Whether* failures are an outage is asked of those that follow each other in
+the log, with no value between them: few enough that a flaky program is not taken for one. *Which* failures belong to an
+outage that was judged is asked generously: all that no value lies for sure between. A measurement was made at some
+moment between its beginning and when it was stored, so a value that was under way at the same time separates nothing,
+and a failure that was begun in the outage belongs to it, however late it is told. Nor do the values separate anything
+by which a run finds out whether it was an outage: what others see fail meanwhile is part of it.
+"""
 
-import numpy as np
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from itertools import groupby
+from math import isnan
 
-from ostinato.arrays import Vector
-from ostinato.running.row import Row
+import msgspec
+
+from ostinato.running.pausing import OUTAGE
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Reader
+from ostinato.storage.values import Kind
 from ostinato.study.origins import Sources
-from ostinato.study.revise import changes_of, failed_places
+from ostinato.study.revise import changes_of
 
-ROWS = 100  # of the log, that are looked at: whoever saw more failures knows by itself what to think of them
+LATELY, LONG_AGO = 100, 1_000  # rows of the log: in which a row is looked for, and all that an outage may have taken
 
 
-def failed_elsewhere(reader: Reader, program: str, worker: str) -> Row:
-    """The failures of other workers since anybody got a value, by the storage's clock; what was taken back left out.
-
-    Of runs with the same program only: another one may be another instrument, and what people told by hand they have
-    judged themselves. What was stored together with a value may have come before it.
+class Came(Enum):
+    """What became of a measurement: a value, or one that was measured to judge failures; a failure that counts, one of
+    an outage, or one that was taken back for another reason.
     """
-    entries = reader.log(after=max(0, reader.record.told - ROWS), most=ROWS)
+
+    VALUE, PROBE, FAILURE, OUTAGE, NOTHING = range(5)
+
+
+class Stretch(msgspec.Struct, frozen=True, eq=False):
+    """Repeats of one row of the log, one after the other, of which the same became.
+
+    began, at: the moments between which they were measured. lease: of what was measured one after the other.
+    """
+
+    came: Came
+    tasks: Sequence[Task]
+    lease: tuple[int, int, float]
+    began: float
+    at: float
+
+    def is_before(self, other: "Stretch") -> bool:
+        """Whether it was over, for sure, when the other one was begun."""
+        if self.lease == other.lease:
+            return self.tasks[-1].start < other.tasks[0].start
+        return self.at <= other.began
+
+
+def recent(reader: Reader, program: str, rows: int = LATELY) -> list[Stretch]:
+    """What runs with this program told last, in the order of the log.
+
+    Another program may be another instrument, and what people told by hand they have judged themselves.
+    """
+    entries = reader.log(after=max(0, reader.record.told - rows), most=rows)
     sources = Sources().read(reader, entries)
     alike = [entry for entry in entries if sources[entry.source].program == program]
-    row = Row()
-    for entry in alike:
-        if not np.isnan(_values(entry)).all():
-            row.work(entry.began or entry.at, entry.at)
-    for entry in alike:
-        if sources[entry.source].worker != worker and entry.at > row.begun:
-            for task in _failed(reader, entry):
-                row.fail(entry.at, task)
-    return row
+    return [stretch for entry in alike for stretch in _stretches(reader, entry)]
 
 
-def _failed(reader: Reader, entry: Entry) -> Iterator[Task]:
-    """The failures of a row of the log, one repeat each."""
-    batch = reader.batch(entry.batch) if np.isnan(_values(entry)).any() else None
-    if batch is not None:
-        for place in failed_places(entry, changes_of(reader.revisions(entry.batch))):
-            yield Task(reader.record.name, entry.batch, batch.facts.index, None, entry.start + place, 1)
+def rows(told: Iterable[Stretch]) -> list[list[Task]]:
+    """The failures between one value and the next; after the last value there may be more to come."""
+    rows: list[list[Task]] = [[]]
+    for each in told:
+        if each.came in (Came.VALUE, Came.PROBE):
+            rows.append([])
+        elif each.came is Came.FAILURE:
+            rows[-1].extend(each.tasks)
+    return rows
 
 
-def _values(entry: Entry) -> Vector:
-    return entry.told.numbers()[: entry.told.count]
+def of_outages(told: Sequence[Stretch], *, over: bool) -> list[Task]:
+    """Failures that still count, and belong to what was judged an outage.
+
+    over: only such as somebody got a value after. Of others it is not known yet whether the outage goes on.
+    """
+    judged, values = ([each for each in told if each.came is came] for came in (Came.OUTAGE, Came.VALUE))
+    if not judged:
+        return []
+    last = max((place for place, each in enumerate(told) if each.came is Came.VALUE), default=-1)
+    failed = [each for each in told[: last + 1 if over else None] if each.came is Came.FAILURE]
+    return [task for each in failed if any(_are_together(each, one, values) for one in judged) for task in each.tasks]
+
+
+def _are_together(one: Stretch, two: Stretch, values: Iterable[Stretch]) -> bool:
+    """Whether no value lies for sure between them."""
+    return not any(
+        (one.is_before(value) and value.is_before(two)) or (two.is_before(value) and value.is_before(one))
+        for value in values
+    )
+
+
+def _stretches(reader: Reader, entry: Entry) -> Iterable[Stretch]:
+    values = entry.told.numbers()[: entry.told.count]
+    if entry.told.kind == Kind.SUMMARY:
+        return
+    became = _became(reader, entry) if any(map(isnan, values)) else None
+    worked = Came.PROBE if entry.batch < 0 else Came.VALUE
+    came = [worked if became is None or not isnan(value) else became(place) for place, value in enumerate(values)]
+    batch = reader.batch(entry.batch) if became is not None else None
+    index = -1 if batch is None else batch.facts.index
+    began = entry.began or entry.at
+    lease = (entry.batch, entry.source, began)
+    for kind, places in groupby(range(len(came)), key=came.__getitem__):
+        tasks = [Task(reader.record.name, entry.batch, index, None, entry.start + place, 1) for place in places]
+        yield Stretch(kind, tasks, lease, began, entry.at)
+
+
+def _became(reader: Reader, entry: Entry) -> Callable[[int], Came]:
+    """Of a failure, by its place in a row of the log."""
+    revisions = [each for each in reader.revisions(entry.batch) if each.row == entry.number]
+    now = changes_of(revisions).get(entry.number, {})
+    why = {each.place: each.why for each in revisions}
+
+    def became(place: int) -> Came:
+        if place not in now:
+            return Came.FAILURE
+        return Came.OUTAGE if now[place] is None and why[place].startswith(OUTAGE) else Came.NOTHING
+
+    return became

@@ -1,7 +1,7 @@
 """The tasks of one run: on short leases, which a heart renews as long as this process lives."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
@@ -13,11 +13,10 @@ from ostinato.errors import Conflict, LongMeasurements, OstinatoError, notify
 from ostinato.optimizer import Optimizer
 from ostinato.running.pausing import Pause
 from ostinato.running.program import Program
-from ostinato.running.row import Row
-from ostinato.running.task import Task
+from ostinato.running.task import Place, Task
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
-from ostinato.study.failing import failed_elsewhere
+from ostinato.study.failing import LONG_AGO, of_outages, recent, rows
 from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.origins import source_of
 from ostinato.study.pauses import PauseNote, Recovery
@@ -29,6 +28,7 @@ from ostinato.study.unsaved import Unsaved
 from ostinato.study.workers import own_name
 
 T = TypeVar("T")
+REST = "of an outage that was judged before"
 
 
 class Teller(Protocol):
@@ -78,7 +78,8 @@ class RunTasks:
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None:
         """The next repeats."""
         self._remark()
-        self._recovery.look()
+        if self._recovery.looked():
+            self.take_back_rest(over=True)
         with self._stored.alone():
             request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
             found = [self._marked(task) for task in tasks_for(self._stored, request)]
@@ -179,9 +180,17 @@ class RunTasks:
     def looked(self, question: Callable[[Optimizer], T]) -> T:
         return self._study.looked(question)
 
-    def failed_elsewhere(self) -> Row:
-        """What other runs with the same program have seen of an outage."""
-        return self._stored.read(lambda reader: failed_elsewhere(reader, self._program.name, own_name()))
+    def failed_in_rows(self) -> list[list[Task]]:
+        """What failed lately in all runs with the same program."""
+        return self._stored.read(lambda reader: rows(recent(reader, self._program.name)))
+
+    def take_back_rest(self, *, over: bool) -> Collection[Place]:
+        """What else failed in all these runs, of outages that any of them has judged."""
+        name = self._program.name
+        rest = self._stored.read(lambda reader: of_outages(recent(reader, name, LONG_AGO), over=over))
+        if rest:
+            self._study.retract(rest, failures=True, why=REST)
+        return {task.place for task in rest}
 
     def keep_answer(self) -> None:
         self._study.keep_answer()

@@ -82,11 +82,13 @@ class Recovery:
         self._stored, self._seconds = stored, seconds
         self._next = monotonic() + seconds
 
-    def look(self) -> None:
-        """See whether there is anything to take back, when it is time for that."""
-        if monotonic() >= self._next:
-            self._next = monotonic() + self._seconds
-            recover(self._stored, forget=False)
+    def looked(self) -> bool:
+        """See whether there is anything to take back, when it is time for that; returns whether it was."""
+        if monotonic() < self._next:
+            return False
+        self._next = monotonic() + self._seconds
+        recover(self._stored, forget=False)
+        return True
 
 
 def recover(stored: Stored, *, forget: bool = True) -> None:
