@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostinato import MiniUCB, Optimizer
-from ostinato.errors import InvalidSetting
+from ostinato.errors import FewerSlots, InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.policies import GPBUCB, GPUCB, EpsilonGreedy, Uniform
 
@@ -135,8 +135,9 @@ def test_twenty_different_suggestions(settings):
     plan = opt.ask(slots=20, distinct=True)
     assert [batch.repeats for batch in plan] == [1] * 20
     assert len({batch.index for batch in plan}) == 20
-    few = Optimizer(PLATE[:5], seed=0, **settings).ask(slots=20, distinct=True)
-    assert len(few) == 5  # there are no more
+    with pytest.warns(FewerSlots, match="5 of 20 slots are filled: no other candidate"):
+        few = Optimizer(PLATE[:5], seed=0, **settings).ask(slots=20, distinct=True)
+    assert len(few) == 5
 
 
 @pytest.mark.parametrize("policy", [None, GPBUCB(), MiniUCB()])
@@ -173,7 +174,8 @@ def test_a_plan_keeps_to_both_caps():
     X = np.linspace(0, 1, 3)[:, None]
     policy = MiniUCB(C=9.0, cap_per_batch=2)
     opt = Optimizer(X, kernel=RBF(0.3), noise_std=1.0, policy=policy, max_repeats=50, seed=0)
-    assert max(batch.repeats for batch in opt.ask(slots=20)) <= 2
+    with pytest.warns(FewerSlots, match="8 of 20 slots are filled"):
+        assert max(batch.repeats for batch in opt.ask(slots=20)) <= 2
 
 
 def test_a_batch_that_was_joined_is_explained_as_a_whole():
