@@ -100,6 +100,20 @@ async def test_figures_follow_the_width_and_the_part_of_the_axis_that_is_asked_f
 
 
 @pytest.mark.anyio
+async def test_the_address_of_the_page_follows_the_filter_and_the_order(file):
+    async with visiting(file) as client:
+        part = {"find": "temp >= 50", "sort": "column:0", "down": "false"}
+        rows = await client.get(at("yield", "/parts/candidates"), params=part)
+        address = urlsplit(rows.headers["hx-replace-url"])
+        assert address.path == at("yield", "/candidates")
+        page = (await client.get(rows.headers["hx-replace-url"])).text
+        assert 'value="temp &gt;= 50"' in page
+        (again,) = re.findall('id="rows"[^>]*hx-get="([^"]*)"', page)
+        assert parse_qs(urlsplit(again.replace("&amp;", "&")).query) == {key: [value] for key, value in part.items()}
+        assert (await client.get(again.replace("&amp;", "&"))).text == rows.text
+
+
+@pytest.mark.anyio
 async def test_long_names_are_cut_in_figures_and_whole_where_one_points(file):
     async with visiting(file) as client:
         text = (await client.get(at("long names", "/parts/figures/measurements"))).text
