@@ -128,7 +128,7 @@ def laboratory() -> Iterator[tuple[Path, str]]:
         X = np.random.default_rng(0).random((2_000, 2))
         settings: dict[str, Any] = {"kernel": Matern52(0.3, 1.0), "noise_std": 30.0, "policy": MiniUCB(C=1.2, beta=2)}
         Study("load", path, X, seed=0, **settings)
-        token, _ = create_token(open_storage(path), "load", Role.WORKER, (), time.time(), None)
+        token, _ = create_token(open_storage(path), "load", Role.GATEWAY, (), time.time(), None)
         yield path, token
 
 

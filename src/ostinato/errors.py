@@ -22,7 +22,7 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
 SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway, FailedNotification,
-UnsavedValues.
+UnsavedValues, FewerSlots.
 """
 
 import sys
@@ -120,6 +120,10 @@ class OstinatoWarning(UserWarning):
 
 class DuplicateCandidates(OstinatoWarning):
     """Identical candidate rows were merged into one."""
+
+
+class FewerSlots(OstinatoWarning):
+    """A plan has fewer measurements than were wanted, since there are no more."""
 
 
 class LimitedPrecision(OstinatoWarning):

@@ -39,7 +39,9 @@ def test_a_plate_is_asked_for_and_told(study):
 
 
 def test_where_there_is_nothing_to_measure_it_says_why(study):
-    assert sum(task["repeats"] for task in asked(study, "--slots", "99")) == 60
+    planned = ostinato("ask", "catalogue.db", "--slots", "99", cwd=study)
+    assert sum(json.loads(line)["repeats"] for line in planned.stdout.splitlines()) == 60
+    assert "60 of 99 slots are filled: the budget leaves no more" in planned.stderr
     done = ostinato("ask", "catalogue.db", cwd=study)
     assert (done.returncode, done.stdout) == (0, "")
     assert "nothing to measure at the moment: what is left is assigned to other workers" in done.stderr.replace(

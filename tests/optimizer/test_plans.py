@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostinato import MiniUCB, Optimizer
-from ostinato.errors import InvalidSetting
+from ostinato.errors import FewerSlots, InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.policies import GPBUCB, GPUCB, EpsilonGreedy, Uniform
 
@@ -83,7 +83,8 @@ def test_one_or_the_other():
 
 def test_caps_hold_within_a_plan():
     opt = Optimizer(GRID[:4], kernel=RBF(0.3), noise_std=0.3, policy=MiniUCB(cap_per_candidate=2))
-    plan = opt.ask(slots=20)
+    with pytest.warns(FewerSlots, match="8 of 20 slots are filled: no other candidate"):
+        plan = opt.ask(slots=20)
     assert plan.repeats == 8
     assert all(batch.repeats == 2 for batch in plan)
 
@@ -135,8 +136,9 @@ def test_twenty_different_suggestions(settings):
     plan = opt.ask(slots=20, distinct=True)
     assert [batch.repeats for batch in plan] == [1] * 20
     assert len({batch.index for batch in plan}) == 20
-    few = Optimizer(PLATE[:5], seed=0, **settings).ask(slots=20, distinct=True)
-    assert len(few) == 5  # there are no more
+    with pytest.warns(FewerSlots, match="5 of 20 slots are filled: no other candidate"):
+        few = Optimizer(PLATE[:5], seed=0, **settings).ask(slots=20, distinct=True)
+    assert len(few) == 5
 
 
 @pytest.mark.parametrize("policy", [None, GPBUCB(), MiniUCB()])

@@ -8,10 +8,13 @@ import pytest
 
 import scenarios
 from ostinato import Category, Float, Optimizer, Space, optimize
-from ostinato.errors import InvalidSetting
-from ostinato.plots import FIGURES, plot, save, ticks
+from ostinato.errors import InvalidSetting, OstinatoWarning
+from ostinato.plots import FIGURES, data, plot, save, ticks
+from ostinato.plots.data.limits import limits
 from ostinato.plots.drawing import numbers, style
 from ostinato.plots.drawing.measured import short_labels
+from ostinato.service.dashboard.charts import measured, scatter
+from ostinato.service.dashboard.charts.frame import View
 
 NAMES = list(FIGURES)
 
@@ -159,3 +162,43 @@ def test_matplotlib_is_left_as_it_is():
     before = dict(matplotlib.rcParams)
     plot(scenarios.one_measurement(), "parallel")
     assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("wrong", [6950.0, -6950.0])
+def test_a_typing_mistake_does_not_flatten_the_others(wrong):
+    opt = Optimizer([[float(x)] for x in range(8)], seed=0)
+    for row in range(8):
+        opt.observe(row, [row + shift for shift in (-0.5, 0.0, 0.5)])
+    assert data.measurements(opt).shown is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OstinatoWarning)
+        opt.observe(3, [wrong])
+        seen = data.measurements(opt)
+        assert -20 < seen.shown[0] <= -0.5 < 7.5 <= seen.shown[1] < 20
+        assert f"Beyond the axis, marked at its edge: {wrong:,.0f}" in seen.note
+        low, high = plot(opt).axes[0].get_xlim()
+        assert high - low < 50
+        noise = plot(opt, "noise").axes[0]
+        assert noise.get_ylim()[1] < 50
+        assert noise.get_xlim()[1] - noise.get_xlim()[0] < 50
+        low, high = plot(opt, "posterior").axes[0].get_ylim()
+        assert high - low < 200
+    drawn = str(measured.draw(seen, View()).drawing)
+    assert drawn.count("value far") == 1
+    assert "outside of the figure" in drawn
+    assert str(scatter.draw(data.noise(opt), View()).drawing).count("value far") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([1.0, 2.0, 3.0, 1000.0], None),  # too few to say which is wrong
+        ([0.0] * 30 + [1.0], None),  # yes and no
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 9.0], None),
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 1000.0], (1.0, 5.0)),
+        ([-1000.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0], (1.0, 9.0)),
+    ],
+)
+def test_what_an_axis_shows(values, shown):
+    assert limits(values) == shown
+    assert limits(values[::-1], [2.5]) == shown

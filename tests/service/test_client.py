@@ -7,7 +7,7 @@ from math import nan
 import pytest
 
 from ostinato import Client
-from ostinato.errors import Conflict, Denied, InvalidFeedback, InvalidSetting, Unavailable, UnknownStudy
+from ostinato.errors import Conflict, Denied, FewerSlots, InvalidFeedback, InvalidSetting, Unavailable, UnknownStudy
 from ostinato.service.tokens import Role
 from ostinato.study import Study, verify
 from service_lab import CSV, Deaf, Lab, Serving, wait_until
@@ -47,6 +47,11 @@ def test_every_verb_of_the_loop(client):
     study.close(fourth.batch)
     assert study.status().failures == 1 + third.repeats
     assert study.tell(study.ask(limit=1), 4.0, stderr=0.5) == 1
+
+
+def test_a_plan_with_fewer_measurements_than_wanted_says_so(client):
+    with pytest.warns(FewerSlots, match="6 of 8 slots are filled: no other candidate"):
+        assert len(client.study("reaction").plan(slots=8, distinct=True)) == 6
 
 
 def test_putting_right_and_changing_candidates(client):
@@ -138,7 +143,7 @@ def test_a_server_that_is_killed_and_comes_back(tmp_path):
     lab.app.service.close()
     told, threads = [], []
     first = Serving(lab.path)
-    client = Client(first.url, lab.tokens[Role.WORKER], patience=600)
+    client = Client(first.url, lab.tokens[Role.GATEWAY], patience=600)
     study = client.study("reaction")
     assert study.observe(0, 3.0, key="bench") == 1
     held = study.ask(limit=1, worker="before", key="mine", lease=3_600)

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import re
 import sqlite3
+import threading
 import warnings
 from contextlib import asynccontextmanager, closing
 from urllib.parse import parse_qs, quote, urlsplit
@@ -96,6 +97,20 @@ async def test_figures_follow_the_width_and_the_part_of_the_axis_that_is_asked_f
         assert (await client.get(part, params={"column": "colour"})).status_code == 200  # others have no column
         wrong = await client.get(at("yield", "/parts/figures/posterior"), params={"column": "colour"})
         assert wrong.status_code == 422
+
+
+@pytest.mark.anyio
+async def test_the_address_of_the_page_follows_the_filter_and_the_order(file):
+    async with visiting(file) as client:
+        part = {"find": "temp >= 50", "sort": "column:0", "down": "false"}
+        rows = await client.get(at("yield", "/parts/candidates"), params=part)
+        address = urlsplit(rows.headers["hx-replace-url"])
+        assert address.path == at("yield", "/candidates")
+        page = (await client.get(rows.headers["hx-replace-url"])).text
+        assert 'value="temp &gt;= 50"' in page
+        (again,) = re.findall('id="rows"[^>]*hx-get="([^"]*)"', page)
+        assert parse_qs(urlsplit(again.replace("&amp;", "&")).query) == {key: [value] for key, value in part.items()}
+        assert (await client.get(again.replace("&amp;", "&"))).text == rows.text
 
 
 @pytest.mark.anyio
@@ -250,10 +265,10 @@ def test_a_comma_that_may_be_of_thousands_is_asked_about(word):
 async def measuring(path):
     """A worker's browser, a study of one candidate, and a task of it with several repeats."""
     study = Study("s", path, [[1.0]], noise_std=1.0, seed=1, budget=50)
-    (task,) = study.ask(slots=4, worker="Ana")
-    assert task.repeats == 4
     async with visiting(path, make_token(path, "Ana", "worker")) as client:
-        yield client, study, {"batch": task.batch, "start": task.start, "repeats": task.repeats}
+        (task,) = (await client.post("/api/v1/studies/s/ask", json={"slots": 4})).json()["tasks"]
+        assert task["repeats"] == 4
+        yield client, study, {name: task[name] for name in ("batch", "start", "repeats")}
 
 
 @pytest.mark.anyio
@@ -275,6 +290,71 @@ async def test_a_form_that_is_sent_again_stores_nothing_twice(tmp_path):
         assert [each.value for each in study.measurements()] == [5.0]
         skipped = (await client.get(at("s", "/bench"), params=task)).text
         assert "2 of 4 done" in skipped
+
+
+@pytest.mark.anyio
+async def test_what_others_hold_is_theirs_to_skip_to_end_and_to_hand_back(tmp_path):
+    path = tmp_path / "lab.db"
+    async with measuring(path) as (ana, study, task), visiting(path, make_token(path, "Ben", "worker")) as ben:
+        for way in ("skip", "enough"):
+            refused = await ben.post(at("s", f"/bench/{way}"), data=task)
+            assert refused.status_code == 403, way
+            assert "it takes their token" in refused.text
+        assert (await ben.post(at("s", "/bench/back"), data=task)).status_code == 200
+        assert (await ben.post(at("s", "/release"), data={"batch": 0, "worker": "Ana"})).status_code == 200
+        assert [(each.token, each.repeats) for each in study.leases()] == [("Ana", 4)]
+        for client, shown in ((ana, True), (ben, False)):
+            assert ("Release batch 0 of Ana" in (await client.get(at("s", "/progress"))).text) == shown
+            assert ("You hold already" in (await client.get(at("s", "/bench"))).text) == shown
+        assert (await ana.post(at("s", "/bench/skip"), data=task)).status_code == 200
+        assert (await ana.post(at("s", "/bench/back"), data=task)).status_code == 200
+        assert study.leases() == []
+
+
+@pytest.mark.anyio
+async def test_a_plate_with_fewer_wells_than_asked_for_says_so(tmp_path):
+    Study("s", tmp_path / "lab.db", [[1.0], [2.0], [3.0]], noise_std=1.0, seed=1, budget=10)
+    async with visiting(tmp_path / "lab.db") as client:
+        wanted = {"slots": 24, "hours": 1}
+        planned = await client.post(at("s", "/plate"), data={**wanted, "distinct": "yes"})
+        assert "You asked for 24 measurements, and there were 3 to plan: 3 of 24 slots are filled" in planned.text
+        assert "no other candidate" in planned.text
+        reloaded = await client.get(planned.headers["hx-push-url"])
+        assert "You asked for 24 measurements, and there were 3 to plan." in reloaded.text
+        planned = await client.post(at("s", "/plate"), data=wanted)
+        assert "there were 7 to plan: 7 of 24 slots are filled: the budget leaves no more" in planned.text
+        study = Study("s", tmp_path / "lab.db")
+        study.allow(20)
+        planned = await client.post(at("s", "/plate"), data={**wanted, "slots": 4})
+        assert "You asked for" not in planned.text
+
+
+@pytest.mark.anyio
+async def test_a_figure_that_was_begun_before_the_study_changed_is_asked_for_again(tmp_path, monkeypatch):
+    study = Study("s", tmp_path / "lab.db", [[1.0], [2.0]], noise_std=1.0, seed=1)
+    study.observe([1.0], 3.0)
+    begun, free = threading.Event(), threading.Event()
+
+    def draw(found):
+        count = found.counters()[0].answered
+        begun.set()
+        free.wait()
+        return count
+
+    async with visiting(tmp_path / "lab.db") as client:
+        await client.get(at("s", "/parts/figures/progress"))
+        drawings = client._transport.app.litestar.state["drawings"]
+        first = asyncio.create_task(drawings.of("s", "count", draw))
+        await asyncio.to_thread(begun.wait)
+        study.correct(number=1, new=4.0)
+        study.observe([2.0], 5.0)
+        joined, once = asyncio.Event(), drawings._once
+        monkeypatch.setattr(drawings, "_once", lambda *args: joined.set() or once(*args))
+        second = asyncio.create_task(drawings.of("s", "count", draw))
+        await joined.wait()
+        free.set()
+        assert (await first).again == 0
+        assert (await second).again > 0
 
 
 @pytest.mark.anyio

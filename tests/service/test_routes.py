@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.OstinatoWarning
 
 
 def asked(lab, **more):
-    answer = lab.post("ask", {"worker": "robot", **more}, role="worker")
+    answer = lab.post("ask", {"worker": "robot", **more}, role="gateway")
     assert answer.status_code == 200, answer.text
     return answer.json()["tasks"]
 

@@ -24,6 +24,7 @@ OBJECTS = 20_000  # that are made, and kept, before they are looked through for 
 class RoleName(StrEnum):
     READ = "read"
     WORKER = "worker"
+    GATEWAY = "gateway"
     ADMIN = "admin"
 
 
@@ -102,15 +103,19 @@ def token(
         str | None, typer.Option(help="With create: when it ends, 12h or 30d. By default never.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="With create: a name for whoever has it. By default its role, with a number.")
+        str | None,
+        typer.Option(
+            help="With create: who has it, and asks and tells under that name. By default its role, with a number."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Tokens, by which programs and people reach studies over HTTP: create, list or revoke them.
 
     A token is printed once, when it is made; only a digest of it is stored. The role [bold]read[/bold] may look,
-    [bold]worker[/bold] may ask, tell, and put right what was told, [bold]admin[/bold] everything. One that is revoked
-    is refused within a second or two, by servers that run already too.
+    [bold]worker[/bold] may ask and tell under the token's name, and put right what was told with it,
+    [bold]gateway[/bold] the same for workers that it names, [bold]admin[/bold] everything. One that is revoked is
+    refused within a second or two, by servers that run already too.
 
     Examples:
 

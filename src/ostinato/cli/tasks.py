@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from math import isinf
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import msgspec
 import typer
@@ -15,8 +15,10 @@ from rich.console import Console
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
 from ostinato.errors import Conflict, InvalidFeedback
-from ostinato.study import Task
+from ostinato.optimizer.plan import Wish
+from ostinato.study.asking import key_of
 from ostinato.study.exchange import Answer, task_as_json, task_of, told
+from ostinato.study.request import Request
 
 DAY = 86_400.0  # seconds for which repeats are handed out
 WORKER = "command line"
@@ -43,8 +45,9 @@ def ask(
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
     add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
     is nothing to measure at the moment, or where a rule is met by which the study stops (--stop; go on --beyond it):
-    which of them, it says on standard error. Not told within --lease, a task is handed to others;
-    [bold]ostinato renew[/bold] prolongs it, and [bold]ostinato leases[/bold] lists who has what.
+    which of them, and why a plan has fewer measurements than --slots, it says on standard error. Not told within
+    --lease, a task is handed to others; [bold]ostinato renew[/bold] prolongs it, and [bold]ostinato leases[/bold] lists
+    who has what.
 
     Examples:
 
@@ -59,18 +62,10 @@ def ask(
     if rule is not None:
         _say(f"nothing to measure: stopped by {rule}; give --beyond to go on")
         return
-    if slots is None and workers is None and not distinct and not shared:
-        task = study.ask(limit, worker=worker)
-        tasks = [] if task is None else [task]
-    else:
-        wish: dict[str, Any] = {"slots": slots, "workers": workers, "distinct": distinct, "shared": shared or ()}
-        tasks = cast("list[Task]", study.ask(limit, **wish, worker=worker))
-    if not tasks:
-        status = study.status()
-        others = "what is left is assigned to other workers (`ostinato leases` lists them), or everything is retired"
-        if workers is not None and status.in_flight >= workers:
-            others = f"{counted(status.in_flight, 'measurement')} assigned already, enough for {workers:,} workers"
-        _say(f"nothing to measure at the moment: {'the budget is spent' if status.finished else others}")
+    request = Request(key_of(worker), lease, limit, wish=Wish.of(slots, workers, distinct, shared or (), limit))
+    tasks = study.hand_out(request)
+    if why := study.shortage(request, tasks):
+        _say(why if tasks else f"nothing to measure at the moment: {why} (`ostinato leases` lists who has what)")
     for each in tasks:
         print(msgspec.json.encode(task_as_json(each)).decode())
 

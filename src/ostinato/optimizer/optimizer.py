@@ -13,7 +13,7 @@ import numpy as np
 from ostinato.arrays import Matrix, Namespace, is_numpy
 from ostinato.candidates import Sampled, ShardedTable, extended
 from ostinato.checks import brief, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownBatch
+from ostinato.errors import FewerSlots, InvalidFeedback, InvalidSetting, UnknownBatch, notify
 from ostinato.kernels import Kernel
 from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
@@ -200,13 +200,17 @@ class Optimizer(OptimizerView):
         are alike, such as the temperature of the one oven; the first batch says what they share.
         """
         self._check_own()
-        wish = None
-        if slots is not None or workers is not None or distinct or shared:
-            wish = Wish.of(slots, workers, distinct, shared)
-        decision = self.core.decision(None if limit is None else whole("limit", limit), wish)
+        most = None if limit is None else whole("limit", limit)
+        wish = Wish.of(slots, workers, distinct, shared, most)
+        decision = self.core.decision(most, wish)
         self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)
-        return batches[0] if wish is None else Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
+        if wish is None:
+            return batches[0]
+        plan = Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
+        if short := wish.short_of(plan.repeats):
+            notify(f"{short}: no other candidate may be part of the plan.", FewerSlots)
+        return plan
 
     def tell(
         self,

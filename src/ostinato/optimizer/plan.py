@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.checks import flag, whole
+from ostinato.checks import counted, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.optimizer.belief import lots_with
 from ostinato.optimizer.costs import shortest_way
@@ -37,10 +37,26 @@ class Wish(msgspec.Struct, frozen=True):
         whole("slots", self.slots) if self.slots is not None else whole("workers", cast("int", self.workers))
 
     @classmethod
-    def of(cls, slots: int | None, workers: int | None, distinct: bool, shared: str | Sequence[str | int]) -> "Wish":
-        """As a user says it."""
+    def of(
+        cls,
+        slots: int | None,
+        workers: int | None,
+        distinct: bool,
+        shared: str | Sequence[str | int],
+        limit: int | None = None,
+    ) -> "Wish | None":
+        """As a user says it; None where no plan is wanted. limit: the most measurements in all."""
+        if slots is None and workers is None and not distinct and not shared:
+            return None
         columns = (shared,) if isinstance(shared, str) else tuple(shared)
-        return cls(slots, workers, flag("distinct", distinct), columns)
+        most = slots if slots is None or limit is None else min(slots, limit)
+        return cls(most, workers, flag("distinct", distinct), columns)
+
+    def short_of(self, planned: int) -> str:
+        """How many slots are empty where so many measurements were planned; nothing where none is."""
+        if self.slots is None or planned >= self.slots:
+            return ""
+        return f"{planned:,} of {counted(self.slots, 'slot')} {'is' if planned == 1 else 'are'} filled"
 
     def least(self, in_flight: int) -> int:
         """How many measurements are wanted, with so many under way."""

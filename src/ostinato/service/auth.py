@@ -9,6 +9,7 @@ from time import monotonic, time
 
 import msgspec
 
+from ostinato.service.tokens import OWNER as OWNER_NAME
 from ostinato.service.tokens import Identity, Role, digest_of, id_of, identify, identity_of, is_valid
 from ostinato.storage import Storage, TokenRecord
 
@@ -17,7 +18,7 @@ FRESH = 1.0  # seconds for which what was read of tokens is believed: one that i
 PAUSE = 0.05  # seconds between two reads because of tokens that are not among them
 SESSION = 7 * 86_400.0  # seconds for which a browser is known
 CODE = 3_600.0  # seconds for which a one-time code can be used
-OWNER = Identity("owner", "owner", Role.ADMIN)  # whoever started the server
+OWNER = Identity(OWNER_NAME, OWNER_NAME, Role.ADMIN)  # whoever started the server
 MANY = 10_000  # sessions
 
 

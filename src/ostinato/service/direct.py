@@ -12,12 +12,13 @@ import msgspec
 from litestar.handlers import HTTPRouteHandler
 
 from ostinato.service.errors import refusal_of
-from ostinato.service.gate import Application, Receive, Scope, Send, send_answer, send_problem
+from ostinato.service.gate import IDENTITY, Application, Receive, Scope, Send, send_answer, send_problem
 from ostinato.service.guards import ROLE, check_access
 from ostinato.service.headers import PRIVATE, raw, raw_headers
 from ostinato.service.protocol import WHOLE, head_of
 from ostinato.service.requests import check_json, decoded, empty_body
 from ostinato.service.service import Service
+from ostinato.service.tokens import Identity
 
 SHORT = "short"  # of a route, in its `opt`
 METHOD = "POST"
@@ -25,10 +26,10 @@ JSON = b"application/json"
 
 
 class Short(msgspec.Struct, frozen=True):
-    """What a route takes as its body, and what it does with it: action(service, study, body)."""
+    """What a route takes as its body, and what it does with it: action(service, identity, study, body)."""
 
     body: type
-    action: Callable[[Service, str, Any], Awaitable[msgspec.Struct]]
+    action: Callable[[Service, Identity, str, Any], Awaitable[msgspec.Struct]]
 
 
 class Direct:
@@ -75,7 +76,8 @@ class Direct:
         if not body:
             raise empty_body()
         check_json(next((value for name, value in scope["headers"] if name == b"content-type"), b""))
-        return msgspec.json.encode(await short.action(self._service, study, decoded(body, short.body)))
+        action = short.action(self._service, scope[IDENTITY], study, decoded(body, short.body))
+        return msgspec.json.encode(await action)
 
 
 async def _body(receive: Receive) -> bytes | None:

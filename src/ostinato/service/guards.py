@@ -1,6 +1,6 @@
 """Who may call a route: every route names a role, and one that names none is closed to everybody."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -34,6 +34,24 @@ def check_access(scope: Mapping[str, Any], role: str | None, study: str | None) 
         raise Refused(403, "forbidden", f"That takes {needed}, and yours has the role {identity.role}.")
     if study is not None and not identity.sees(study):
         raise unknown(study)
+
+
+def check_worker(identity: Identity, worker: str | None) -> str | None:
+    """The worker that a request names, where its token may ask and tell for it."""
+    if worker is not None and not identity.may_name(worker):
+        raise Refused(
+            403,
+            "forbidden",
+            f"worker={worker!r}, and this token asks and tells as {identity.name!r} alone: leave the worker out, or "
+            "use a token of the role gateway.",
+        )
+    return worker
+
+
+def check_owner(identity: Identity, tokens: Iterable[str]) -> None:
+    """Refuse whoever may not change what was asked for, or told, with some tokens."""
+    if not all(map(identity.owns, tokens)):
+        raise Refused(403, "forbidden", "Others asked for that or told it: it takes their token, or the role admin.")
 
 
 def _name(handler: BaseRouteHandler, part: str) -> str:

@@ -5,7 +5,9 @@ from typing import Any
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.outcomes import Outcome
 from ostinato.service.configuration import Limits
+from ostinato.service.guards import check_worker
 from ostinato.service.schemas import Told, ToldAll
+from ostinato.service.tokens import Identity
 from ostinato.storage import Source
 from ostinato.study.exchange import Answer
 from ostinato.study.intake import Report
@@ -15,21 +17,23 @@ from ostinato.study.reading import read_answer
 HERE = here()
 
 
-def report_of(told: Told, outcome: Outcome) -> Report:
-    """What one answer says."""
+def report_of(told: Told, outcome: Outcome, teller: Identity) -> Report:
+    """What one answer says, and who tells it."""
     if told.values is None and told.trials is None:
         raise InvalidFeedback(f"Batch {told.batch} came without values: give values, or successes and trials.")
     read = read_answer(told.values, told.stderr, told.successes, told.trials, outcome)
-    source = Source(told.program or "", told.version or "", HERE.host, told.worker or "")
+    source = Source(
+        told.program or "", told.version or "", HERE.host, check_worker(teller, told.worker) or "", token=teller.name
+    )
     return Report(told.batch, told.start, read, source, _said(told))
 
 
-def checked_reports(data: ToldAll, outcome: Outcome, limits: Limits) -> list[Report]:
+def checked_reports(data: ToldAll, outcome: Outcome, teller: Identity, limits: Limits) -> list[Report]:
     """What many answers say."""
     count = sum(len(each.values) if each.values is not None else each.trials or 0 for each in data.answers)
     if count > limits.values:
         raise InvalidFeedback(f"{count:,} values were told at once: tell {limits.values:,} at most.")
-    return [report_of(each, outcome) for each in data.answers]
+    return [report_of(each, outcome, teller) for each in data.answers]
 
 
 def _said(told: Told) -> Answer | None:

@@ -21,11 +21,15 @@ PREFIX = "ost"
 NOBODY = "0" * 64  # the digest that the secret of an unknown id is compared with: it takes as long as any other
 
 
+OWNER = "owner"  # whoever started the server: no token has that name
+
+
 class Role(StrEnum):
     """What a token is for; each may do all that those before it may."""
 
     READ = "read"
     WORKER = "worker"
+    GATEWAY = "gateway"
     ADMIN = "admin"
 
     def includes(self, other: "Role") -> bool:
@@ -37,7 +41,11 @@ RANKS = {role: rank for rank, role in enumerate(Role)}
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who sent a request. studies: those that it is limited to; none for all."""
+    """Who sent a request. studies: those that it is limited to; none for all.
+
+    What is asked for and told is kept with the name of the token, and rights over it follow that, whatever worker it
+    was done for: no two valid tokens have the same name.
+    """
 
     id: str
     name: str
@@ -48,6 +56,19 @@ class Identity(msgspec.Struct, frozen=True):
         """Whether it may know of a study at all."""
         return not self.studies or study in self.studies
 
+    def may_name(self, worker: str) -> bool:
+        """Whether it may ask and tell for a worker: for itself, or as a gateway for any."""
+        return worker == self.name or self.role.includes(Role.GATEWAY)
+
+    @property
+    def limit(self) -> str | None:
+        """The token whose tasks and measurements alone it may change; None for all of them."""
+        return None if self.role.includes(Role.ADMIN) else self.name
+
+    def owns(self, token: str) -> bool:
+        """Whether it may change what was asked for, or told, with a token."""
+        return self.limit in (None, token)
+
 
 def create_token(
     storage: Storage, name: str, role: Role, studies: Iterable[str], now: float, expires: float | None
@@ -55,6 +76,8 @@ def create_token(
     """A new token, and what is kept of it. No two that are valid have the same name: values are told under it."""
     if not name or not name.isprintable() or "|" in name or len(name) > 100:
         raise InvalidSetting(f"name={name!r} is not a name: give up to 100 characters that can be printed, without |.")
+    if name == OWNER:
+        raise InvalidSetting(f"name={name!r} is whoever started the server: give another name.")
     limited, known = tuple(studies), storage.patiently(storage.names)
     for study in limited:
         if study not in known:

@@ -93,6 +93,8 @@ class Lease(msgspec.Struct, frozen=True):
 class Source(msgspec.Struct, frozen=True):
     """Where values come from: the program and its version, and on which host which worker had it. Nothing for unknown.
 
+    token: the name of the token with which they were told over HTTP; nothing where the storage was opened directly.
+
     Many rows of the log share one. key: of one request, by which it is known that it was taken in before; content: a
     digest of what it said.
     """
@@ -103,6 +105,7 @@ class Source(msgspec.Struct, frozen=True):
     worker: str = ""
     key: str = ""
     content: str = ""
+    token: str = ""
 
 
 class LogRow(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def source_row(study: int, number: int, source: Source) -> dict[str, Any]:
 @lru_cache(4_096)
 def digest_of(source: Source) -> str:
     """By which a source is found among others, however long its program is; a key, also from another machine."""
-    looked = Source(worker=source.worker, key=source.key) if source.key else source
+    looked = Source(worker=source.worker, key=source.key, token=source.token) if source.key else source
     return sha256(_json(looked).encode()).hexdigest()
 
 
@@ -74,9 +74,9 @@ def source_of(row: Row[Any]) -> Source:
 
 
 def _json(source: Source) -> str:
-    """Without a key where there is none: so are those of before keys were stored."""
+    """Without a key or a token where there is none: so are those of before they were stored."""
     facts = msgspec.structs.asdict(source)
-    facts = {name: value for name, value in facts.items() if name not in ("key", "content") or value}
+    facts = {name: value for name, value in facts.items() if name not in ("key", "content", "token") or value}
     return msgspec.json.encode(facts).decode()
 
 

@@ -13,6 +13,7 @@ from uuid import uuid4
 import msgspec
 from msgspec.structs import replace
 
+from ostinato.checks import counted
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
 from ostinato.measurements.batches import BatchFacts
 from ostinato.optimizer.decide import Decision
@@ -21,6 +22,7 @@ from ostinato.records import Reason
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
 from ostinato.study.changing import close_retired
+from ostinato.study.leases import in_hand
 from ostinato.study.replica import Replica
 from ostinato.study.request import Request
 from ostinato.study.stored import Stored
@@ -48,16 +50,18 @@ def tasks_for(stored: Stored, request: Request) -> list[Task]:
     return found
 
 
-def key_of(worker: str | None, key: str | None = None) -> str:
+def key_of(worker: str | None, key: str | None = None, token: str = "") -> str:
     """A name for one request, by which its answer is found again where it was not heard.
 
-    key: what whoever asks calls this request, to ask again with the same; it may be any text.
+    key: what whoever asks calls this request, to ask again with the same; it may be any text. token: the name of the
+    token with which it is asked over HTTP.
     """
     if worker is not None and (
         not isinstance(cast("object", worker), str) or not worker.isprintable() or "|" in worker
     ):
         raise InvalidSetting(f"worker={worker!r} is not a name: give a text that can be printed, without |.")
-    return f"{worker or this_worker()}|{uuid4().hex if key is None else digest(key)}"
+    who = f"{worker}|{token}" if worker and token else worker or this_worker()
+    return f"{who}|{uuid4().hex if key is None else digest(key)}"
 
 
 def digest(key: str) -> str:
@@ -104,6 +108,25 @@ def _left(reader: Reader) -> int | None:
         return None
     coming = sum(batch.facts.pending for batch in reader.unfinished())
     return max(0, record.budget - record.answered - coming)
+
+
+def shortage(reader: Reader, request: Request, found: int) -> str:
+    """Why there is nothing to measure, or a plan has fewer measurements than were wanted; nothing where it has all."""
+    wish, record = request.wish, reader.record
+    short = wish.short_of(found) if wish and found else ""
+    if found and not short:
+        return ""
+    if record.budget is not None and record.answered >= record.budget:
+        why = "the budget is spent"
+    elif short and _left(reader) == 0:
+        why = "the budget leaves no more"
+    elif wish is not None and wish.workers is not None and (held := sum(in_hand(reader).values())) >= wish.workers:
+        why = f"{counted(held, 'measurement')} assigned already, enough for {wish.workers:,} workers"
+    elif short and wish is not None and (wish.distinct or wish.shared):
+        why = "no other candidate may be part of the plan (each once at most, or alike in some columns)"
+    else:
+        why = "what is left is assigned to other workers, or retired"
+    return f"{short}: {why}" if short else why
 
 
 def _may_decide(replica: Replica | None, writer: Writer) -> bool:

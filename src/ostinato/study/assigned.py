@@ -9,7 +9,7 @@ from ostinato.checks import counted
 from ostinato.storage import Lease, Reader
 from ostinato.study.records import Assigned
 from ostinato.study.stored import Stored
-from ostinato.study.workers import Gone, name_of
+from ostinato.study.workers import Gone, name_of, token_of
 
 SOON = 2.0  # seconds of waiting after which it is said for what
 AGAIN = 60.0  # seconds after which it is said again, where only the time has changed
@@ -39,6 +39,7 @@ def _one(stored: Stored, reader: Reader, lease: Lease, gone: Gone) -> Assigned:
         since=lease.since or None,
         until=lease.until,
         state=state,
+        token=token_of(lease.worker),
     )
 
 

@@ -13,7 +13,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
-from ostinato.study.workers import Gone, name_of
+from ostinato.study.workers import Gone, name_of, token_of
 
 
 def handed_out(
@@ -85,12 +85,17 @@ def give_back(writer: Writer, lease: Lease, keep: int) -> None:
         writer.lease(Lease(lease.batch, rest, lease.count - kept, "", 0.0))  # of nobody: no heart beats for it
 
 
-def free(writer: Writer, worker: str | None, batch: int | None) -> int:
-    """All that is assigned is for others, at once, or that of a worker or a batch; returns how many repeats."""
-    found = [lease for lease in writer.leases(batch) if lease.worker and worker in (None, name_of(lease.worker))]
+def free(writer: Writer, worker: str | None, batch: int | None, token: str | None = None) -> int:
+    """All that is assigned is for others, at once; or that of a worker, a batch or a token; returns how many."""
+    found = [lease for lease in writer.leases(batch) if lease.worker and is_of(lease, worker, token)]
     for lease in found:
         give_back(writer, lease, 0)
     return sum(lease.count for lease in found)
+
+
+def is_of(lease: Lease, worker: str | None, token: str | None) -> bool:
+    """Whether it is assigned to a worker, and was asked for with a token; None for any."""
+    return worker in (None, name_of(lease.worker)) and token in (None, token_of(lease.worker))
 
 
 def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Lease, Reader, Source
 from ostinato.storage.values import Told
-from ostinato.study.workers import name_of
+from ostinato.study.workers import name_of, token_of
 
 UNKNOWN = Source()
 
@@ -19,9 +19,9 @@ def here() -> Source:
     return Source(host=socket.gethostname())
 
 
-def keyed(key: str, worker: str = "") -> Source:
-    """This machine, and one request to observe something: by which it is known that it was taken in before."""
-    return replace(here(), worker=worker, key=sha256(key.encode(errors="surrogatepass")).hexdigest())
+def key_digest(key: str) -> str:
+    """A digest of what somebody calls one request to observe something, by which it is known when it comes again."""
+    return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
 def with_content(source: Source, told: Iterable[tuple[int, Told]]) -> Source:
@@ -40,13 +40,15 @@ def source_of(task: Task) -> Source:
 def begun(source: Source, first: int, ended: Iterable[Lease]) -> tuple[Source, float]:
     """With the worker that had a repeat assigned, where it is not said who told it; and since when it had it.
 
-    Somebody else may have got it in the meantime: when a value that comes late was begun is not known.
+    Somebody else may have got it in the meantime: when a value that comes late was begun is not known. Over HTTP it is
+    known with which token it was told: what that token does not hold is told under its own name.
     """
     for lease in ended:
         worker = name_of(lease.worker)
-        if first in lease.repeats and worker and source.worker in ("", worker):
+        same = source.worker in ("", worker) and source.token == token_of(lease.worker)
+        if first in lease.repeats and worker and same:
             return replace(source, worker=worker), lease.since
-    return source, 0.0
+    return replace(source, worker=source.worker or source.token), 0.0
 
 
 class Sources:

@@ -22,7 +22,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
     `began` is when it was handed out to its `worker`; it was measured on `host`, by a run with `program` (a command, or
     module:function) of this `version`; what was told by hand, or by a program of yours, has the `host` that told it.
-    What is not known is 0 or empty.
+    `token` is the name of the token with which it was told over HTTP. What is not known is 0 or empty.
     """
 
     batch: int
@@ -41,6 +41,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     program: str = ""
     version: str = ""
+    token: str = ""
 
     @property
     def revision(self) -> Revision | None:
@@ -53,6 +54,7 @@ class Assigned(msgspec.Struct, frozen=True, kw_only=True):
 
     `state` is "held"; or "over" where that time has passed, and "gone" where the worker's process is known to have
     ended: both are handed to whoever asks next. `since` is not known of what was asked for with an older Ostinato.
+    `token` is the name of the token with which it was asked for over HTTP; empty where it was not.
     """
 
     batch: int
@@ -64,6 +66,7 @@ class Assigned(msgspec.Struct, frozen=True, kw_only=True):
     since: float | None
     until: float
     state: str
+    token: str = ""
 
 
 class PausedRun(msgspec.Struct, frozen=True):
@@ -165,7 +168,7 @@ def measurements_of(
     """The measurements of a row of the log: the first has this number, and some places were revised."""
     numbers, revised = entry.told.numbers(), revised or {}
     own: dict[str, Any] = {"batch": entry.batch, "index": index, "at": entry.at, "began": entry.began}
-    own |= {name: getattr(source, name) for name in ("program", "version", "host", "worker")}
+    own |= {name: getattr(source, name) for name in ("program", "version", "host", "worker", "token")}
     if entry.told.kind == Kind.SUMMARY:
         n, mean = entry.told.count, float(numbers[0])
         std = float(np.sqrt(numbers[1] / (n - 1))) if n > 1 else None

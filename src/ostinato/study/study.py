@@ -8,7 +8,15 @@ from msgspec.structs import replace
 
 from ostinato.candidates import ShardedTable, read_candidates
 from ostinato.checks import flag, positive, whole
-from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError, Unavailable
+from ostinato.errors import (
+    FewerSlots,
+    InvalidFeedback,
+    InvalidSetting,
+    MissingSetting,
+    OstinatoError,
+    Unavailable,
+    notify,
+)
 from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.memory import read_limit
@@ -29,13 +37,13 @@ from ostinato.stopping import watched
 from ostinato.storage import Reader, StudyRecord, Writer, open_storage
 from ostinato.study import changing, log, pauses, telling
 from ostinato.study.answer import answer_of, keep, last_answer
-from ostinato.study.asking import key_of, tasks_for
+from ostinato.study.asking import key_of, shortage, tasks_for
 from ostinato.study.backup import backup
 from ostinato.study.create import create, read_budget
 from ostinato.study.group import Teller
-from ostinato.study.leases import free
+from ostinato.study.leases import free, is_of
 from ostinato.study.measuring import RunTasks
-from ostinato.study.origins import here, keyed
+from ostinato.study.origins import here, key_digest
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
 from ostinato.study.retracting import failures_among, last_of, numbers_of, tasks_in, told_of
@@ -43,7 +51,7 @@ from ostinato.study.revise import failures_since, revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
-from ostinato.study.workers import name_of
+from ostinato.study.workers import token_of
 
 LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
 FIRST = -(2**53)  # of all batches: those below 0 are observations
@@ -180,18 +188,28 @@ class Study(StudyView):
         and worker, while the task is held, the answer is the same task.
 
         slots, workers, distinct, shared: a plan instead, as for `Optimizer.ask`: a list of tasks to be measured at the
-        same time, fewer than wanted (or none) where that is all there is. What waits from before comes first, unless
-        candidates are to be distinct or to share a column.
+        same time, fewer than wanted (or none) where that is all there is; a warning says why. What waits from before
+        comes first, unless candidates are to be distinct or to share a column.
         """
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
-        wish = None
-        if slots is not None or workers is not None or distinct or shared:
-            most_slots = slots if slots is None or most is None else min(slots, most)
-            wish = Wish.of(most_slots, workers, distinct, shared)
+        wish = Wish.of(slots, workers, distinct, shared, most)
+        seconds = self.lease if lease is None else positive("lease", lease)
+        request = Request(key_of(worker, key), seconds, most, among, wish)
+        found = self.hand_out(request)
+        if wish is None:
+            return found[0] if found else None
+        if found and (why := self.shortage(request, found)):
+            notify(f"{why[0].upper()}{why[1:]}.", FewerSlots)
+        return found
+
+    def hand_out(self, request: Request) -> list[Task]:
+        """What `ask` gives, for a request that was read already."""
         with self._stored.alone():
-            seconds = self.lease if lease is None else positive("lease", lease)
-            found = tasks_for(self._stored, Request(key_of(worker, key), seconds, most, among, wish))
-        return found if wish is not None else found[0] if found else None
+            return tasks_for(self._stored, request)
+
+    def shortage(self, request: Request, found: Sequence[Task]) -> str:
+        """Why there is nothing to measure at the moment, or a plan has fewer measurements than wanted; else nothing."""
+        return self._stored.read(lambda reader: shortage(reader, request, sum(task.repeats for task in found)))
 
     def tell(
         self,
@@ -245,23 +263,29 @@ class Study(StudyView):
         key: a name for this one call: called again with the same key, it counts once; with other values, it is refused.
         """
         given = Given(values, stderr, n, mean, std, successes, trials)
-        telling.observe(self._stored, candidate, given, None if key is None else keyed(key))
+        telling.observe(self._stored, candidate, given, None if key is None else replace(here(), key=key_digest(key)))
 
     def observe_all(
-        self, given: Sequence[tuple[Any, Mapping[str, Any]]], *, key: str | None = None, worker: str = ""
+        self,
+        given: Sequence[tuple[Any, Mapping[str, Any]]],
+        *,
+        key: str | None = None,
+        worker: str = "",
+        token: str = "",
     ) -> int:
         """Measurements of many candidates, all of them or none: pairs of a candidate and what was measured of it.
 
         That is a `value`, with a `stderr` where it is known; or an average `value`, with the `count` and the `std` of
         what it averages; or `successes` and `trials`. Returns how many measurements are new. key: as for `observe`.
-        worker: who measured it; keys of another worker are others.
+        worker: who measured it. token: the name of the token with which it was told over HTTP. Keys of another worker
+        or token are others.
         """
         read = [(candidate, read_one(**what, outcome=self.outcome)) for candidate, what in given]
         rows: list[Any] = [candidate for candidate, _ in read if isinstance(candidate, Mapping)]
         if rows:
             self._stored.hold(rows)
         told = [(self.index(candidate), each) for candidate, each in read]
-        source = replace(here(), worker=worker) if key is None else keyed(key, worker)
+        source = replace(here(), worker=worker, token=token, key="" if key is None else key_digest(key))
         return telling.observe_all(self._stored, told, source)
 
     def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:
@@ -277,17 +301,17 @@ class Study(StudyView):
         """Hand a task back, or all but the first `keep` of its repeats; those without a value are handed out again."""
         telling.release(self._stored, task, keep)
 
-    def release_all(self, *, worker: str | None = None, batch: int | None = None) -> int:
+    def release_all(self, *, worker: str | None = None, batch: int | None = None, token: str | None = None) -> int:
         """Hand back all that is assigned to anybody, or to a worker, or of a batch; returns how many measurements.
 
         Nothing is lost: they are handed out again, and a value that is told by who had them still counts, if it comes
-        first. `leases` lists them.
+        first. `leases` lists them. token: only what was asked for with that token, over HTTP.
         """
         number = None if batch is None else whole("batch", batch, 0)
         freed = [0]  # of every try: one that was kept and not heard of leaves nothing for the next
 
         def change(writer: Writer) -> int:
-            freed.append(free(writer, worker, number))
+            freed.append(free(writer, worker, number, token))
             return max(freed)
 
         return self._stored.write(change)
@@ -299,19 +323,21 @@ class Study(StudyView):
         """
         if isinstance(what, Task):
             self._stored.check_task(what)
-            keys = {what.key}
-        else:
+            return self.renew_held(what.key, None, lease)
+        return self.renew_held(None, what, lease)
+
+    def renew_held(
+        self, key: str | None, worker: str | None, lease: float | None = None, token: str | None = None
+    ) -> int:
+        """The same, of a task that is known by its key alone, or of a worker. token: as for `release_all`."""
+        if key is None:
             held = self._stored.read(lambda reader: reader.leases())
-            keys = {each.worker for each in held if name_of(each.worker) == what}
+            keys = {each.worker for each in held if is_of(each, worker or "", token)}
+        else:
+            keys = {key} if token in (None, token_of(key)) else set[str]()
         seconds, storage = None if lease is None else positive("lease", lease), self.storage
         found = storage.patiently(lambda: storage.renew(self.name, keys - {""}, seconds))
         return sum(each.count for each in found)
-
-    def renew_held(self, key: str | None, worker: str | None, lease: float | None = None) -> int:
-        """The same, of a task that is known by its key alone, or of a worker."""
-        if key is None:
-            return self.renew(worker or "", lease)
-        return self.renew(Task(self.name, 0, 0, None, 0, 0, key=key), lease)
 
     def skip(self, task: Task, repeat: int) -> None:
         """A repeat of a task, by its number, will not be made: it neither counts nor is asked for again."""

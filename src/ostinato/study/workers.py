@@ -25,6 +25,12 @@ def name_of(key: str) -> str:
     return parts[0] if len(parts) < 6 else f"{parts[0] or 'process'}:{parts[3]}"
 
 
+def token_of(key: str) -> str:
+    """The name of the token with which a lease was asked for over HTTP; nothing where it was not."""
+    parts = key.split("|")
+    return parts[1] if len(parts) == 3 else ""
+
+
 def own_name() -> str:
     """What people call this process, where it works under no other name."""
     return name_of(f"{this_worker()}|")

@@ -9,6 +9,7 @@ import numpy as np
 from ostinato.checks import counted, whole
 from ostinato.optimizer import Optimizer
 from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
+from ostinato.plots.data.limits import beyond, limits
 from ostinato.plots.source import Drawable, Source, finite
 
 MOST = 20  # candidates
@@ -45,11 +46,15 @@ class CandidateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measurements(Series, frozen=True, kw_only=True):
-    """Candidates from the best to the worst, and how many others were measured; then those that only failed."""
+    """Candidates from the best to the worst, and how many others were measured; then those that only failed.
+
+    shown: the range that an axis holds, where few values are so far off that they would flatten all others.
+    """
 
     level: float = LEVEL
     rows: tuple[CandidateRow, ...] = ()
     others: int = 0
+    shown: tuple[float, float] | None = None
 
 
 class _Believed(msgspec.Struct, frozen=True):
@@ -70,7 +75,10 @@ def measurements(what: Drawable, most: int = MOST) -> Measurements:
     note = found.note if rows else ""
     if found.others:
         note += f" {counted(found.others, 'other candidate was', 'other candidates were')} measured, and rank below."
-    return Measurements(**found.series, missing=found.missing, note=note, rows=rows, others=found.others)
+    values = [(row.label, value) for row in rows for value in (*row.values, *(each.value for each in row.averages))]
+    shown = limits([value for _, value in values], finite(end for row in rows for end in (row.low, row.high)))
+    note += beyond(shown, values)
+    return Measurements(**found.series, missing=found.missing, note=note, rows=rows, others=found.others, shown=shown)
 
 
 def _believed(name: str, optimizer: Optimizer, most: int) -> _Believed:

@@ -12,6 +12,7 @@ from ostinato.checks import whole
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer import Optimizer
 from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
+from ostinato.plots.data.limits import beyond, limits
 from ostinato.plots.source import Drawable, Source, ToldBatch
 
 MOST = 200  # candidates: those with the most repeats
@@ -35,11 +36,17 @@ class Scatter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Noise(Series, frozen=True, kw_only=True):
-    """From the lowest average to the highest. equal: the model's noise, where it is the same for all candidates."""
+    """From the lowest average to the highest. equal: the model's noise, where it is the same for all candidates.
+
+    shown, top: the range of averages, and the highest standard deviation, that axes hold where few candidates are so
+    far off that they would flatten all others.
+    """
 
     level: float = LEVEL
     rows: tuple[Scatter, ...] = ()
     equal: float | None = None
+    shown: tuple[float, float] | None = None
+    top: float | None = None
 
 
 def noise(what: Drawable, most: int = MOST) -> Noise:
@@ -59,7 +66,10 @@ def _noise(name: str, optimizer: Optimizer, told: list[ToldBatch], most: int) ->
     rows = sorted((_row(optimizer, number, *own, float(held[number])) for number, own in chosen), key=_average)
     models = {float(f"{row.model:.9g}") for row in rows}
     equal = models.pop() if len(models) == 1 else None
-    return Noise(**basics(name, optimizer), note=NOTE, rows=tuple(rows), equal=equal)
+    shown, tall = limits([row.average for row in rows]), limits([row.std for row in rows], [row.model for row in rows])
+    note = NOTE + beyond(shown, ((row.label, row.average) for row in rows))
+    top = tall[1] if tall and max(row.std for row in rows) > tall[1] else None
+    return Noise(**basics(name, optimizer), note=note, rows=tuple(rows), equal=equal, shown=shown, top=top)
 
 
 def _average(row: Scatter) -> float:

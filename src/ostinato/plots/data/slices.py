@@ -18,6 +18,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
 from ostinato.plots.data.axes import Axis, axis_of, is_there, place_of, plain_codec, position
 from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
+from ostinato.plots.data.limits import beyond, limits
 from ostinato.plots.source import Drawable, Source
 
 FINE, COARSE, LOOK = 121, 41, 15  # points along one column, along each of two, and to find the column that matters
@@ -42,7 +43,8 @@ class Dot(msgspec.Struct, frozen=True, kw_only=True):
 class Slice(Series, frozen=True, kw_only=True):
     """What is believed along the columns `axes`: at every x; or, of two columns, for every y the values at every x.
 
-    through: the candidate whose other columns these points have.
+    through: the candidate whose other columns these points have. shown: the range of values that an axis holds, where
+    few averages are so far off that they would flatten all else.
     """
 
     level: float = LEVEL
@@ -56,6 +58,7 @@ class Slice(Series, frozen=True, kw_only=True):
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     dots: tuple[Dot, ...] = ()
+    shown: tuple[float, float] | None = None
 
 
 def posterior(what: Drawable, columns: Sequence[str | int] = ()) -> Slice:
@@ -80,9 +83,12 @@ def _posterior(name: str, optimizer: Optimizer, columns: tuple[Any, ...]) -> Sli
     xs = [_points(axis, FINE if len(axes) == 1 else COARSE) for axis in axes]
     predicted = optimizer.predict(through.rows(axes, xs))
     low, high = predicted.interval(LEVEL)
+    dots = _dots(optimizer, through, axes)
+    shown = limits([dot.average for dot in dots], [*low.tolist(), *high.tolist()]) if len(axes) == 1 else None
     return Slice(
         **common,
-        note=_note(through, axes),
+        note=_note(through, axes) + beyond(shown, [(dot.label, dot.average) for dot in dots]),
+        shown=shown,
         axes=axes,
         index=through.index,
         through=row_of(table, through.index),
@@ -92,7 +98,7 @@ def _posterior(name: str, optimizer: Optimizer, columns: tuple[Any, ...]) -> Sli
         std=tuple(predicted.std.tolist()),
         low=tuple(low.tolist()),
         high=tuple(high.tolist()),
-        dots=_dots(optimizer, through, axes),
+        dots=dots,
     )
 
 

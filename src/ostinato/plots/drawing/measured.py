@@ -17,7 +17,9 @@ from ostinato.plots.drawing.style import (
     Axes,
     add_note,
     dress,
+    mark_beyond,
     new_figure,
+    settle,
     value_label,
 )
 
@@ -37,6 +39,8 @@ def draw(series: Measurements) -> Figure:
         _points(axes, y, row)
         _estimate(axes, y, row)
     _labels(axes, series)
+    if series.shown is not None:
+        _cut(axes, series, series.shown)
     number_axis(axes.xaxis, value_label(series))
     axes.grid(visible=False, axis="y")
     _key(axes, series)
@@ -68,6 +72,18 @@ def _estimate(axes: Axes, y: int, row: CandidateRow) -> None:
     colour = VERMILLION if row.best else BLUE
     axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=3)
     axes.plot([row.mean], [y], marker="D" if row.best else "o", markersize=6, color=colour, zorder=4)
+
+
+def _cut(axes: Axes, series: Measurements, shown: tuple[float, float]) -> None:
+    """An axis that holds most values, and what lies beyond it at its edge."""
+    axes.set_xlim(*settle(shown))
+    values = [
+        (each, y) for y, row in enumerate(series.rows) for each in (*row.values, *(a.value for a in row.averages))
+    ]
+    mark_beyond(axes, values, SKY)
+    means = [(row.mean, y, row.best) for y, row in enumerate(series.rows) if row.mean is not None]
+    for best, colour in ((False, BLUE), (True, VERMILLION)):
+        mark_beyond(axes, [(mean, y) for mean, y, own in means if own == best], colour)
 
 
 def _labels(axes: Axes, series: Measurements) -> None:

@@ -12,7 +12,9 @@ from ostinato.plots.drawing.style import (
     Axes,
     add_note,
     dress,
+    mark_beyond,
     new_figure,
+    settle,
     value_label,
 )
 
@@ -33,7 +35,10 @@ def draw(series: Noise) -> Figure:
     else:
         model = [row.model for row in series.rows]
         axes.plot(x, model, "_", color=VERMILLION, markersize=12, markeredgewidth=2, label="the model's noise")
+    if series.shown is not None:
+        axes.set_xlim(*settle(series.shown))
     _heights(axes, series)
+    mark_beyond(axes, [(row.average, row.std) for row in series.rows], BLUE)
     number_axis(axes.xaxis, f"average of the candidate: {value_label(series)}")
     dress(axes, TITLE)
     add_note(figure, series.note)
@@ -44,6 +49,8 @@ def _heights(axes: Axes, series: Noise) -> None:
     """From 0 on; the upper ends of wide intervals are cut, so that the points can be told apart."""
     label = SCATTER.format(value=cut(series.value, LONGEST))
     middle = [*(row.std for row in series.rows), *(row.model for row in series.rows)]
+    if series.top is not None:
+        middle = [each for each in middle if each <= series.top]
     above = [each for each in middle if each > 0]
     if above and max(above) > WIDE * min(above):
         axes.set_yscale("log")

@@ -16,7 +16,9 @@ from ostinato.plots.drawing.style import (
     Axes,
     add_note,
     dress,
+    mark_beyond,
     new_figure,
+    settle,
     value_label,
 )
 
@@ -45,6 +47,9 @@ def _line(_: Any, axes: Axes, series: Slice) -> None:
         axes.fill_between(series.x, low, high, color=BLUE, alpha=0.16, linewidth=0)
         axes.plot(series.x, mean, color=BLUE, linewidth=1.8, label=f"estimate, {series.level:.0%} interval")
     _scale(axes, axes.xaxis, axis)
+    if series.shown is not None:
+        axes.set_ylim(*settle(series.shown))
+        mark_beyond(axes, [(dot.x, dot.average) for dot in series.dots], GREY)
     number_axis(axes.yaxis, value_label(series))
     dress(axes, f"Estimate along {cut(axis.name, 40)}")
 

@@ -6,7 +6,7 @@ matplotlib's global state is left alone: every figure is made and saved within `
 import logging
 import re
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
@@ -120,6 +120,29 @@ def _columns(labels: Sequence[str], room: int) -> int:
         if sum(widest) + 6 * len(widest) <= room:
             return len(widest)
     return 1
+
+
+def mark_beyond(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
+    """Triangles at the edges of axes that are settled, for points beyond them."""
+    (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+    for marker, x, y in _at_edges(points, (left, right), (low, high)):
+        axes.scatter([x], [y], s=34, marker=marker, color=colour, linewidths=0, zorder=5, clip_on=False)
+
+
+def _at_edges(
+    points: Sequence[tuple[float, float]], across: tuple[float, float], up: tuple[float, float]
+) -> Iterator[tuple[str, float, float]]:
+    """Where they are marked, by a triangle that points to where they are."""
+    for x, y in points:
+        at = min(max(x, across[0]), across[1]), min(max(y, up[0]), up[1])
+        if at != (x, y):
+            yield ("<" if x < at[0] else ">" if x > at[0] else "v" if y < at[1] else "^"), *at
+
+
+def settle(axis: tuple[float, float], room: float = 0.06) -> tuple[float, float]:
+    """The ends of an axis that holds a range, with some room on either side."""
+    low, high = axis
+    return low - room * (high - low), high + room * (high - low)
 
 
 def add_note(figure: Any, note: str) -> None:

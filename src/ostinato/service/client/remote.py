@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import msgspec
 
-from ostinato.errors import InvalidFeedback
+from ostinato.errors import FewerSlots, InvalidFeedback, notify
 from ostinato.service.client.transport import Transport, path_of
 from ostinato.service.schemas import (
     Add,
@@ -83,7 +83,7 @@ class RemoteStudy:
         lease: float = 600.0,
         key: str | None = None,
     ) -> list[TaskOut]:
-        """Tasks to be measured at the same time, as `Study.ask` with slots or workers."""
+        """Tasks to be measured at the same time, as `Study.ask` with slots or workers. A warning says why any miss."""
         wanted = Ask(
             slots=slots,
             workers=workers,
@@ -93,7 +93,10 @@ class RemoteStudy:
             lease=lease,
             key=key or uuid4().hex,
         )
-        return self._post("ask", TasksOut, wanted).tasks
+        found = self._post("ask", TasksOut, wanted)
+        if found.tasks and found.why:
+            notify(f"{found.why}.", FewerSlots)
+        return found.tasks
 
     def tell(
         self,
@@ -104,13 +107,17 @@ class RemoteStudy:
         start: int | None = None,
         successes: int | None = None,
         trials: int | None = None,
+        worker: str | None = None,
     ) -> int:
-        """The values of a task, in the order of its repeats; NaN and None are measurements that failed."""
-        return self._post("tell", New, _told(task, values, stderr, start, successes, trials)).new
+        """The values of a task, in the order of its repeats; NaN and None are measurements that failed.
 
-    def tell_all(self, told: Sequence[tuple[TaskOut, Any]]) -> int:
+        worker: who measured them, where it is not who the task was for.
+        """
+        return self._post("tell", New, _told(task, values, stderr, start, successes, trials, worker)).new
+
+    def tell_all(self, told: Sequence[tuple[TaskOut, Any]], *, worker: str | None = None) -> int:
         """The values of several tasks: all of them or none."""
-        answers = [_told(task, values) for task, values in told]
+        answers = [_told(task, values, worker=worker) for task, values in told]
         return self._post("tell-all", New, ToldAll(answers=answers)).new
 
     def fail(self, task: TaskOut, repeats: int | None = None) -> int:
@@ -118,15 +125,27 @@ class RemoteStudy:
         return self.tell(task, [None] * (task.repeats if repeats is None else repeats))
 
     def observe(
-        self, candidate: Candidate | int, value: float | None = None, *, key: str | None = None, **what: Any
+        self,
+        candidate: Candidate | int,
+        value: float | None = None,
+        *,
+        key: str | None = None,
+        worker: str | None = None,
+        **what: Any,
     ) -> int:
         """A measurement that was not asked for: a value, or what `Observation` has besides (count, std, trials, …)."""
-        return self.observe_all([(candidate, {"value": value, **what})], key=key)
+        return self.observe_all([(candidate, {"value": value, **what})], key=key, worker=worker)
 
-    def observe_all(self, given: Sequence[tuple[Candidate | int, dict[str, Any]]], *, key: str | None = None) -> int:
-        """Measurements of many candidates, all of them or none."""
+    def observe_all(
+        self,
+        given: Sequence[tuple[Candidate | int, dict[str, Any]]],
+        *,
+        key: str | None = None,
+        worker: str | None = None,
+    ) -> int:
+        """Measurements of many candidates, all of them or none. worker: who measured; by default the token's name."""
         observations = [_observation(candidate, what) for candidate, what in given]
-        return self._post("observe", New, Observe(observations=observations, key=key or uuid4().hex)).new
+        return self._post("observe", New, Observe(observations=observations, key=key or uuid4().hex, worker=worker)).new
 
     def renew(self, what: TaskOut | str, lease: float | None = None) -> int:
         """A task, or all that a worker holds, is held anew from now on; 0 where others have got it by now."""
@@ -239,6 +258,7 @@ def _told(
     start: int | None = None,
     successes: int | None = None,
     trials: int | None = None,
+    worker: str | None = None,
 ) -> Told:
     """Of which repeats is always said: so that telling again changes nothing."""
     first = task.start if start is None else start
@@ -251,7 +271,7 @@ def _told(
         "stderr": errors,
         "successes": successes,
         "trials": trials,
-        "worker": task.worker,
+        "worker": worker or task.worker,
     }
     return Told(batch=task.batch, start=first, **said)
 

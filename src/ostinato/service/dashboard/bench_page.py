@@ -33,7 +33,7 @@ from ostinato.service.dashboard.reading import one_value, values_in
 from ostinato.service.dashboard.states import glance, spent
 from ostinato.service.dashboard.tasks import LEASE, Held, ask_for, check_room, held, runs, tell
 from ostinato.service.dashboard.words import candidate_list, in_line, number
-from ostinato.service.errors import Refused
+from ostinato.service.guards import check_owner
 from ostinato.service.requests import service_of
 from ostinato.service.schemas import Ask
 from ostinato.service.tokens import Role
@@ -61,7 +61,7 @@ async def bench(
 
 async def _idle(request: Request[Any, Any, Any], name: str, why: str = "") -> Html:
     leases = await service_of(request).viewing(name, Study.leases)
-    own = [each for each in leases if each.worker == request.user.name and each.state == "held"]
+    own = [each for each in leases if each.token == request.user.name and each.state == "held"]
     seen = await service_of(request).viewing(name, glance)
     if seen.state == "finished" and not own:
         return div(h1("Measure"), spent(seen), id="bench", class_="bench")
@@ -284,8 +284,7 @@ async def undo(request: Request[Any, Any, Any], study: FromPath[str]) -> Respons
         found = one(study, which)
         if found is None:
             raise InvalidFeedback(f"There is no measurement {which}: the log shows their numbers.")
-        if found.worker != user.name and not user.role.includes(Role.ADMIN):
-            raise Refused(403, "forbidden", "Others entered that value: they can change it, or an administrator.")
+        check_owner(user, [found.token])
         if value is None:
             study.retract(number=which, why="undone", again=False)
         else:
@@ -304,10 +303,24 @@ async def skip(request: Request[Any, Any, Any], study: FromPath[str]) -> Respons
     task: Held = await service_of(request).viewing(name, held, batch, start, repeats)
     left = task.left_after(fields.whole("seen", task.seen))
     if left and left[0] in task.left:  # else it was skipped already, and the answer to that was lost
-        own = Task(name, batch, 0, None, start, repeats)
-        await service_of(request).viewing(name, Study.skip, own, left[0])
+        place = left[0]
+        await _check_held(request, name, batch, place)
+        await service_of(request).viewing(name, Study.skip, Task(name, batch, 0, None, start, repeats), place)
     service_of(request).events.changed(name)
     return await _shown(request, name, batch, start, repeats)
+
+
+async def _check_held(request: Request[Any, Any, Any], name: str, batch: int, repeat: int | None = None) -> None:
+    """Whoever is no administrator says of what it holds itself that it will not be measured, and of nothing else.
+
+    All of a batch, or one repeat. What nobody holds may be given up by all who work here.
+    """
+    leases = await service_of(request).viewing(name, Study.leases)
+    of_batch = [each for each in leases if each.batch == batch]
+    check_owner(
+        request.user,
+        (each.token for each in of_batch if repeat is None or each.start <= repeat < each.start + each.repeats),
+    )
 
 
 @action("/studies/{study:str}/bench/enough", Role.WORKER)
@@ -315,6 +328,7 @@ async def enough(request: Request[Any, Any, Any], study: FromPath[str]) -> Respo
     """No more repeats of this batch."""
     name, fields = from_address(study), await Fields.of(request)
     batch = fields.whole("batch")
+    await _check_held(request, name, batch)
     await service_of(request).viewing(name, Study.close, batch)
     service_of(request).events.changed(name)
     words = "No more repeats of that candidate are asked for"
@@ -326,8 +340,8 @@ async def back(request: Request[Any, Any, Any], study: FromPath[str]) -> Respons
     """Hand back what was not measured."""
     name, fields = from_address(study), await Fields.of(request)
     batch = fields.whole("batch")
-    service, worker = service_of(request), request.user.name
-    n = await service.viewing(name, Study.release_all, worker=worker, batch=batch)
+    service = service_of(request)
+    n = await service.viewing(name, Study.release_all, batch=batch, token=request.user.name)
     service.events.changed(name)
     words = f"{counted(n, 'measurement')} handed back."
     return fragment(await _idle(request, name, words), hx_push_url=address_of(name, "bench"))

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from litestar import Request
+from litestar import Request, Response
+from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath, FromQuery
 
 from ostinato.checks import counted
@@ -27,7 +28,7 @@ from ostinato.service.dashboard.html import (
     tr,
 )
 from ostinato.service.dashboard.listing import PAGE, Believed, Row, Rows, Wanted, believed, page_of
-from ostinato.service.dashboard.pages import page, part, shown
+from ostinato.service.dashboard.pages import fragment, page, part, shown
 from ostinato.service.dashboard.tables import scrolling_table
 from ostinato.service.dashboard.words import column_names, number, percent
 from ostinato.study import Study
@@ -37,18 +38,24 @@ BELIEFS = (("n", "Measured"), ("mean", "Estimate"), ("low", "95% from"), ("high"
 HINT = "Conditions like temp >= 40, solvent = water; or a word that a category holds."
 
 
-@shown("/studies/{study:str}/candidates")
-async def candidates(
-    request: Request[Any, Any, Any],
-    study: FromPath[str],
+def wanted_in(
     find: FromQuery[str] = "",
     sort: FromQuery[str] = "",
     down: FromQuery[bool] = True,
     measured: FromQuery[bool] = False,
     after: FromQuery[int] = 0,
-) -> str:
+) -> Wanted:
+    """Which rows an address asks for."""
+    return Wanted(find, sort, down, measured, max(after, 0))
+
+
+WANTED: dict[str, Any] = {"dependencies": {"wanted": Provide(wanted_in, sync_to_thread=False)}}
+
+
+@shown("/studies/{study:str}/candidates", **WANTED)
+async def candidates(request: Request[Any, Any, Any], study: FromPath[str], wanted: NamedDependency[Wanted]) -> str:
     """The page: the filter at once, the rows as soon as they are known."""
-    name, wanted = from_address(study), Wanted(find, sort, down, measured, max(after, 0))
+    name = from_address(study)
     return page(
         request,
         f"Candidates of {name}",
@@ -67,18 +74,10 @@ async def candidates(
     )
 
 
-@part("/studies/{study:str}/parts/candidates")
-async def rows(
-    request: Request[Any, Any, Any],
-    study: FromPath[str],
-    find: FromQuery[str] = "",
-    sort: FromQuery[str] = "",
-    down: FromQuery[bool] = True,
-    measured: FromQuery[bool] = False,
-    after: FromQuery[int] = 0,
-) -> str:
-    """A page of rows."""
-    name, wanted = from_address(study), Wanted(find, sort, down, measured, max(after, 0))
+@part("/studies/{study:str}/parts/candidates", **WANTED)
+async def rows(request: Request[Any, Any, Any], study: FromPath[str], wanted: NamedDependency[Wanted]) -> Response[str]:
+    """A page of rows; the address of the whole page follows it."""
+    name = from_address(study)
     drawings = drawings_of(request)
     known = await drawings.of(name, "believed", believed)
     detail = repr(wanted)
@@ -88,18 +87,22 @@ async def rows(
         return page_of(found, beliefs, wanted), column_names(found.table)
 
     drawn = await drawings.of(name, "candidates", draw, detail)
-    return _rows(name, *drawn.value)
+    return fragment(_rows(name, *drawn.value), hx_replace_url=address_of(name, "candidates", **_said(wanted)))
 
 
 def _address(name: str, wanted: Wanted, **other: Any) -> str:
-    said = {
+    """Of some rows."""
+    return address_of(name, "parts", "candidates", **{**_said(wanted), **other})
+
+
+def _said(wanted: Wanted) -> dict[str, Any]:
+    return {
         "find": wanted.find,
         "sort": wanted.sort,
-        "down": "true" if wanted.down else "false",
+        "down": "" if wanted.down else "false",
         "measured": "true" if wanted.measured else "",
         "after": wanted.after or "",
     }
-    return address_of(name, "parts", "candidates", **{**said, **other})
 
 
 def _filter(name: str, wanted: Wanted) -> Html:

@@ -28,6 +28,7 @@ THREADS = 2
 STUDIES = 4  # kept open for figures
 KEPT = 256  # drawings
 REST = 10.0  # times as long as it took, what was worked out is shown before it is worked out anew
+SOON = 0.1  # seconds after which what is old is asked for again at the earliest
 Key = tuple[str, str, str]  # the study, what, and of which column or page
 
 
@@ -39,6 +40,11 @@ class Drawn(msgspec.Struct, Generic[T], frozen=True):
     at: float
     took: float
     again: float = 0.0
+
+    @property
+    def rests_for(self) -> float:
+        """Seconds until it may be worked out anew."""
+        return self.at + REST * self.took - monotonic()
 
 
 class Drawings:
@@ -52,16 +58,18 @@ class Drawings:
         self._under_way: dict[Key, asyncio.Task[Drawn[Any]]] = {}
 
     async def of(self, study: str, what: str, draw: Callable[[Study], T], detail: str = "") -> Drawn[T]:
-        """What `draw` says of the study as it is now, or was a little while ago."""
+        """What `draw` says of the study as it is now, or was a little while ago.
+
+        What others wait for already may have begun before the study came to where it is: then it is a little old too.
+        """
         key = study, what, detail
         moment = await self._service.viewing(study, facts_of)
         found = self._drawn.get(key)
-        if found is not None:
-            again = 0.0 if found.moment == moment else found.at + REST * found.took - monotonic()
-            if found.moment == moment or again > 0:
-                self._drawn.move_to_end(key)
-                return msgspec.structs.replace(found, again=max(again, 0.0))
-        return await asyncio.shield(self._once(key, draw))
+        if found is None or (found.moment != moment and found.rests_for <= 0):
+            found = await asyncio.shield(self._once(key, draw))
+        if key in self._drawn:
+            self._drawn.move_to_end(key)
+        return msgspec.structs.replace(found, again=0.0 if found.moment == moment else max(found.rests_for, SOON))
 
     def known(self, study: str, what: str, detail: str = "") -> Any:
         """What was worked out last, however old; None where nothing was."""

@@ -33,7 +33,7 @@ from ostinato.service.dashboard.measurements import Page, of_candidate, one, pag
 from ostinato.service.dashboard.pages import Fields, action, fragment, may, page, part, shown
 from ostinato.service.dashboard.reading import one_value
 from ostinato.service.dashboard.tables import heads_of, scrolling_table
-from ostinato.service.dashboard.words import ago, in_line, moment, number
+from ostinato.service.dashboard.words import ago, in_line, moment, number, worker_words
 from ostinato.service.requests import service_of
 from ostinato.service.tokens import Role
 from ostinato.storage import Revision
@@ -122,7 +122,7 @@ def _row(name: str, each: Measurement, words: str, now: float, *, admin: bool, m
         td(value_words(each), class_="number value-cell"),
         td(moment(each.at), span(ago(each.at, now), class_="muted small block")),
         td(f"{each.batch}.{each.repeat + 1}" if each.batch >= 0 else "observed", class_="muted"),
-        td(each.worker or "–", class_="muted cut"),
+        td(worker_words(each), class_="muted cut"),
     ]
     if admin:
         cells.append(td(_buttons(name, each, words), class_="row-actions"))

@@ -62,15 +62,15 @@ PAGE: dict[str, Any] = {"include_in_schema": False, "media_type": "text/html", R
 Decorated = Callable[[Callable[..., Any]], HTTPRouteHandler]
 
 
-def shown(path: str, role: Role = Role.READ) -> Decorated:
+def shown(path: str, role: Role = Role.READ, **more: Any) -> Decorated:
     """A page: what goes wrong is a page too."""
     errors: dict[Any, Any] = {OstinatoError: _failed, Refused: _refused}
-    return get(path, role, exception_handlers=errors, **PAGE)
+    return get(path, role, exception_handlers=errors, **PAGE, **more)
 
 
-def part(path: str, role: Role = Role.READ) -> Decorated:
+def part(path: str, role: Role = Role.READ, **more: Any) -> Decorated:
     """A part of a page, fetched by itself."""
-    return get(path, role, **PAGE)
+    return get(path, role, **PAGE, **more)
 
 
 def action(path: str, role: Role) -> Decorated:

@@ -47,10 +47,12 @@ TARGET: dict[str, Any] = {"hx_target": "#plate", "hx_swap": "outerHTML"}
 
 
 @shown("/studies/{study:str}/plate", Role.WORKER)
-async def plate(request: Request[Any, Any, Any], study: FromPath[str], tasks: FromQuery[str] = "") -> str:
+async def plate(
+    request: Request[Any, Any, Any], study: FromPath[str], tasks: FromQuery[str] = "", wanted: FromQuery[int] = 0
+) -> str:
     """A plate that was planned; or three questions to plan one."""
     name = from_address(study)
-    body = await _planned(request, name, tasks) if tasks else await _questions(request, name)
+    body = await _planned(request, name, tasks, wanted) if tasks else await _questions(request, name)
     return page(request, f"Plate of {name}", body, study=name, tab="plate")
 
 
@@ -109,7 +111,8 @@ def _from_address(text: str) -> list[tuple[int, int, int]]:
     return found
 
 
-async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Html:
+async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wanted: int, why: str = "") -> Html:
+    """The plate. wanted: the wells that were asked for; why: there are fewer."""
     listed = _from_address(tasks)
 
     def find(study: Study) -> tuple[list[Held], list[str], str]:
@@ -127,6 +130,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Ht
                     f"{counted(len(wells), 'measurement')} in {counted(len(found), 'task')}; {left} to come",
                     class_="muted",
                 ),
+                _fewer(len(wells), wanted, why) if len(wells) < wanted else None,
             ),
             div(
                 button("Print", type="button", class_="button", data_print=True),
@@ -137,6 +141,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Ht
         ),
         form(
             input_(type="hidden", name="tasks", value=tasks),
+            input_(type="hidden", name="wanted", value=wanted),
             _wells(wells, columns, value),
             p(class_="form-error", role="alert"),
             button("Save the values", class_="button primary") if left else p("All values are stored.", class_="lead"),
@@ -146,6 +151,12 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str) -> Ht
         id="plate",
         class_="plate",
     )
+
+
+def _fewer(wells: int, wanted: int, why: str) -> Html:
+    """That wells stay empty, for as long as the plate is looked at; why, when it is planned."""
+    words = f"You asked for {counted(wanted, 'measurement')}, and there were {wells} to plan"
+    return p(f"{words}: {why}." if why else f"{words}.", class_="lead", role="status")
 
 
 def _wells(wells: list[tuple[Held, int]], columns: list[str], value: str) -> Html:
@@ -191,7 +202,8 @@ async def plan(request: Request[Any, Any, Any], study: FromPath[str]) -> Respons
     if not found.tasks:
         return fragment(await _questions(request, name, f"Nothing to measure now: {found.why}."))
     tasks = _in_address([(task.batch, task.start, task.repeats) for task in found.tasks])
-    return fragment(await _planned(request, name, tasks), hx_push_url=address_of(name, "plate", tasks=tasks))
+    address = address_of(name, "plate", tasks=tasks, wanted=slots)
+    return fragment(await _planned(request, name, tasks, slots, found.why), hx_push_url=address)
 
 
 def _seconds(hours: str) -> float:
@@ -217,7 +229,7 @@ async def tell_plate(request: Request[Any, Any, Any], study: FromPath[str]) -> R
     if not values:
         raise InvalidSetting("No value was filled in: type them beside the wells, or failed where there is none.")
     await tell(request, name, runs(values))
-    return fragment(await _planned(request, name, tasks))
+    return fragment(await _planned(request, name, tasks, fields.whole("wanted", 0)))
 
 
 def _one(said: str, well: int) -> float:

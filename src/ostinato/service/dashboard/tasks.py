@@ -70,7 +70,7 @@ async def ask_for(request: Request[Any, Any, Any], study: str, wanted: Ask) -> T
     """What to measure next, for whoever asks."""
     service = service_of(request)
     question = msgspec.structs.replace(wanted, key=f"page-{uuid4().hex}")
-    found = await service.asking(study, asked, question, request.user.name)
+    found = await service.asking(study, asked, question, request.user)
     service.events.changed(study)
     return found
 
@@ -85,10 +85,10 @@ async def tell(request: Request[Any, Any, Any], study: str, told: Sequence[tuple
                 batch=batch,
                 start=start,
                 values=[None if isnan(value) else value for value in values],
-                worker=request.user.name,
                 program=PROGRAM,
             ),
             outcome,
+            request.user,
         )
         for batch, start, values in told
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from ostinato.candidates import Candidates
 from ostinato.checks import rounded
 from ostinato.service.dashboard.html import Html, dd, div, dl, dt, time_
+from ostinato.study import Assigned, Measurement
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 
@@ -94,3 +95,9 @@ def duration(seconds: float) -> str:
 def ago(at: float, now: float) -> str:
     """How long ago that was."""
     return "just now" if now - at < 5 else f"{duration(now - at)} ago"
+
+
+def worker_words(each: Assigned | Measurement) -> str:
+    """Who it is of; where a gateway named the worker, with the name of its token."""
+    named = each.token not in ("", each.worker)
+    return f"{each.worker} ({each.token})" if named else each.worker or "–"

@@ -31,7 +31,7 @@ from ostinato.service.dashboard.html import (
 from ostinato.service.dashboard.pages import Fields, action, fragment, may, page, part, shown
 from ostinato.service.dashboard.reading import LARGEST
 from ostinato.service.dashboard.tables import heads_of, scrolling_table
-from ostinato.service.dashboard.words import duration, in_line, moment
+from ostinato.service.dashboard.words import duration, in_line, moment, worker_words
 from ostinato.service.requests import service_of
 from ostinato.service.tokens import Role
 from ostinato.storage import BatchRecord, Reader
@@ -106,13 +106,15 @@ def _held(request: Request[Any, Any, Any], name: str, held: list[Assigned]) -> H
     now = time()
     rows = [
         tr(
-            th(each.worker or "–", scope="row"),
+            th(worker_words(each), scope="row"),
             td(in_line(each.candidate), class_="cut", title=in_line(each.candidate)),
             td(f"{each.repeats:,}", class_="number"),
             td(moment(each.since)),
             td(moment(each.until), span(_left(each, now), class_="muted small block")),
             td(span(STATES.get(each.state, each.state), class_=f"badge {'on' if each.state == 'held' else 'off'}")),
-            td(_button(name, "release", "Release", each), class_="row-actions") if worker else None,
+            td(_button(name, each) if request.user.owns(each.token) else None, class_="row-actions")
+            if worker
+            else None,
         )
         for each in held[:MOST]
     ]
@@ -124,17 +126,17 @@ def _left(each: Assigned, now: float) -> str:
     return f"{duration(each.until - now)} left" if each.until > now else "handed to whoever asks next"
 
 
-def _button(name: str, what: str, words: str, each: Assigned) -> Html:
+def _button(name: str, each: Assigned) -> Html:
     return button(
-        words,
+        "Release",
         type="button",
         class_="quiet",
-        hx_post=address_of(name, what),
+        hx_post=address_of(name, "release"),
         hx_vals=msgspec.json.encode({"batch": each.batch, "worker": each.worker}).decode(),
         hx_target="#work",
         hx_swap="outerHTML",
         hx_confirm=f"Release what {each.worker} holds of batch {each.batch}? Others are given it at once.",
-        aria_label=f"{words} batch {each.batch} of {each.worker}",
+        aria_label=f"Release batch {each.batch} of {each.worker}",
     )
 
 
@@ -200,7 +202,7 @@ async def release(request: Request[Any, Any, Any], study: FromPath[str]) -> Resp
     """Hand back what a worker holds of a batch."""
     name, fields = from_address(study), await Fields.of(request)
     service, batch, worker = service_of(request), fields.whole("batch"), fields.given("worker")
-    await service.viewing(name, Study.release_all, worker=worker, batch=batch)
+    await service.viewing(name, Study.release_all, worker=worker, batch=batch, token=request.user.limit)
     service.events.changed(name)
     return fragment(await _body(request, name))
 

@@ -13,6 +13,7 @@ from litestar.response import Stream
 
 from ostinato.errors import InvalidFeedback
 from ostinato.service.errors import Refused
+from ostinato.service.guards import check_owner, check_worker
 from ostinato.service.requests import service_of
 from ostinato.service.routes.making import get, post
 from ostinato.service.routes.studies import STUDY
@@ -29,7 +30,7 @@ from ostinato.service.schemas import (
 )
 from ostinato.service.service import Service
 from ostinato.service.shown import batch_out, measurement_out
-from ostinato.service.tokens import Role
+from ostinato.service.tokens import Identity, Role
 from ostinato.study import Study
 from ostinato.study.lines import csv_rows
 
@@ -42,13 +43,16 @@ Place = Annotated[int, QueryParameter(ge=0, le=2**53)]
 async def observe(request: Request[Any, Any, Any], study: FromPath[str], data: JSONBody[Observe]) -> New:
     """Measurements that were not asked for, all of them or none. Sent again with the same key they count once.
 
-    A key belongs to the name of the token, and to what was sent with it: with other observations it is refused (409).
+    A key belongs to the token and the worker, and to what was sent with it: with other observations it is refused
+    (409). gateway and admin may name the worker who measured.
     """
-    return New(new=await _changing(request, study, observed, data, request.user.name))
+    return New(new=await _changing(request, study, observed, data, request.user))
 
 
-def observed(study: Study, given: Observe, worker: str) -> int:
-    return study.observe_all([_one(each) for each in given.observations], key=given.key, worker=worker)
+def observed(study: Study, given: Observe, teller: Identity) -> int:
+    worker = check_worker(teller, given.worker) or teller.name
+    told = [_one(each) for each in given.observations]
+    return study.observe_all(told, key=given.key, worker=worker, token=teller.name)
 
 
 def _one(given: Observation) -> tuple[Any, dict[str, Any]]:
@@ -64,7 +68,7 @@ def _one(given: Observation) -> tuple[Any, dict[str, Any]]:
 async def retract(request: Request[Any, Any, Any], study: FromPath[str], data: JSONBody[Retract]) -> Changed:
     """Take measurements back, as if they had never been told; the study keeps what they were.
 
-    A token of the role worker takes back, by their numbers, those that were told under its own name; admin all.
+    Other tokens than those of the role admin take back, by their numbers, what was told with them.
     """
     if sum((data.numbers is not None, data.batch is not None, data.failures)) != 1:
         raise InvalidFeedback("Say what is taken back: numbers, or a batch, or failures.")
@@ -77,7 +81,7 @@ async def retract(request: Request[Any, Any, Any], study: FromPath[str], data: J
 async def correct(request: Request[Any, Any, Any], study: FromPath[str], data: JSONBody[Correct]) -> Changed:
     """Another value for a measurement, as if it had been told in the first place; null says that it failed.
 
-    A token of the role worker corrects those that were told under its own name; admin all.
+    Other tokens than those of the role admin correct what was told with them.
     """
     await _check_own(request, study, [data.number])
     new = float("nan") if data.value is None else data.value
@@ -93,16 +97,16 @@ async def close(request: Request[Any, Any, Any], study: FromPath[str], data: JSO
 
 
 async def _check_own(request: Request[Any, Any, Any], study: str, numbers: list[int] | None) -> None:
-    """A worker puts right what was told under the name of its token, and nothing else."""
-    if request.user.role.includes(Role.ADMIN):
-        return
-    if numbers is None or not await service_of(request).viewing(study, _are_all_of, numbers, request.user.name):
-        raise Refused(403, "forbidden", "Others told that: it takes their token, or one of the role admin.")
+    """A worker puts right what was told with its token, and nothing else."""
+    if request.user.limit is not None:
+        if numbers is None:
+            raise Refused(403, "forbidden", "That may be what others told: give numbers, or use the role admin.")
+        check_owner(request.user, await service_of(request).viewing(study, _tokens_of, numbers))
 
 
-def _are_all_of(study: Study, numbers: list[int], worker: str) -> bool:
-    found = [each for number in set(numbers) for each in study.measurements_from(number, 1)]
-    return all(each.worker == worker for each in found)
+def _tokens_of(study: Study, numbers: list[int]) -> set[str]:
+    """With which some measurements were told."""
+    return {each.token for number in set(numbers) for each in study.measurements_from(number, 1)}
 
 
 async def _changing(

@@ -20,6 +20,10 @@ from ostinato.service.tokens import Identity, Role
 
 HOME = "/"
 WRONG = "That token is unknown, or it has expired: paste another, or make one with `ostinato token create`."
+USED = (
+    "This link was used already, or is older than an hour: each signs one browser in, once. Paste a token, or start "
+    "`ostinato serve` again for a new link."
+)
 SHORT = 4_096  # bytes of a body that signs in
 
 
@@ -43,9 +47,13 @@ async def health() -> Health:
 
 
 @get("/login", PUBLIC, include_in_schema=False)
-async def login(request: Request[Any, Any, Any], code: FromQuery[str] = "") -> Response[None]:
-    """Exchange a one-time code for a cookie, and go on without it."""
-    return _signed_in(request, service_of(request).authentication.of_code(code))
+async def login(request: Request[Any, Any, Any], code: FromQuery[str] = "") -> Response[Any]:
+    """Exchange a one-time code for a cookie, and go on without it. A browser that is known already just goes on."""
+    authentication = service_of(request).authentication
+    found = authentication.of_code(code)
+    if found is None and await authentication.of_cookie(cookie_in(dict(request.scope["headers"]))) is not None:
+        return Redirect(HOME, status_code=303)
+    return _exchanged(request, found, USED)
 
 
 @post("/session", PUBLIC, include_in_schema=False)
@@ -58,13 +66,17 @@ async def sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
         token = decoded(body, SignIn).token
     else:
         token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
-    found = await service_of(request).authentication.of_token(token.strip())
+    return _exchanged(request, await service_of(request).authentication.of_token(token.strip()), WRONG)
+
+
+def _exchanged(request: Request[Any, Any, Any], identity: Identity | None, wrong: str) -> Response[Any]:
+    """A cookie; for a person who is not known, the page to sign in, which says what was wrong."""
     try:
-        return _signed_in(request, found)
+        return _signed_in(request, identity)
     except Refused as refused:
         if "text/html" not in request.headers.get("accept", ""):
             raise
-        words = WRONG if refused.problem.status == 401 else refused.problem.detail
+        words = wrong if refused.problem.status == 401 else refused.problem.detail
         page = SIGN_IN.replace(b"<!-- what went wrong -->", f'<p role="alert">{escape(words)}</p>'.encode())
         return Response(page, status_code=refused.problem.status, media_type="text/html", headers=refused.headers)
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ostinato.service.schemas.common import Body, Candidate, Count, Finite, Index, Key, Out, Row, Words
+from ostinato.service.schemas.common import Body, Candidate, Count, Finite, Index, Key, Out, Row, Words, Worker
 
 
 class Observation(Body, frozen=True):
@@ -28,6 +28,7 @@ class Observe(Body, frozen=True):
 
     observations: Annotated[list[Observation], Meta(min_length=1, max_length=10_000)]
     key: Key | None = None
+    worker: Worker | None = None
 
 
 class Retract(Body, frozen=True):
@@ -83,6 +84,7 @@ class MeasurementOut(Out, frozen=True):
     told: float | None
     revisions: list[RevisionOut]
     worker: str
+    token: str
     program: str
     version: str
     host: str

@@ -38,7 +38,7 @@ class TaskOut(Out, frozen=True):
 
 
 class TasksOut(Out, frozen=True):
-    """Tasks; where there is none, why."""
+    """Tasks; where there is none, or fewer than wanted, why."""
 
     tasks: list[TaskOut]
     why: str = ""
@@ -85,7 +85,7 @@ class Renew(Body, frozen=True):
 
 
 class Release(Body, frozen=True):
-    """What a worker holds, or what is assigned of a batch; both left out, everything that is assigned."""
+    """What a worker holds, or what is assigned of a batch; both left out, everything that the token may hand back."""
 
     worker: Worker | None = None
     batch: Index | None = None
@@ -98,7 +98,7 @@ class Changed(Out, frozen=True):
 
 
 class LeaseOut(Out, frozen=True):
-    """What is assigned to whom; `state` is held, over or gone."""
+    """What is assigned to whom; `state` is held, over or gone. `token` is the name of the one it was asked for with."""
 
     batch: int
     start: int
@@ -106,6 +106,7 @@ class LeaseOut(Out, frozen=True):
     row: int
     candidate: Candidate
     worker: str
+    token: str
     since: float | None
     until: float
     state: str

@@ -18,7 +18,8 @@
       htmx.trigger(part, "refresh");
     }, Math.max(pause, 50)));
   }
-  const refreshAll = () => all("[data-live]").filter((part) => !part.querySelector(":scope > .loading")).forEach(refresh);
+  const isShown = (part) => part.classList.contains("htmx-request") || !part.querySelector(":scope > .loading");
+  const refreshAll = () => all("[data-live]").filter(isShown).forEach(refresh);
   let source, known;
   function listen() {
     if (!body.dataset.events || source || document.hidden) return;

@@ -1,7 +1,5 @@
 """Measurements by candidate: every repeat, the interval of the true value, and the estimate."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from ostinato.checks import counted
@@ -22,7 +20,6 @@ from ostinato.service.dashboard.words import number
 
 ROW, ROW_NARROW, FOOT = 30, 42, 44
 COUNT = 40  # pixels for how often each was measured
-FAR = 1.5  # times the range of all intervals, from which values are shown at the edge
 LETTER = 7.2  # pixels that a bold one takes, about
 
 
@@ -32,7 +29,7 @@ def draw(data: Measurements, view: View) -> Picture:
     if not rows:
         return Picture(missing=data.missing)
     left = 8 if view.narrow else min(max(len(row.label) for row in rows) * LETTER + 24, view.width * 0.38)
-    low, high = _range(rows)
+    low, high = _range(data)
     x = msgspec.structs.replace(view.x(low, high, left=left), end=view.width - COUNT)
     step = ROW_NARROW if view.narrow else ROW
     height = step * len(rows) + FOOT + 8
@@ -63,14 +60,12 @@ def draw(data: Measurements, view: View) -> Picture:
     )
 
 
-def _range(rows: Sequence[CandidateRow]) -> tuple[float, float]:
-    """What the axis holds: intervals, and single values but for those that are far off."""
-    ends = [end for row in rows for end in (row.low, row.high) if end is not None]
-    values = [value for row in rows for value in row.values]
-    if not ends:
-        return spread(values)
-    room = FAR * (max(ends) - min(ends))
-    return spread([*ends, *(value for value in values if min(ends) - room <= value <= max(ends) + room)])
+def _range(data: Measurements) -> tuple[float, float]:
+    """What the axis holds: intervals and values, but for those that are far off."""
+    if data.shown is not None:
+        return spread(data.shown)
+    averages = [each.value for row in data.rows for each in row.averages]
+    return spread([*averages, *(end for row in data.rows for end in (row.low, row.high, *row.values))])
 
 
 def _grid(x: Scale, bottom: float) -> Html:
@@ -113,22 +108,25 @@ def _marks(row: CandidateRow, x: Scale, middle: float) -> Html:
         if x.holds(row.mean):
             at = x(row.mean)
             mean = tag("line", x1=at, x2=at, y1=middle - 8, y2=middle + 8, class_="mean", data_tip=tip)
-    values = [_value(row, value, x, middle) for value in row.values]
+        else:
+            mean = _at_edge(row.mean, x, middle, "mean far", tip)
+    values = [_value(value, f"{row.label}: {number(value)}", x, middle, 2.6) for value in row.values]
     averages = [
-        dot((x(each.value), middle), f"average of {each.count:,}: {number(each.value)}", "value", 4)
-        for each in row.averages
-        if x.holds(each.value)
+        _value(each.value, f"average of {each.count:,}: {number(each.value)}", x, middle, 4) for each in row.averages
     ]
     return joined(interval, values, averages, mean)
 
 
-def _value(row: CandidateRow, value: float, x: Scale, middle: float) -> Html:
-    """A single value; a triangle at the edge where it lies outside."""
+def _value(value: float, tip: str, x: Scale, middle: float, size: float) -> Html:
+    """A measurement; a triangle at the edge where it lies outside."""
     if x.holds(value):
-        return dot((x(value), middle), f"{row.label}: {number(value)}", "value", 2.6)
+        return dot((x(value), middle), tip, "value", size)
+    return _at_edge(value, x, middle, "value far", f"{tip}, outside of the figure")
+
+
+def _at_edge(value: float, x: Scale, middle: float, kind: str, tip: str) -> Html:
     edge, way = (x.start + 1, 1) if value < x.low else (x.end - 1, -1)
-    d = f"M{edge:g} {middle:g}l{7 * way} -4v8z"
-    return tag("path", d=d, class_="value far", data_tip=f"{row.label}: {number(value)}, outside of the figure")
+    return tag("path", d=f"M{edge:g} {middle:g}l{7 * way} -4v8z", class_=kind, data_tip=tip)
 
 
 def _numbers(data: Measurements) -> Numbers:

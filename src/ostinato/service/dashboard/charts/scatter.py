@@ -25,9 +25,10 @@ def draw(data: Noise, view: View) -> Picture:
     rows = data.rows
     if not rows:
         return Picture(missing=data.missing)
-    x = view.x(*spread([row.average for row in rows]))
+    x = view.x(*spread(data.shown or [row.average for row in rows]))
     seen = [row for row in rows if x.holds(row.average)] or list(rows)
-    most = max(max(row.std, row.model) for row in seen)
+    highest = [each for row in seen for each in (row.std, row.model) if data.top is None or each <= data.top]
+    most = max(highest, default=data.top or 0.0)
     top = min(max(row.high for row in seen), CLIP * most) if most else 1.0
     y = Scale(low=0, high=top * 1.06, start=HEIGHT - 44, end=24)
     middle = sorted(row.std for row in rows)[len(rows) // 2]
@@ -42,7 +43,7 @@ def draw(data: Noise, view: View) -> Picture:
             x,
             says,
             axes(x, y, (f"average {data.value}", f"{data.value}, standard deviation")),
-            inside(x, y, model, [_mark(row, x, y) for row in seen]),
+            inside(x, y, model, [_mark(row, x, y) for row in (seen if view.zoomed else rows)]),
         ),
         says=says,
         note=data.note,
@@ -57,10 +58,13 @@ def draw(data: Noise, view: View) -> Picture:
 
 
 def _mark(row: Scatter, x: Scale, y: Scale) -> Html:
-    at = x(row.average)
+    at = min(max(x(row.average), x.start), x.end)
     line = tag("line", x1=at, x2=at, y1=y(row.low), y2=max(y(row.high), y.end), class_="whisker")
     tip = (
         f"{row.label}: {number(row.std, row.std)} ({number(row.low, row.std)} to {number(row.high, row.std)}), "
         f"measured {row.n:,} times"
     )
-    return joined(line, dot((at, y(row.std)), tip, "dot", 3.5))
+    if x.holds(row.average) and y.holds(row.std):
+        return joined(line, dot((at, y(row.std)), tip, "dot", 3.5))
+    edge = max(y(row.std), y.end + 1)
+    return tag("path", d=f"M{at:g} {edge:g}l-4 7h8z", class_="value far", data_tip=f"{tip}, outside of the figure")

@@ -1,6 +1,6 @@
 """What is believed along one column, through the best candidate."""
 
-from ostinato.plots.data import Axis, Slice
+from ostinato.plots.data import Axis, Dot, Slice
 from ostinato.service.dashboard.charts.frame import (
     Numbers,
     Picture,
@@ -29,15 +29,11 @@ def draw(data: Slice, view: View) -> Picture:
     x = _x(axis, view)
     seen = [place for place, at in enumerate(data.x) if x.holds(at)] or list(range(len(data.x)))
     dots = [each for each in data.dots if x.holds(each.x)]
-    y = y_scale([*(data.low[p] for p in seen), *(data.high[p] for p in seen), *(each.average for each in dots)], HEIGHT)
+    whole = [*(data.low[p] for p in seen), *(data.high[p] for p in seen), *(each.average for each in dots)]
+    y = y_scale(whole if data.shown is None else data.shown, HEIGHT)
     says = f"The estimate along {axis.name} lies between {number(min(data.mean))} and {number(max(data.mean))}."
     marks = [
-        dot(
-            (x(each.x), y(each.average)),
-            f"{each.label}: average {number(each.average)} of {each.n:,}",
-            "dot" if each.on_slice else "dot other",
-            4 if each.on_slice else 3,
-        )
+        _mark(each, f"{each.label}: average {number(each.average)} of {each.n:,}", x, y)
         for each in sorted(dots, key=lambda each: each.on_slice)
     ]
     believed = _levels(data, x, y) if axis.category else _curve(data, x, y)
@@ -54,6 +50,16 @@ def draw(data: Slice, view: View) -> Picture:
         ),
         numbers=_numbers(data, axis),
     )
+
+
+def _mark(each: Dot, tip: str, x: Scale, y: Scale) -> Html:
+    """A measured candidate; a triangle at the edge where its average lies outside."""
+    if y.holds(each.average):
+        return dot(
+            (x(each.x), y(each.average)), tip, "dot" if each.on_slice else "dot other", 4 if each.on_slice else 3
+        )
+    edge, way = (y.start - 1, -1) if each.average < y.low else (y.end + 1, 1)
+    return tag("path", d=f"M{x(each.x):g} {edge:g}l-4 {7 * way}h8z", class_="value far", data_tip=f"{tip}, outside")
 
 
 def _x(axis: Axis, view: View) -> Scale:
