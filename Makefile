@@ -16,6 +16,7 @@ test: $(VENV)/.tests $(VENV)/.servers  ## the tests
 
 test-integrations: $(VENV)/.integrations  ## the tests of integrations, and the examples of their pages, with the real libraries (2 GB)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/integrations tests/test_readme.py -k "integrations"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest tests/candidates/test_s3.py
 
 release-check: $(VENV)/.pip  ## build wheel and sdist, install them in clean environments of every Python found, try and weigh them
 	@$(PIP) --group release

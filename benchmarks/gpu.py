@@ -9,6 +9,8 @@
     python -m benchmarks.gpu grids         learned runs over all points of spaces of 10⁸ to 10¹⁰
     python -m benchmarks.gpu mapped        10⁸ candidates from a file that is mapped into memory
 
+`gpu_own.py` has kernels of one's own.
+
 Needs a GPU and the extra [gpu]. Times are medians of several epochs, by CUDA's own events.
 """
 

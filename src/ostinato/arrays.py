@@ -44,13 +44,21 @@ def erfcx_of(xp: Namespace) -> Any:
 
 def to_numpy(array: Array) -> NDArray[Any]:
     """A NumPy view or copy of any array, for results that leave the engine."""
-    return cast("NDArray[Any]", array if type(array) is np.ndarray else np.from_dlpack(array))
+    if type(array) is not np.ndarray:
+        array = np.from_dlpack(array.detach().cpu() if is_torch_namespace(namespace_of(array)) else array)
+    return cast("NDArray[Any]", array)
 
 
 def from_numpy(xp: Namespace, array: NDArray[Any]) -> Array:
     if is_numpy(xp):
         return array
     return xp.reshape(xp.asarray(array.ravel().tolist(), dtype=xp.float64), array.shape)
+
+
+def from_numpy_like(array: NDArray[Any], like: Array) -> Array:
+    """An array of numbers where another array is: of the same library, and on the same device."""
+    xp = namespace_of(like)
+    return xp.asarray(array, device=like.device) if is_torch_namespace(xp) else from_numpy(xp, array)
 
 
 def indices(mask: Array) -> NDArray[np.int64]:

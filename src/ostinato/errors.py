@@ -20,9 +20,9 @@ OstinatoError
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
-Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway, FailedNotification,
-UnsavedValues, FewerSlots.
+Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SlowKernel,
+SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
+FailedNotification, UnsavedValues, FewerSlots.
 """
 
 import sys
@@ -132,6 +132,10 @@ class LimitedPrecision(OstinatoWarning):
 
 class ApproximateDraws(OstinatoWarning):
     """Posterior draws use random Fourier features, which approximate the prior."""
+
+
+class SlowKernel(OstinatoWarning):
+    """A kernel of the user's own takes NumPy arrays alone: a GPU waits for the processor to compute it."""
 
 
 class SurprisingMeasurements(OstinatoWarning):

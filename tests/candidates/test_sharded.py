@@ -117,3 +117,11 @@ def test_numbers_for_every_candidate_are_refused(table):
     with pytest.raises(InvalidSetting, match="all candidates at once"):
         optimizer.predict()
     assert optimizer.predict([table[3]]).mean.shape == (1,)
+
+
+def test_a_library_that_is_missing_is_named(two_workers):
+    """As that for Google's storage is; s3://… is tested where its library is installed."""
+    with pytest.raises(InvalidSetting, match=r"gs://lab/\*\.parquet cannot be read: .*gcsfs.*all workers.*\[s3\]"):
+        ShardedTable(two_workers, "gs://lab/*.parquet")
+    with pytest.raises(InvalidSetting, match="Protocol not known: nowhere"):
+        ShardedTable(two_workers, "nowhere://lab/*.parquet")

@@ -5,15 +5,18 @@ import sys
 
 import numpy as np
 import pytest
+from array_api_compat import array_namespace
+from scipy.spatial.distance import cdist
 
 from ostinato import Category, Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
 from ostinato.candidates import space
-from ostinato.errors import InvalidSetting, UnknownCandidate
+from ostinato.errors import InvalidKernel, InvalidSetting, SlowKernel, UnknownCandidate
 from ostinato.kernels import (
     RBF,
     Constant,
     Custom,
     Hamming,
+    Kernel,
     Linear,
     Matern12,
     Matern32,
@@ -28,7 +31,7 @@ from ostinato.posterior.device import Device
 from ostinato.study import Study
 from terminal import environment
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 rng = np.random.default_rng(0)
 X = rng.random((2_500, 3))
 X[:, 2] = np.floor(4 * X[:, 2])
@@ -215,12 +218,121 @@ def test_a_study_may_be_opened_with_one_or_without(tmp_path):
     assert Study("lab", where, device="torch", precision="double").run(lambda x: float(x[0]), 20).steps == 20
 
 
-def test_functions_of_the_user_stay_on_the_processor():
-    opt = Optimizer(
-        X[:50], kernel=Custom(lambda A, B: np.exp(-np.abs(A[:, :1] - B[:, 0]))), noise_std=0.1, device="torch"
+given = set[type]()  # the kinds of arrays that the functions below were called with
+
+
+def any_arrays(A, B):
+    given.add(type(A))
+    xp = array_namespace(A)
+    near = xp.exp(-xp.sum(xp.abs(A[:, None, :2] - B[None, :, :2]), axis=-1))
+    return near * (1 + 0.2 * xp.cos(3 * (A[:, :1] - B[None, :, 0])))
+
+
+def numpy_alone(A, B):
+    given.add(type(A))
+    return np.exp(-np.abs(A[:, :1] - B[:, 0]) - np.abs(A[:, 1:2] - B[:, 1]))
+
+
+def by_scipy(A, B):
+    given.add(type(A))
+    return np.exp(-cdist(A[:, :2], B[:, :2]))
+
+
+def in_single_precision(A, B):
+    given.add(type(A))
+    return by_scipy(A, B) if type(A) is np.ndarray else any_arrays(A.float(), B.float()).double()
+
+
+class Bridge(Kernel):
+    """A kernel of one's own as a class, which knows NumPy alone."""
+
+    def __call__(self, X, Y):
+        given.add(type(X))
+        return np.minimum(X[:, :1], Y[:, 0]) + np.full((len(X), len(Y)), 0.2)
+
+    def diag(self, X):
+        return X[:, 0] + 0.2
+
+
+TENSORS = {
+    "alone": Custom(any_arrays),
+    "with its diagonal": Custom(any_arrays, lambda A: 1.2 * array_namespace(A).ones(len(A), dtype=A.dtype)),
+    "in a sum": 0.5 * Matern52(0.3) + Custom(any_arrays),
+    "on columns": Custom(any_arrays).on(1, 0) * Hamming(2.0).on(2),
+}
+ARRAYS = {
+    "NumPy": Custom(numpy_alone),
+    "SciPy": Custom(by_scipy),
+    "rough tensors": Custom(in_single_precision),
+    "a class": Bridge(),
+    "in a sum": Custom(numpy_alone) * RBF(0.9) + Custom(any_arrays),
+}
+OWN = {
+    "bounds": {"policy": MiniUCB(C=1.5), "noise_std": 0.2},
+    "improvement": {"policy": MiniEI(C=1.5), "noise_std": 0.1 + 0.2 * X[:800, 0]},
+    "draws": {"policy": MiniTS(C=1.5), "noise_std": 0.2},
+    "earn": {"goal": "earn", "noise_std": 0.2, "budget": 36},
+}
+
+
+def each_kernel_and_each_policy(kernels):
+    first, *others = kernels
+    pairs = [(name, "bounds") for name in others] + [(first, policy) for policy in OWN]
+    return pytest.mark.parametrize(
+        "settings", [{**OWN[policy], "kernel": kernels[name]} for name, policy in pairs], ids=map(", ".join, pairs)
     )
-    opt.tell(opt.ask(limit=1), [1.0])
-    assert opt.ask(limit=1) is not None
+
+
+@each_kernel_and_each_policy(TENSORS)
+def test_kernels_of_the_user_compute_with_tensors(settings):
+    """Those that take any arrays; nothing is warned of."""
+    expected = choices(settings)
+    given.clear()
+    assert choices(settings, device="torch") == expected
+    assert torch.Tensor in given
+
+
+@each_kernel_and_each_policy(ARRAYS)
+def test_kernels_of_the_user_that_know_numpy_alone_are_copied_to_the_card(settings):
+    """Which is said; and so are those that compute something else with tensors."""
+    expected = choices(settings)
+    with pytest.warns(SlowKernel, match=r"takes NumPy arrays alone \(.*\)\. Its covariances are computed on the proc"):
+        assert choices(settings, device="torch") == expected
+
+
+def test_what_they_compute_is_copied_once(monkeypatch):
+    """Where there is room for it; and else whenever it is needed, with the same choices."""
+    rows = []
+
+    def counted(A, B):
+        rows.append(len(A) if len(A) < len(B) == 800 else 0)
+        return numpy_alone(A, B)
+
+    kernel = Custom(counted, lambda A: np.ones(len(A)))
+    settings = {"kernel": kernel, "policy": MiniUCB(C=1.5), "noise_std": 0.2}
+    found, computed = list[object](), list[int]()
+    for room in (True, False):
+        monkeypatch.setattr("ostinato.posterior.card_covariances.fits", lambda count, device, room=room: room)
+        rows.clear()
+        with pytest.warns(SlowKernel):
+            found.append(choices(settings, device="torch"))
+        computed.append(sum(rows))
+    assert found[0] == found[1]
+    unique = len({index for index, _ in found[0][0]})
+    assert computed[0] <= 3 * unique < 5 * unique < computed[1]  # for choices, for plans, and for the answer
+
+
+@pytest.mark.parametrize("kernel", [*TENSORS.values(), *ARRAYS.values()], ids=[*TENSORS, *ARRAYS])
+def test_their_means_and_variances_are_within_their_errors(kernel):
+    check(kernel, Device("cpu"))
+
+
+def test_what_they_return_is_checked_with_tensors_too():
+    def broken(A, B):
+        return any_arrays(A, B) + (np.inf if len(B) > 500 and isinstance(B, torch.Tensor) else 0.0)
+
+    with pytest.raises(InvalidKernel, match="NaN or infinity"):
+        choices({"kernel": Custom(broken), "noise_std": 0.1, "policy": MiniUCB()}, device="torch")
 
 
 def test_what_does_not_fit_is_said_before_anything_is_uploaded(monkeypatch):

@@ -23,7 +23,7 @@ def small_parts(monkeypatch):
     """Few candidates count as very many, in small leaves."""
     for name, value in (("MANY", 100), ("VERY_MANY", 100), ("LAZY_FROM", 12), ("BUSY", 1.0)):
         monkeypatch.setattr(exact, name, value)
-    for name, value in (("LEAF", 24), ("WAIT", 3)):
+    for name, value in (("LEAF", 24), ("WAIT", 3), ("SAMPLED", 90)):
         monkeypatch.setattr(lazy_block, name, value)
 
 
@@ -118,6 +118,33 @@ def test_where_it_does_not_pay_all_candidates_are_kept_up_to_date_again(monkeypa
     mean, variance = posterior.predict(X)
     assert posterior.means.flat() == pytest.approx(mean, abs=1e-9)
     assert posterior.variances.flat() == pytest.approx(variance, abs=1e-9)
+
+
+def test_that_it_does_not_pay_is_seen_from_a_sample(monkeypatch):
+    """Leaves of all candidates take as long as several epochs; nobody makes them for a no."""
+    asked, made = list[int](), lazy_block.Leaves.of
+    monkeypatch.setattr(lazy_block.Leaves, "of", lambda X, *more: asked.append(len(X)) or made(X, *more))
+    monkeypatch.setattr(exact, "BUSY", 0.4)
+    posterior, _ = measured(RBF(0.05), 30)
+    posterior.lazily(2.0)
+    assert posterior.screen is None
+    assert asked == [100]  # one in seven
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(("lengthscale", "height"), [(0.1, 0.1), (0.1, 0.3), (0.15, 0.1), (0.2, 0.6)])
+def test_a_sample_says_about_what_all_candidates_say(monkeypatch, lengthscale, height, ordered):
+    for name, value in (("LEAF", 256), ("SAMPLED", 8_192)):
+        monkeypatch.setattr(lazy_block, name, value)
+    rng, grid = np.random.default_rng(4), np.stack(np.meshgrid(*3 * [np.linspace(0, 1, 32)]), -1)
+    points = grid.reshape(-1, 3) if ordered else rng.random((32_768, 3))
+    posterior = Posterior(points, kernel := RBF(lengthscale), np.full(len(points), 0.1))
+    for candidate in rng.integers(len(points), size=120).tolist():
+        posterior.condition(candidate, 4, height * float(np.sin(5 * points[candidate]).sum()))
+    mean, deviation = posterior.means.flat(), np.sqrt(posterior.variances.flat())
+    places, leaves = lazy_block.Sample.of(points, kernel)
+    expected = lazy_block.Leaves.of(points, kernel).busy(mean, deviation, 2.0)
+    assert leaves.busy(mean[places], deviation[places], 2.0) == pytest.approx(expected, abs=exact.DOUBTFUL)
 
 
 def test_a_leaf_that_was_stopped_half_way_starts_again(monkeypatch):

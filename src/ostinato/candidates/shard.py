@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.columns import Levels
-from ostinato.errors import InvalidCandidates
+from ostinato.errors import InvalidCandidates, InvalidSetting
 
 EXACT = 2.0**53  # whole numbers up to which floating-point numbers hold them all
 HASH = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier whose bits look random
@@ -77,14 +77,17 @@ class Shard:
 
 def files_at(pattern: str) -> list[FileFacts]:
     """The Parquet files that a path with wildcards names, in order; on any file system that fsspec knows."""
-    import fsspec  # pyright: ignore[reportMissingTypeStubs]
     import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 
-    system, path = cast("tuple[Any, str]", fsspec.url_to_fs(pattern))  # pyright: ignore[reportUnknownMemberType]
-    if system.isdir(path):
+    system, path = _file_system(pattern)
+    try:
+        folder, named = system.isdir(path), sorted(system.glob(path))
+    except Exception as error:  # each file system has its own
+        raise InvalidCandidates(f"{pattern} cannot be read ({type(error).__name__}: {error}).") from None
+    if folder:
         raise InvalidCandidates(f"{pattern} is a folder: give its files, such as {pattern.rstrip('/')}/*.parquet.")
     found: list[FileFacts] = []
-    for each in sorted(system.glob(path)):
+    for each in named:
         with system.open(each, "rb") as file:
             try:
                 about: Any = pq.ParquetFile(file)
@@ -94,6 +97,21 @@ def files_at(pattern: str) -> list[FileFacts]:
             columns = tuple((name, _kind(name, schema.field(name).type)) for name in schema.names)
             found.append(FileFacts(system.unstrip_protocol(each), about.metadata.num_rows, columns))
     return found
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    """The file system of a path or an address, and the path within it."""
+    import fsspec  # pyright: ignore[reportMissingTypeStubs]
+
+    try:
+        system, path = cast("tuple[Any, str]", fsspec.url_to_fs(address))  # pyright: ignore[reportUnknownMemberType]
+    except (ImportError, ValueError) as error:  # a library is missing, or there is none
+        raise InvalidSetting(
+            f"{address} cannot be read: {error}. Whoever reads it, all workers of a cluster too, needs the library for "
+            "it: pip install 'ostinato[s3]' for s3://…"
+        ) from None
+    system.invalidate_cache()  # what it remembers of a folder may have changed since
+    return system, path
 
 
 def same_columns(files: Sequence[FileFacts], path: str) -> list[tuple[str, str]]:
@@ -162,10 +180,9 @@ def load(pieces: Sequence[Piece], kinds: Sequence[tuple[str, str]], first: int, 
 
 def _batches(piece: Piece, names: list[str]) -> Iterator[Any]:
     """Rows of a piece, some at a time; groups of rows that it has nothing of are not read."""
-    import fsspec  # pyright: ignore[reportMissingTypeStubs]
     import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 
-    system, path = cast("tuple[Any, str]", fsspec.url_to_fs(piece.path))  # pyright: ignore[reportUnknownMemberType]
+    system, path = _file_system(piece.path)
     with system.open(path, "rb") as file:
         about: Any = pq.ParquetFile(file)
         groups = [about.metadata.row_group(number).num_rows for number in range(about.num_row_groups)]

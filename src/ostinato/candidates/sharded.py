@@ -104,7 +104,7 @@ class ShardedTable(Candidates):
     """Candidates of Parquet files, spread over the workers of a Dask cluster.
 
     client: a `distributed.Client`. path: of the files, with wildcards ("data/*.parquet"), on a file system that all
-    workers can read; also an address that fsspec knows, such as s3://…
+    workers can read; also an address that fsspec knows, such as s3://bucket/*.parquet, which needs the extra [s3].
 
     Use it in place of a table: `Optimizer(ShardedTable(client, "data/*.parquet"))`. It needs the extra [dask], here and
     on the workers. Choices are those of the same rows in memory. Policies that look at all candidates at once, such as

@@ -164,10 +164,10 @@ class On(Kernel):
     names: tuple[str | int, ...]
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        return self.kernel(self._take(X), self._take(Y))
+        return self.kernel(self.seen(X), self.seen(Y))
 
     def diag(self, X: Array) -> Array:
-        return self.kernel.diag(self._take(X))
+        return self.kernel.diag(self.seen(X))
 
     def bind(self, columns: Sequence[Column]) -> "On":
         places = tuple(_place(name, columns) for name in self.names)
@@ -190,7 +190,8 @@ class On(Kernel):
         wide[:, [int(name) for name in self.names]] = own
         return wide
 
-    def _take(self, X: Array) -> Array:
+    def seen(self, X: Array) -> Array:
+        """The columns that it looks at, as the kernel within sees them."""
         xp = namespace_of(X)
         return xp.take(X, xp.asarray([int(name) for name in self.names]), axis=1)
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ostinato.arrays import Array, Matrix, Vector, from_numpy, namespace_of, to_numpy
+from ostinato.arrays import Array, Matrix, Vector, from_numpy_like, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel
 from ostinato.kernels.base import Anisotropic, Column, Kernel
 
@@ -61,6 +61,10 @@ class Custom(Kernel):
 
     `X` and `Y` are NumPy arrays of features (categories as codes). `diagonal(X)`, where given, returns
     k(x, x) for every row and saves evaluating small matrices for it.
+
+    On a GPU the function is called with PyTorch's tensors, if it gives the same numbers for them: use operators and
+    `xp = array_api_compat.array_namespace(X)` instead of `numpy`. Else it is called with NumPy arrays there too, and
+    what it returns is copied to the card.
     """
 
     function: Callable[[Matrix, Matrix], Matrix]
@@ -78,14 +82,20 @@ class Custom(Kernel):
 
     def _checked(self, values: Any, shape: tuple[int, ...], like: Array) -> Array:
         array = np.asarray(values, dtype=np.float64)
-        if array.shape != shape:
-            raise InvalidKernel(
-                f"The kernel function returned shape {array.shape} where {shape} is due: it must return one covariance "
-                "for each row of X with each row of Y."
-            )
-        if not np.isfinite(array).all():
-            raise InvalidKernel("The kernel function returned NaN or infinity: it must be finite on all candidates.")
-        return from_numpy(namespace_of(like), array)
+        check_covariances(array, shape)
+        return from_numpy_like(array, like)
+
+
+def check_covariances(values: Array, shape: tuple[int, ...]) -> None:
+    """An error where a user's function returned something else than one finite number for each pair of rows."""
+    if tuple(values.shape) != shape:
+        raise InvalidKernel(
+            f"The kernel function returned shape {tuple(values.shape)} where {shape} is due: it must return one "
+            "covariance for each row of X with each row of Y."
+        )
+    xp = namespace_of(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        raise InvalidKernel("The kernel function returned NaN or infinity: it must be finite on all candidates.")
 
 
 def as_kernel(kernel: "Kernel | Callable[[Matrix, Matrix], Matrix]") -> Kernel:

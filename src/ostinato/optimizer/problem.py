@@ -85,6 +85,7 @@ class Settings(Portable):
         check_sharded(self, table, policy)
         check_gridded(table, wanted.kernel, policy)
         self._check_room(table)
+        self._try_kernel(table, wanted.kernel, policy)
         check_search(self.search, table, wanted, policy)
         return Problem(self, table, priority, sign, policy, wanted, read_costs(self.switch_cost, table))
 
@@ -94,6 +95,14 @@ class Settings(Portable):
             from ostinato.posterior.card_features import check_room  # which imports PyTorch
 
             check_room(self.device, len(table), len(table.columns), grid=isinstance(table, GridTable))
+
+    def _try_kernel(self, table: Candidates, kernel: Kernel | None, policy: BasePolicy) -> None:
+        """Say where a card has to wait for a kernel of the user's own; workers try it for themselves."""
+        here = policy.model is Posterior and not isinstance(table, ShardedTable | GridTable)
+        if self.device is not None and kernel is not None and here:
+            from ostinato.posterior.card_kernel import say_what_waits  # which imports PyTorch
+
+            say_what_waits(kernel, table.features, self.device)
 
     def _check(self) -> None:
         quantity_of(self.value, self.unit, self.outcome)

@@ -14,11 +14,13 @@ import torch
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
+from ostinato.kernels.elsewhere import numpy_parts
 from ostinato.kernels.form import product_form
 from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.card_covariances import (
     PART,
     TILE,
+    Copied,
     Covariances,
     Extremes,
     Fused,
@@ -29,6 +31,7 @@ from ostinato.posterior.card_covariances import (
 from ostinato.posterior.card_exact import Exactly
 from ostinato.posterior.card_features import Features, check_room
 from ostinato.posterior.card_grid import GridCovariances, GridFeatures
+from ostinato.posterior.card_kernel import for_card
 from ostinato.posterior.card_search import Exact, Leading, highest_mean
 from ostinato.posterior.device import Device
 from ostinato.posterior.grid import Grid
@@ -56,8 +59,11 @@ def card_block(
     if not isinstance(memory, Features) or memory.columns.dtype != dtype:
         check_room(replace(device, double=dtype == torch.float64), *features.shape, grid=False)
         memory = Features(features, device.name, dtype)
-    covariances = Plain(memory, kernel, kappa2) if form is None else Fused(memory, form)
-    return CardBlock(covariances, memory, kernel)
+    if form is not None:
+        return CardBlock(Fused(memory, form), memory, kernel)
+    kernel = for_card(kernel, features, device)
+    covariances = Copied if numpy_parts(kernel) else Plain
+    return CardBlock(covariances(memory, kernel, kappa2), memory, kernel)
 
 
 def _grid_block(kernel: Kernel, features: Matrix, kappa2: float, device: Device, grid: Grid) -> "CardBlock":

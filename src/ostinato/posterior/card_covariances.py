@@ -1,8 +1,9 @@
 # pyright: basic, reportMissingImports=false
-"""Covariances on a GPU, computed whenever they are needed and never kept.
+"""Covariances on a GPU, computed whenever they are needed; kept only where the processor has to compute them.
 
 `Fused` uses kernels of our own, where the covariance function has a form for that (`card_fused.py`); `Plain` uses
-PyTorch's operations in double precision, some candidates at a time.
+PyTorch's operations in double precision, some candidates at a time; `Copied` is for users' functions that know NumPy
+alone.
 """
 
 from collections.abc import Iterator
@@ -16,10 +17,11 @@ import torch
 from ostinato.arrays import Matrix
 from ostinato.kernels import Kernel
 from ostinato.kernels.form import ProductForm
-from ostinato.posterior.card_features import Features
+from ostinato.posterior.card_features import Features, fits
 
 TILE, WARPS = 2_048, 8  # candidates of which the extremes are noted together, and on how many threads
 PART = 2**18  # covariances of so many candidates are computed at a time, where they are stored
+ROOM = 2**24  # numbers that PyTorch's operations make at a time on a card, which works best on many
 EXPANDED_UP_TO = 3.0  # length-scales from the middle, at which |a|² + |x|² − 2ax is as good as (a − x)²
 LOG2E = log2(e)
 SCALED = {  # squared distances, so that all formulas are powers of 2
@@ -171,7 +173,6 @@ class Plain:
         self._features, self._kernel, self._kappa2 = features, kernel, kappa2
         self._middle = torch.from_numpy(features.middle).to(features.columns.device)
         self._X = torch.zeros((0, len(features.middle)), dtype=torch.float64, device=features.columns.device)
-        self._part = max(1, PART // max(1, len(features.middle)))
         with torch.device(features.columns.device):  # for what kernels make
             self.prior = kernel.diag(features.columns.T + self._middle) / kappa2
 
@@ -191,13 +192,47 @@ class Plain:
         return Extremes.of(mean, variance)
 
     def columns(self, part: slice) -> Tensor:
-        candidates = self._features.columns[:, part].T + self._middle
-        with torch.device(self._X.device):
-            return self._kernel(self._X, candidates) / self._kappa2
+        return self._computed(self._X, part)
+
+    def _computed(self, X: Tensor, part: slice) -> Tensor:
+        """k(X, A)/κ² for some candidates A."""
+        out = torch.empty((len(X), part.stop - part.start), dtype=torch.float64, device=X.device)
+        for some in self._split(part, X.numel()) if len(X) else ():
+            candidates = self._features.columns[:, some].T + self._middle
+            with torch.device(X.device):
+                out[:, some.start - part.start : some.stop - part.start] = self._kernel(X, candidates)
+        return out.div_(self._kappa2)
 
     def _parts(self) -> Iterator[slice]:
-        step = max(1, self._part // max(1, len(self._X)))
-        yield from (slice(a, min(a + step, self._features.size)) for a in range(0, self._features.size, step))
+        yield from self._split(slice(0, self._features.size), self._X.numel())
+
+    def _split(self, part: slice, each: int) -> Iterator[slice]:
+        """Some candidates at a time, so that `each` numbers for every one of them fit."""
+        step = max(1, (ROOM if self._X.is_cuda else PART) // max(1, each))
+        yield from (slice(a, min(a + step, part.stop)) for a in range(part.start, part.stop, step))
+
+
+class Copied(Plain):
+    """Where a part of the covariance function knows NumPy alone (`ThroughNumPy`).
+
+    The processor computes the row of a unique candidate once; it is copied to the card, and kept there. Rows for which
+    there is no room are computed again whenever they are needed.
+    """
+
+    def __init__(self, features: Features, kernel: Kernel, kappa2: float) -> None:
+        super().__init__(features, kernel, kappa2)
+        self._kept: tuple[Tensor, ...] = ()
+
+    def add(self, X: Matrix) -> None:
+        before = len(self._X)
+        super().add(X)
+        needed = 8 * len(X) * self._features.size
+        if sum(map(len, self._kept)) == before and fits(needed, self._X.device):
+            self._kept = *self._kept, self._computed(self._X[before:], slice(0, self._features.size))
+
+    def columns(self, part: slice) -> Tensor:
+        others = self._X[sum(map(len, self._kept)) :]
+        return torch.cat([*(rows[:, part] for rows in self._kept), self._computed(others, part)])
 
 
 @contextmanager

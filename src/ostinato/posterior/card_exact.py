@@ -8,6 +8,7 @@ import torch
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
+from ostinato.posterior.card_kernel import for_card
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 
@@ -69,7 +70,7 @@ def means_and_variances(
     kernel: Kernel, X: Matrix, points: Matrix, factor: Factor, device: Device
 ) -> tuple[Vector, Vector]:
     """Of f at points in memory, about the prior mean; X: the unique candidates."""
-    exactly = Exactly(kernel, X, factor, device.name)
+    exactly = Exactly(for_card(kernel, points, device), X, factor, device.name)
     rows = torch.from_numpy(np.ascontiguousarray(points))
     parts = [exactly(part.to(device.name)) for part in torch.split(rows, 2**20)]
     mean, variance = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from ostinato.errors import InvalidSetting
-from ostinato.kernels import Custom, Kernel, On, Product, Scaled, Sum
 
 Precision = Literal["single", "double"]
 ON_THE_PROCESSOR = "torch"  # PyTorch without a GPU: to try what runs on one
@@ -22,14 +21,6 @@ class Device:
     def bytes_for(self, candidates: int, columns: int, *, grid: bool = False) -> int:
         """What so many candidates take there: features (of a grid none), mean and variance."""
         return (8 if self.double else 4) * ((0 if grid else columns) + 2) * candidates
-
-    def takes(self, kernel: Kernel) -> bool:
-        """Whether covariances can be computed there: users' own functions take NumPy arrays."""
-        if isinstance(kernel, Sum | Product):
-            return self.takes(kernel.first) and self.takes(kernel.second)
-        if isinstance(kernel, Scaled | On):
-            return self.takes(kernel.kernel)
-        return not isinstance(kernel, Custom)
 
 
 def read_device(device: Any, precision: Precision, *, here: bool = True) -> Device | None:

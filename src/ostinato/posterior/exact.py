@@ -31,7 +31,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.lazy_block import LazyBlock, Leaves
+from ostinato.posterior.lazy_block import LazyBlock, Leaves, Sample
 from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
@@ -42,6 +42,7 @@ MANY = 20_000  # candidates from which choices are screened in single precision
 LAZY_FROM = 48  # unique candidates from which a screen may be lazy
 VERY_MANY = 300_000  # candidates, likewise: below, looking after leaves takes longer than it saves
 BUSY = 0.4  # the share of leaves that are brought up to date at a time, from which laziness does not pay
+DOUBTFUL = 0.1  # by how much that share in a sample may be off
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
@@ -88,7 +89,7 @@ class Posterior:
     def _is_screened(self, xp: Namespace) -> bool:
         """Whether choices are made in single precision, as long as that is precise enough."""
         if self.device is not None:
-            return self.device.takes(self.kernel)
+            return True
         return len(self.features) > MANY and is_numpy(xp) and self._grid is None and has_single_form(self.kernel)
 
     def _largest_variance(self, xp: Namespace) -> float:
@@ -145,12 +146,16 @@ class Posterior:
     def lazily(self, slope: float) -> None:
         """Keep all candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
 
-        Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike.
+        Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike. It
+        is asked of a sample first: putting all candidates into leaves takes as long as several epochs.
         """
         few = len(self.features) < VERY_MANY or self.unique.size < self._lazy_from
         if few or self.behind or not self._may_be_lazy:
             return
         self._lazy_from = 1.25 * self.unique.size
+        some = self.means.at(self._sample.places) - self.prior_mean, np.sqrt(self.variances.at(self._sample.places))
+        if self._sample.leaves.busy(*some, slope) > BUSY + DOUBTFUL:
+            return
         mean, variance = self.means.flat() - self.prior_mean, self.variances.flat()
         leaves = self._leaves
         if leaves.busy(mean, np.sqrt(variance), slope) > BUSY:
@@ -161,7 +166,7 @@ class Posterior:
         self._screening.start_with(screen)
         self.behind = self._screened = True
         self._lazy_from = inf
-        del self._blocks, self._leaves
+        del self._blocks, self._leaves, self._sample
 
     def wait_no_longer(self) -> None:
         """Bring all candidates up to date, for good, if they were in a lazy screen."""
@@ -172,6 +177,10 @@ class Posterior:
     @cached_property
     def _leaves(self) -> Leaves:
         return Leaves.of(self.features, cast("Stationary", without_constant(self.kernel)[0]))
+
+    @cached_property
+    def _sample(self) -> Sample:
+        return Sample.of(self.features, cast("Stationary", without_constant(self.kernel)[0]))
 
     @property
     def _may_be_lazy(self) -> bool:
@@ -325,7 +334,8 @@ class Posterior:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
             other._screened, other._screening = False, self._unseen()
-            other.__dict__.pop("_leaves", None)
+            for name in ("_leaves", "_sample"):
+                other.__dict__.pop(name, None)
         return other
 
     def ghost(self) -> ExactGhost:

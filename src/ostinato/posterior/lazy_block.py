@@ -24,6 +24,7 @@ from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
 
 ACCURACY = 2.0**-46  # of the largest covariance: by how much those of leaves may be off
 LEAF = 1_024  # candidates, at most
+SAMPLED, AT_LEAST = 65_536, 64  # candidates of a sample, about; but no fewer than one in so many
 SOON = 2.0  # Σ z² after which leaves are looked at again, about
 WAIT = 64  # terms that a leaf takes up one by one; of more, it computes means from scratch and leaves variances
 HOPEFUL = 64  # leaves whose best candidates make a first bar
@@ -36,14 +37,17 @@ class Leaves(NamedTuple):
     starts: Indices
 
     @classmethod
-    def of(cls, features: Matrix, kernel: Stationary) -> "Leaves":
-        """By halving the candidates across their widest column, counted in length-scales, until leaves are small."""
+    def of(cls, features: Matrix, kernel: Stationary, step: int = 1) -> "Leaves":
+        """By halving the candidates across their widest column, counted in length-scales, until leaves are small.
+
+        step: of a sample of one in so many candidates, so that it has as many leaves as all of them.
+        """
         columns = np.ascontiguousarray((features / np.array(kernel.scale_of_each(features.shape[1]))).T)
         order = np.arange(len(features))
         starts, waiting = list[int](), [(0, len(features))]
         while waiting:
             start, stop = waiting.pop()
-            if stop - start <= LEAF:
+            if stop - start <= max(1, LEAF // step):
                 starts.append(start)
                 continue
             here, middle = columns[:, start:stop], (start + stop) // 2
@@ -64,6 +68,23 @@ class Leaves(NamedTuple):
         best = np.max(mean + slope * deviation)
         later = (mean + sqrt(slope**2 + SOON) * deviation)[self.order]
         return float(np.mean(np.maximum.reduceat(later, self.starts) >= best))
+
+
+class Sample(NamedTuple):
+    """Some candidates, in about as many leaves as all of them: what is true of most leaves is seen from these, too."""
+
+    places: Indices
+    leaves: Leaves
+
+    @classmethod
+    def of(cls, features: Matrix, kernel: Stationary) -> "Sample":
+        """One of every few candidates that follow each other: in a table that is in order, any other pattern may be
+        that of a column.
+        """
+        step = min(max(1, len(features) // SAMPLED), AT_LEAST)
+        starts = np.arange(0, len(features) - step + 1, step)
+        places = starts + np.random.default_rng(0).integers(step, size=len(starts))
+        return cls(places, Leaves.of(features[places], kernel, step))
 
 
 class DoublePrecision(NamedTuple):
