@@ -20,9 +20,9 @@ OstinatoError
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
-Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SurprisingMeasurements,
-SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway, FailedNotification,
-UnsavedValues.
+Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws,
+SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
+FailedNotification, UnsavedValues.
 """
 
 import sys
@@ -120,6 +120,10 @@ class OstinatoWarning(UserWarning):
 
 class DuplicateCandidates(OstinatoWarning):
     """Identical candidate rows were merged into one."""
+
+
+class IdentifierColumn(OstinatoWarning):
+    """A column of the candidates probably names rows, and is taken as a setting."""
 
 
 class LimitedPrecision(OstinatoWarning):

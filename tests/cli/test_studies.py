@@ -179,7 +179,7 @@ def test_clicks_by_a_program_and_by_hand(lab):
     assert "both value and successes" in ostinato("import", "clicks.db", "both.csv", cwd=lab).stderr
     typed = ostinato("optimize", "catalogue.csv", "--manual", "--budget", "45", *where, cwd=lab, typed="0/1\n2/1\nq\n")
     assert "3/20 for 3 yes of 20" in typed.stderr.replace("\n", "")
-    assert "'2/1' is not a number" in typed.stderr
+    assert "'2/1' has more successes than trials" in typed.stderr
 
 
 def test_a_value_that_does_not_fit_is_named_on_the_command_line(lab):

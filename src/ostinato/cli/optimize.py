@@ -16,7 +16,6 @@ from ostinato.checks import counted
 from ostinato.cli.ending import Ending, ended_gently
 from ostinato.cli.listening import check_log, logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
-from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
 from ostinato.cli.options import (
     Budget,
@@ -26,6 +25,7 @@ from ostinato.cli.options import (
     GiveUpAfter,
     Goal,
     HalfLife,
+    Ignore,
     KernelText,
     Log,
     MaxRepeats,
@@ -65,6 +65,7 @@ from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
 from ostinato.running.program import program_of
 from ostinato.study import LEASE, RUN_LEASE, Study
+from ostinato.study.lines import columns_of
 
 OUTAGE = 75  # a failure that may be over later (sysexits.h)
 ENDINGS = {  # why a run ended, in words, and the exit code
@@ -92,6 +93,7 @@ def optimize(
     manual: Annotated[
         bool, typer.Option("--manual", help="You measure: it says what, and waits for the values.")
     ] = False,
+    ignore: Ignore = None,
     budget: Budget = None,
     workers: Annotated[int, typer.Option(min=1, help="How many measurements at once.")] = 1,
     storage: Annotated[
@@ -191,7 +193,7 @@ def optimize(
         raise InvalidSetting("--on-failure, --retry-every and --give-up-after are for programs and functions.")
     notifier = notifier_of(notify, notify_on)
     check_log(log)
-    table = read_table(candidates, dask)
+    table = read_table(candidates, dask, ignore)
     objective = function(python) if python else None
     if command:
         objective = Command(command, columns_of(table), timeout, retries)

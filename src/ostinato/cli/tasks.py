@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from math import isinf
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -14,6 +13,7 @@ from rich.console import Console
 
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
+from ostinato.cli.typed import typed_values
 from ostinato.errors import Conflict, InvalidFeedback
 from ostinato.study import Task
 from ostinato.study.exchange import Answer, task_as_json, task_of, told
@@ -79,7 +79,10 @@ def tell(
     where: Where,
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="A batch's number and its values; or a file of JSON lines. By default standard input."),
+        typer.Argument(
+            help="A batch's number and its values (7/100 for 7 yes of 100); or a file of JSON lines. By default "
+            "standard input."
+        ),
     ] = None,
     name: Name = None,
 ) -> None:
@@ -97,10 +100,12 @@ def tell(
 
       [bold]ostinato tell lab.db 3 12.5 12.1[/bold]
 
+      [bold]ostinato tell shop.db 3 7/100[/bold]
+
       [bold]ostinato tell lab.db measured.jsonl[/bold]
     """
     study = opened(where, name)
-    answers = [_answer(line, place) for place, line in enumerate(_lines(what or []), 1)]
+    answers = [_answer(line, place) for place, line in enumerate(_lines(what or [], binary=study.outcome.binary), 1)]
     for answer in answers:
         task_of(study, answer)  # all of them can be told, before any is
     new, refused = 0, list[Conflict]()
@@ -119,9 +124,9 @@ def _say(words: str) -> None:
     console.print(words, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _lines(words: list[str]) -> Iterator[str | bytes]:
+def _lines(words: list[str], *, binary: bool) -> Iterator[str | bytes]:
     if len(words) > 1 or (words and words[0].lstrip("-").isdigit()):
-        yield msgspec.json.encode({"batch": _whole(words[0]), "values": [_number(word) for word in words[1:]]})
+        yield msgspec.json.encode({"batch": _whole(words[0]), "values": typed_values(words[1:], binary=binary)})
         return
     text = Path(words[0]).read_text(encoding="utf-8") if words and words[0] != "-" else sys.stdin.read()
     yield from (line for line in text.splitlines() if line.strip())
@@ -149,15 +154,3 @@ def _whole(word: str) -> int:
             f"{word!r} is not the number of a batch: give a whole number, as `ostinato ask` prints it."
         )
     return int(word)
-
-
-def _number(word: str) -> float | None:
-    try:
-        value = float(word)
-    except ValueError:
-        raise InvalidFeedback(
-            f"{word!r} is not a number: give values, and nan for a measurement that failed."
-        ) from None
-    if isinf(value):
-        raise InvalidFeedback(f"{word} is not finite: give nan for a measurement that failed.")
-    return None if value != value else value
