@@ -217,6 +217,7 @@ def optimize(
     if not manual:
         _remark_program(study, command or f"the function {python}", objective, console)
     _say_memory(study, console)
+    _say_spent(study, console)
     with logged(log), notified(notifier) as listeners:
         how = {"workers": workers, "lease": lease or RUN_LEASE, "listeners": listeners, **failing}
         ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
@@ -246,6 +247,15 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
         )
     if endless and not (there and Study(name, where).has_end):
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
+
+
+def _say_spent(study: Study, console: Console) -> None:
+    """Where the budget is spent already: that nothing is going to be measured, and how to go on."""
+    if not study.finished:
+        return
+    status = study.status()
+    words = f"nothing to measure: {status.spent}; to go on, allow more in all: --budget {2 * (status.budget or 0)}"
+    console.print(words, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _say_memory(study: Study, console: Console) -> None:

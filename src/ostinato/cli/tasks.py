@@ -70,7 +70,12 @@ def ask(
         others = "what is left is assigned to other workers (`ostinato leases` lists them), or everything is retired"
         if workers is not None and status.in_flight >= workers:
             others = f"{counted(status.in_flight, 'measurement')} assigned already, enough for {workers:,} workers"
-        _say(f"nothing to measure at the moment: {'the budget is spent' if status.finished else others}")
+        if status.finished:
+            best = f"best        {status.best}\n" if status.best else ""
+            more = f"`ostinato budget {where} {2 * (status.budget or 0)}`"
+            _say(f"nothing to measure: {status.spent}\n{best}to go on, allow more measurements in all: {more}")
+        else:
+            _say(f"nothing to measure at the moment: {others}")
     for each in tasks:
         print(msgspec.json.encode(task_as_json(each)).decode())
 

@@ -44,8 +44,9 @@ def asked(study: Study, wanted: Ask, worker: str) -> TasksOut:
         tasks = cast("list[Task]", study.ask(wanted.limit, **plan, **own))
     if tasks:
         return TasksOut(tasks=[task_out(each) for each in tasks])
-    spent = "the budget is spent" if study.finished else "what is left is assigned to other workers, or retired"
-    return TasksOut(tasks=[], why=spent)
+    if study.finished:
+        return TasksOut(tasks=[], why=f"{study.status().spent}; whoever administers the study can allow more")
+    return TasksOut(tasks=[], why="what is left is assigned to other workers, or retired")
 
 
 async def _tell(service: Service, study: str, data: Told) -> New:
