@@ -28,7 +28,7 @@ def ask(
     workers: Annotated[
         int | None, typer.Option(min=1, help="So many that there is work for that many workers.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Of one batch, at most so many repeats.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many measurements.")] = None,
     distinct: Annotated[bool, typer.Option("--distinct", help="Every measurement of another candidate.")] = False,
     shared: Annotated[
         list[str] | None, typer.Option(help="A column in which all candidates of the plan are alike.")
