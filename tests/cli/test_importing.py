@@ -111,3 +111,31 @@ def test_successes_of_trials_are_told(lab):
     Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"))
     (task,) = map(json.loads, ostinato("ask", "lab.db", cwd=lab).stdout.splitlines())
     assert "3/20 is for what is yes or no" in said(ostinato("tell", "lab.db", task["batch"], "1/1", cwd=lab))
+
+
+def test_a_plate_is_filled_in_and_told(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), value="OD600", seed=0)
+    done = ostinato("ask", "lab.db", "--slots", "6", "--csv", cwd=lab)
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(rows) == 6
+    assert list(rows[0]) == ["batch", "repeat", "row", "temp", "ph", "OD600"]
+    filled = [row | {"well": f"A{n}", "OD600": f"0,{n + 1}" if n < 4 else ""} for n, row in enumerate(rows)]
+    filled[3]["OD600"] = "nan"
+
+    def write(rows):
+        with (lab / "plate.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(filled[0]), delimiter=";")
+            writer.writeheader()
+            writer.writerows(row | {"ph": row["ph"].replace(".", ",")} for row in rows)
+
+    write(filled)
+    assert "took in 4 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert "took in 0 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    write([row | {"OD600": row["OD600"] or "0,9"} for row in filled])
+    assert "took in 2 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    status = json.loads(ostinato("status", "lab.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["failures"], status["in_flight"]) == (5, 1, 0)
+    wrong = [filled[0] | {"row": int(filled[0]["row"]) + 1}]
+    write(wrong)
+    assert "nothing was taken in" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert "has no column 'batch'" in said(ostinato("tell", "lab.db", "catalogue.csv", cwd=lab))

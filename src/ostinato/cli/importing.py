@@ -50,12 +50,9 @@ def import_(
 
 def read_csv(source: Path, study: StudyView, value: str | None = None) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The candidate and what was measured, line by line; errors name the line. value: the column that holds it."""
-    names, lines = read_cells(source)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidFeedback(f"{source.name} has two columns {twice!r}: give each a name of its own.")
+    names, lines = columns_named(source)
     own: dict[str, str] = dict(zip(OWN, own_names(study.table), strict=True))
-    own["value"] = _value_column(source.name, names, study, own["value"], value)
+    own["value"] = value_column(source.name, names, study, own["value"], value)
     for number, cells in lines:
         try:
             yield _read(dict(zip(names, cells, strict=False)), own, study)
@@ -63,7 +60,16 @@ def read_csv(source: Path, study: StudyView, value: str | None = None) -> Iterat
             raise InvalidFeedback(f"{source.name}, line {number}: {error} Nothing of the file was taken in.") from None
 
 
-def _value_column(file: str, names: list[str], study: StudyView, usual: str, wanted: str | None) -> str:
+def columns_named(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of a file's columns, all different, and the cells of each other line with its number."""
+    names, lines = read_cells(source)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidFeedback(f"{source.name} has two columns {twice!r}: give each a name of its own.")
+    return names, lines
+
+
+def value_column(file: str, names: list[str], study: StudyView, usual: str, wanted: str | None) -> str:
     """The column that holds the values: the one that is wanted, the usual one, or one that bears their name."""
     settings, quantity = columns_of(study.table), study.quantity
     if wanted is not None:
@@ -82,7 +88,7 @@ def _value_column(file: str, names: list[str], study: StudyView, usual: str, wan
 
 def _read(row: dict[str, str], own: dict[str, str], study: StudyView) -> tuple[Any, dict[str, Any]]:
     table = study.table
-    what = {name: _number(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
+    what = {name: number_in(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
     tried = [name for name in TRIALS if row.get(name) and name not in columns_of(table)]
     if "value" in what and tried:
         raise InvalidFeedback(f"it has both {own['value']} and {tried[0]}: give one of them.")
@@ -90,7 +96,7 @@ def _read(row: dict[str, str], own: dict[str, str], study: StudyView) -> tuple[A
         hint = "" if own["value"] in row else f" The columns are {', '.join(row)}: --value says which holds the values."
         raise InvalidFeedback(f"there is no {own['value']} (nor successes and trials).{hint}")
     if "value" not in what:
-        what |= {name: _number(row, name) for name in tried}
+        what |= {name: number_in(row, name) for name in tried}
     read_one(**what, outcome=study.outcome)
     return _candidate(row, own["row"], study), what
 
@@ -123,14 +129,14 @@ def _candidate(row: dict[str, str], own_row: str, study: StudyView) -> Any:
 
 
 def _row(row: dict[str, str], own_row: str, table: Candidates) -> int:
-    index = _number(row, own_row)
+    index = number_in(row, own_row)
     if index != int(index) or not 0 <= index < table.rows:
         there = f"none of the rows 0 to {table.rows - 1}" if table.rows else "of a study that has no rows yet"
         raise UnknownCandidate(f"{own_row} {row[own_row]} is {there}.")
     return int(index)
 
 
-def _number(row: dict[str, str], name: str) -> float:
+def number_in(row: dict[str, str], name: str) -> float:
     try:
         return float(row[name])
     except ValueError:

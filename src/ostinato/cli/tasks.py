@@ -11,8 +11,10 @@ import msgspec
 import typer
 from rich.console import Console
 
+from ostinato.candidates.files import CSV
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
+from ostinato.cli.sheets import print_sheet, read_sheet
 from ostinato.cli.typed import typed_values
 from ostinato.errors import Conflict, InvalidFeedback
 from ostinato.study import Task
@@ -35,16 +37,20 @@ def ask(
     ] = None,
     worker: Annotated[str, typer.Option(help="A name for whoever measures.")] = WORKER,
     lease: Annotated[float, typer.Option(min=0.001, help="Seconds after which it is handed to others.")] = DAY,
+    sheet: Annotated[
+        bool, typer.Option("--csv", help="As a table to fill in, one line a measurement, and not as JSON.")
+    ] = False,
     beyond: Annotated[bool, typer.Option("--beyond", help="Go on where a rule of --stop is met.")] = False,
     name: Name = None,
 ) -> None:
     """What to measure next: one JSON object a line, for scripts in any language.
 
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
-    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
-    is nothing to measure at the moment, or where a rule is met by which the study stops (--stop; go on --beyond it):
-    which of them, it says on standard error. Not told within --lease, a task is handed to others;
-    [bold]ostinato renew[/bold] prolongs it, and [bold]ostinato leases[/bold] lists who has what.
+    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. With --csv it is a table: fill
+    in its last column, and tell the file. No line is printed where there is nothing to measure at the moment, or where
+    a rule is met by which the study stops (--stop; go on --beyond it): which of them, it says on standard error. Not
+    told within --lease, a task is handed to others; [bold]ostinato renew[/bold] prolongs it, and
+    [bold]ostinato leases[/bold] lists who has what.
 
     Examples:
 
@@ -53,6 +59,8 @@ def ask(
       [bold]ostinato ask lab.db --slots 24 --shared temperature[/bold]
 
       [bold]ostinato ask lab.db --slots 20 --distinct[/bold]
+
+      [bold]ostinato ask lab.db --slots 96 --csv > plate.csv[/bold]
     """
     study = opened(where, name, lease=lease)
     rule = None if beyond else study.stopped
@@ -76,6 +84,9 @@ def ask(
             _say(f"nothing to measure: {status.spent}\n{best}to go on, allow more measurements in all: {more}")
         else:
             _say(f"nothing to measure at the moment: {others}")
+    if sheet and tasks:
+        print_sheet(study, tasks)
+        return
     for each in tasks:
         print(msgspec.json.encode(task_as_json(each)).decode())
 
@@ -85,8 +96,8 @@ def tell(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A batch's number and its values (7/100 for 7 yes of 100); or a file of JSON lines. By default "
-            "standard input."
+            help="A batch's number and its values (7/100 for 7 yes of 100); or a file, of JSON lines or a table "
+            "(.csv). By default standard input, JSON lines."
         ),
     ] = None,
     name: Name = None,
@@ -99,6 +110,9 @@ def tell(
     "host", "program" and "version", where a line has them, are kept with its values ([bold]ostinato history
     --origin[/bold]).
 
+    A table is what [bold]ostinato ask --csv[/bold] printed, with values: nan for one that failed, and nothing for one
+    that is still to come. Commas, semicolons with decimal commas, and columns of your own are fine.
+
     Examples:
 
       [bold]echo '{"batch": 3, "start": 0, "values": \\[12.5, 12.1]}' | ostinato tell lab.db[/bold]
@@ -108,9 +122,15 @@ def tell(
       [bold]ostinato tell shop.db 3 7/100[/bold]
 
       [bold]ostinato tell lab.db measured.jsonl[/bold]
+
+      [bold]ostinato tell lab.db plate.csv[/bold]
     """
     study = opened(where, name)
-    answers = [_answer(line, place) for place, line in enumerate(_lines(what or [], binary=study.outcome.binary), 1)]
+    if what and len(what) == 1 and Path(what[0]).suffix.lower() in CSV:
+        answers = list(read_sheet(Path(what[0]), study))
+    else:
+        lines = _lines(what or [], binary=study.outcome.binary)
+        answers = [_answer(line, place) for place, line in enumerate(lines, 1)]
     for answer in answers:
         task_of(study, answer)  # all of them can be told, before any is
     new, refused = 0, list[Conflict]()
