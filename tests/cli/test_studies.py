@@ -38,6 +38,9 @@ def test_a_program_is_optimised_and_the_study_answers(lab):
         assert shown.returncode == 0
         assert word in shown.stdout
     assert "measured" in ostinato("explain", "catalogue.db", "8", cwd=lab).stdout
+    last = json.loads(ostinato("history", "catalogue.db", "--json", cwd=lab).stdout)[-1]["batch"]
+    explained = ostinato("explain", "catalogue.db", cwd=lab).stdout
+    assert explained == ostinato("explain", "catalogue.db", last, cwd=lab).stdout != ""
     checked = ostinato("verify", "catalogue.db", cwd=lab)
     assert (checked.returncode, checked.stdout.split()) == (0, ["well", "catalogue"])
 
