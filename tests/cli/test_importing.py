@@ -116,6 +116,7 @@ def test_successes_of_trials_are_told(lab):
 def test_a_plate_is_filled_in_and_told(lab):
     Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), value="OD600", seed=0)
     done = ostinato("ask", "lab.db", "--slots", "6", "--csv", cwd=lab)
+    assert "\r" not in done.stdout
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert len(rows) == 6
     assert list(rows[0]) == ["batch", "repeat", "row", "temp", "ph", "OD600"]

@@ -20,7 +20,7 @@ def print_sheet(study: StudyView, tasks: Iterable[Task]) -> None:
     """All measurements of some tasks as CSV, with an empty cell for the value of each."""
     own = dict(zip(OWN, own_names(study.table), strict=True))
     value = study.quantity.label if study.quantity.given else own["value"]
-    writer = csv.writer(sys.stdout)
+    writer = csv.writer(sys.stdout, lineterminator="\n")  # what other programs of the shell expect
     writer.writerow([*(own[name] for name in PLACE), *columns_of(study.table), value])
     for task in tasks:
         candidate: Any = task.candidate
