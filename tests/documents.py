@@ -87,12 +87,12 @@ def masked(text: str) -> str:
     return SURE.sub("as sure as it is", text).replace("# measurements", "# measurement")
 
 
-def run_page(page: str, folder: Path, namespace: dict[str, object] | None = None) -> list[Shown]:
+def run_page(page: str, folder: Path) -> list[Shown]:
     """Run everything on a page, in a folder that is the current one; returns what it shows beside what was printed."""
     make_programs(folder)
     before = set(sys.modules)
     try:
-        return list(run_blocks(page, folder, namespace or {"__name__": "__main__"}))
+        return list(run_blocks(page, folder, {"__name__": "__main__"}))
     finally:
         for name in {path.stem for path in folder.glob("*.py")} - before:
             sys.modules.pop(name, None)

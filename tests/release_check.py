@@ -1,6 +1,6 @@
 """Is this a release? Builds it, installs it in clean environments, tries it there, and weighs it: `make release-check`.
 
-    python tests/release_check.py                        with every Python 3.11 to 3.14 that is found on the path
+    python tests/release_check.py                        with every Python 3.11 to 3.14 that is on the path or in pyenv
     python tests/release_check.py python3.12 /opt/python with these interpreters
 
 The wheel is built from the source distribution, and installed with nothing but what it asks for.
@@ -43,7 +43,7 @@ TYPED = "from importlib.resources import files; print(files('ostinato').joinpath
 
 def main(interpreters: list[str]) -> None:
     """All of it; the first thing that is wrong ends it."""
-    found = interpreters or [name for name in (f"python{version}" for version in VERSIONS) if works(name)]
+    found = interpreters or [name for version in VERSIONS if (name := interpreter_of(version))]
     if not found:
         sys.exit("No Python 3.11 to 3.14 is on the path: name one.")
     with tempfile.TemporaryDirectory() as folder:
@@ -53,6 +53,13 @@ def main(interpreters: list[str]) -> None:
         here = [said(each, "--version") for each in found]
         for version in VERSIONS:
             downloaded(version, wheel, Path(folder) / version, tried=any(f" {version}." in each for each in here))
+
+
+def interpreter_of(version: str) -> str | None:
+    """One of this version, on the path or among those of pyenv; None where there is none."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    kept = sorted(map(str, root.glob(f"versions/{version}.*/bin/python")))
+    return next((each for each in (f"python{version}", *kept) if works(each)), None)
 
 
 def works(interpreter: str) -> bool:

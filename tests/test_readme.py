@@ -11,7 +11,6 @@ from documents import PAGES, ROOT, Shown, blocks, masked, run_page
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RUN = [page for page in PAGES if any(b.language in ("python", "console") for b in blocks(page.read_text("utf-8")))]
-OWN_POLICY = "class ThreeOfEach"  # of the guide; the experiments use it
 
 
 @pytest.mark.filterwarnings("ignore::ostinato.errors.SuspiciousMeasurement")
@@ -21,22 +20,8 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("PATH", os.environ["PATH"])
     monkeypatch.setattr(sys, "path", [*sys.path])
-    text = page.read_text(encoding="utf-8")
-    found = run_page(text, tmp_path, own_policy() if OWN_POLICY not in text and "ThreeOfEach" in text else None)
-    for each in found:
+    for each in run_page(page.read_text(encoding="utf-8"), tmp_path):
         assert each.right, f"{page.name} shows of {each.what!r}:\n{each.shown}\nand it prints:\n{each.printed}"
-
-
-def own_policy():
-    """The guide's policy, for a page that goes on with it."""
-    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    namespace = {"__name__": "__main__"}
-    exec(
-        "from dataclasses import dataclass\nfrom ostinato import MiniUCB\nfrom ostinato.policies import UCB", namespace
-    )
-    code = next(block.text for block in blocks(guide) if OWN_POLICY in block.text)
-    exec(code.partition("\n\nopt = ")[0], namespace)
-    return namespace
 
 
 def test_every_page_with_code_is_run():

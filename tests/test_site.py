@@ -116,3 +116,13 @@ def test_links_to_stories_lead_to_their_pages():
     content = ["[a story](gallery/plot_drift.py)"]
     site_pages.lead_inside(None, "guide", content)
     assert content == ["[a story](stories/plot_drift.rst)"]
+
+
+def test_long_pages_begin_with_their_contents():
+    """Three screens are some 450 words and blocks; readers of a phone have no list beside the page."""
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if len(text.split()) < 700 or text.count("\n## ") < 4:
+            continue
+        before = text.partition("\n## ")[0]
+        assert len(set(re.findall(r"\]\((#[^)]+)\)", before))) >= 3, f"{page.name} has no list of its sections"

@@ -1,6 +1,6 @@
 """What the runs come to: means, and differences to ours seed by seed with their 95% intervals."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import sqrt
 from typing import Any, Protocol
 
@@ -30,21 +30,17 @@ def of_studies(runs: Sequence[Any]) -> dict[str, list[str]]:
     regret = _by_problem(runs, names, recommendation, digits=1)
     head = ["sampler", "studies", "`best_value` − truth", "`recommend` − truth", "its interval holds"]
     seen = table([*head, "regret of `best_params`", "regret of `recommend`", "different trials", "processor s"])
-    for name in names:
-        own = [run for run in runs if run.contestant == name]
-        seen.append(
-            row(
-                name,
-                str(len(own)),
-                f"{average(own, lambda run: run.flattery):+.2f}",
-                f"{average(own, lambda run: run.excess):+.2f}",
-                f"{average(own, lambda run: run.covered):.0%}",
-                f"{average(own, lambda run: run.best_params):.1f}",
-                f"{average(own, lambda run: run.recommended):.1f}",
-                f"{average(own, lambda run: run.unique):.0f}",
-                f"{average(own, lambda run: run.seconds):.1f}",
-            )
+    for name, own in _with_shared(runs, names):
+        numbers = (
+            f"{average(own, lambda run: run.flattery):+.2f}",
+            f"{average(own, lambda run: run.excess):+.2f}",
+            f"{average(own, lambda run: run.covered):.0%}",
+            f"{average(own, lambda run: run.best_params):.1f}",
+            f"{average(own, lambda run: run.recommended):.1f}",
+            f"{average(own, lambda run: run.unique):.0f}",
+            f"{average(own, lambda run: run.seconds):.1f}",
         )
+        seen.append(row(name, str(len(own)), *numbers))
     return {"studies": regret, "promises of studies": seen}
 
 
@@ -65,20 +61,40 @@ def of_searches(runs: Sequence[Any]) -> dict[str, list[str]]:
     return {"searches": truth, "promises of searches": seen}
 
 
+def _with_shared(runs: Sequence[Any], names: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    """The runs of each, ours also on the seeds of those who have fewer: one row is compared with the one before."""
+    ours = names[0]
+    for name in names:
+        own = [run for run in runs if run.contestant == name]
+        same, _ = shared(runs, ours, name)
+        if len(same) < len([run for run in runs if run.contestant == ours]):
+            yield f"{ours}, seeds of {name}", same
+        yield name, own
+
+
 def _by_problem(runs: Sequence[Any], names: list[str], measure: Measure, digits: int) -> list[str]:
+    """Ours with each of the others, on the seeds that both have: two means, and their difference."""
     others = names[1:]
-    lines = table(["problem", *names, *(f"{other} − ours" for other in others)])
-    problems = list(dict.fromkeys(run.problem for run in runs))
-    for problem in sorted(problems):
-        lines.append(_row(problem, [run for run in runs if run.problem == problem], names, measure, digits))
-    return [*lines, _row("all", runs, names, measure, digits)]
+    lines = table(["problem", *(head for other in others for head in (names[0], other, f"{other} − ours"))])
+    problems = sorted({run.problem for run in runs})
+    for title, some in [*((each, [run for run in runs if run.problem == each]) for each in problems), ("all", runs)]:
+        cells = (cell for other in others for cell in _compared(some, names[0], other, measure, digits))
+        lines.append(row(title, *cells))
+    return lines
 
 
-def _row(title: str, runs: Sequence[Any], names: list[str], measure: Measure, digits: int) -> str:
-    means = [average([run for run in runs if run.contestant == name], measure) for name in names]
-    found = [difference(runs, names[0], other, measure) for other in names[1:]]
-    said = [f"{mean:+.{digits}f} ± {half:.{digits}f} ({n} pairs)" for mean, half, n in found]
-    return row(title, *(f"{mean:.{digits}f}" for mean in means), *said)
+def _compared(runs: Sequence[Any], ours: str, other: str, measure: Measure, digits: int) -> tuple[str, str, str]:
+    means = [average(each, measure) for each in shared(runs, ours, other)]
+    gap, half, pairs = difference(runs, ours, other, measure)
+    mine, theirs = (f"{mean:.{digits}f}" for mean in means)
+    return mine, theirs, f"{gap:+.{digits}f} ± {half:.{digits}f} ({pairs} pairs)"
+
+
+def shared(runs: Sequence[Any], ours: str, other: str) -> tuple[list[Any], list[Any]]:
+    """The runs of both, on the problems and seeds that both have."""
+    by = [{(run.problem, run.seed): run for run in runs if run.contestant == name} for name in (ours, other)]
+    both = [key for key in by[0] if key in by[1]]
+    return [by[0][key] for key in both], [by[1][key] for key in both]
 
 
 def contestants(runs: Iterable[Any]) -> list[str]:

@@ -96,6 +96,6 @@ print(runs["keep everything"][0][2].diagnose())
 # Where things change, let old measurements fade. That has a price while nothing changes, because what is forgotten
 # has to be measured again: compare the first column. Choose the half-life of the order of the time in which the best
 # candidate changes noticeably; too long a memory follows late, too short a one never settles. The half-life that the
-# diagnosis suggests is only a first guess: 400 was no better here than to keep everything.
+# diagnosis suggests, a fifteenth of all measurements, is a first guess.
 #
 # More: `values that change over time <../guide.html#values-that-change-over-time>`_.

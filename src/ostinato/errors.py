@@ -20,7 +20,7 @@ OstinatoError
 ├── NothingMeasured          a question that needs at least one measurement
 └── NothingToAsk             every candidate has reached its cap on repeats
 
-Warnings: OstinatoWarning ← DuplicateCandidates, LimitedPrecision, ApproximateDraws, SlowKernel,
+Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
 FailedNotification, UnsavedValues, FewerSlots.
 """
@@ -124,6 +124,10 @@ class DuplicateCandidates(OstinatoWarning):
 
 class FewerSlots(OstinatoWarning):
     """A plan has fewer measurements than were wanted, since there are no more."""
+
+
+class IdentifierColumn(OstinatoWarning):
+    """A column of the candidates probably names rows, and is taken as a setting."""
 
 
 class LimitedPrecision(OstinatoWarning):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.candidates import read_file
-from ostinato.cli.measurements import read_csv
+from ostinato.cli.importing import read_csv
 from ostinato.errors import InvalidFeedback
 from ostinato.study import Study
 from terminal import OPTIMIZE, PATIENCE, lines, ostinato, start, wait_until

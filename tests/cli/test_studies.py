@@ -38,6 +38,9 @@ def test_a_program_is_optimised_and_the_study_answers(lab):
         assert shown.returncode == 0
         assert word in shown.stdout
     assert "measured" in ostinato("explain", "catalogue.db", "8", cwd=lab).stdout
+    last = json.loads(ostinato("history", "catalogue.db", "--json", cwd=lab).stdout)[-1]["batch"]
+    explained = ostinato("explain", "catalogue.db", cwd=lab).stdout
+    assert explained == ostinato("explain", "catalogue.db", last, cwd=lab).stdout != ""
     checked = ostinato("verify", "catalogue.db", cwd=lab)
     assert (checked.returncode, checked.stdout.split()) == (0, ["well", "catalogue"])
 
@@ -179,7 +182,7 @@ def test_clicks_by_a_program_and_by_hand(lab):
     assert "both value and successes" in ostinato("import", "clicks.db", "both.csv", cwd=lab).stderr
     typed = ostinato("optimize", "catalogue.csv", "--manual", "--budget", "45", *where, cwd=lab, typed="0/1\n2/1\nq\n")
     assert "3/20 for 3 yes of 20" in typed.stderr.replace("\n", "")
-    assert "'2/1' is not a number" in typed.stderr
+    assert "'2/1' has more successes than trials" in typed.stderr
 
 
 def test_a_value_that_does_not_fit_is_named_on_the_command_line(lab):

@@ -49,6 +49,23 @@ def test_where_there_is_nothing_to_measure_it_says_why(study):
     )
 
 
+def test_a_spent_budget_says_what_was_reached_and_how_to_go_on(lab):
+    command = ("optimize", "catalogue.csv", "--command", "sh -c 'echo 3'", "--seed", "0")
+    assert ostinato(*command, "--budget", "6", cwd=lab).returncode == 0
+    again = ostinato(*command, "--budget", "6", cwd=lab)
+    assert again.returncode == 0
+    spent = "nothing to measure: the budget of 6 measurements is spent"
+    assert f"{spent}; to go on, allow more in all: --budget 12" in again.stderr.replace("\n", " ")
+    done = ostinato("ask", "catalogue.db", cwd=lab)
+    assert (done.returncode, done.stdout) == (0, "")
+    words = done.stderr.splitlines()
+    assert words[0] == spent
+    assert words[1].startswith("best        {'temp': ")
+    assert words[2] == "to go on, allow more measurements in all: `ostinato budget catalogue.db 12`"
+    assert ostinato("budget", "catalogue.db", "12", cwd=lab).returncode == 0
+    assert asked(lab)
+
+
 def test_plates_that_share_a_temperature_and_differ_otherwise(study):
     tasks = asked(study, "--slots", "4", "--distinct", "--shared", "temp")
     assert len({task["row"] for task in tasks}) == len(tasks) == 4

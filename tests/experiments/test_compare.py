@@ -38,6 +38,12 @@ def test_a_policy_and_a_problem_of_ones_own_join_in(tmp_path, here):
     text = out.file.getvalue()
     for word in ("stubborn", "mini", "uniform", "Processor", "numpy", "report.html"):
         assert word in text
+    assert "mine: ratios to stubborn" in text  # the first of one's own, and not uniform
+    out = Console(file=StringIO(), width=100)
+    compare(policies, [problem], seeds=3, horizon=50, folder=tmp_path, workers=1, console=out, against="mini")
+    assert "mine: ratios to mini" in out.file.getvalue()
+    with pytest.raises(InvalidSetting, match="against='BBKB' does not run here: give one of stubborn, mini, uniform"):
+        compare(policies, [problem], folder=tmp_path, against="BBKB")
     rows = {name: rows_of(tmp_path / f"{name}.csv") for name in ("results", "ratios", "settings", "summary")}
     assert {row["algorithm"] for row in rows["results"]} == {"stubborn", "mini", "uniform"}
     pairs = {(row["algorithm"], row["against"]) for row in rows["ratios"]}

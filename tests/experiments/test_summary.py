@@ -177,6 +177,9 @@ def test_the_reference_is_BBKB_where_it_ran_and_else_the_first():
     own = [run("mine"), run("yours")]
     assert summary.reference([*own, run("GP-EI"), run("BBKB")], "hill") == "BBKB"
     assert summary.reference([*own, run("BBKB", problem="dale")], "hill") == "mine"
+    assert summary.reference([run("uniform"), *own], "hill") == "mine"
+    assert summary.reference([run("uniform")], "hill") == "uniform"
+    assert summary.reference([*own, run("BBKB")], "hill", "yours") == "yours"
 
 
 def test_switches_are_compared_by_ratio_and_simple_regret_by_difference():

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +16,8 @@ optuna = pytest.importorskip("optuna")
 import ostinato  # noqa: E402
 from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured  # noqa: E402
 from ostinato.integrations.optuna import OstinatoSampler, recommend  # noqa: E402
+from ostinato.kernels import Matern52  # noqa: E402
+from ostinato.policies import MiniUCB  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -372,6 +375,33 @@ def test_settings_are_those_of_an_optimiser_but_for_what_the_study_says():
     low, high = recommend(study).interval
     assert low >= 0
     assert high <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"max_repeat": 3}, "There is no setting 'max_repeat'. Did you mean max_repeats?"),
+        ({"max_repeats": 0}, "max_repeats=0 is out of range"),
+        ({"goal": "win"}, "goal='win' is unknown"),
+        ({"noise_std": -1.0}, "noise_std=-1.0 is out of range"),
+        ({"outcome": "yes"}, "outcome='yes' is unknown"),
+        ({"budget": 0}, "budget=0 is out of range"),
+        ({"seed": -1}, "seed=-1 is not a seed"),
+        ({"policy": "ucb"}, "policy='ucb' is not a policy"),
+        ({"noise_std": 1.0, "outcome": "binary"}, "leave out one of them"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused_before_the_first_trial(settings, words):
+    with pytest.raises(InvalidSetting, match=re.escape(words)):
+        OstinatoSampler(**settings)
+
+
+def test_settings_that_speak_of_the_parameters_wait_for_them():
+    kernel = Matern52(lengthscale=0.3, std=2.0).on("rate")
+    settings = {"kernel": kernel, "noise_std": 0.1, "policy": MiniUCB(C=1.2, beta=2.0), "switch_cost": lambda a, b: 1.0}
+    study = optuna.create_study(sampler=OstinatoSampler(seed=0, **settings))
+    study.optimize(lambda trial: trial.suggest_float("rate", 0, 1), n_trials=4)
+    assert len(study.trials) == 4
 
 
 def test_it_is_imported_when_it_is_used():

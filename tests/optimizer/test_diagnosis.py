@@ -154,3 +154,17 @@ def test_few_candidates_for_many_measurements_are_too_little():
     for row in range(0, 60, 10):
         opt.observe(row, np.sin(row / 20) + 0.1 * rng.standard_normal(50))
     assert "300 measurements went to 6 candidates of 100" in opt.diagnose().verdict
+
+
+def test_where_values_drift_a_half_life_is_suggested_that_forgets_soon_enough():
+    """A fifteenth of what was measured, by `benchmarks.half_life`; a quarter lost as much as to keep everything."""
+    visits = iter(range(1000))
+
+    def drifting(x, rng, n):
+        return np.sin(x) + 0.02 * next(visits) + 0.3 * rng.standard_normal(n)
+
+    opt = measured(drifting, visits=6)
+    (returns,) = [check for check in opt.diagnose().checks if check.name == "returns"]
+    assert not returns.ok
+    assert "values drift with time, and half_life= (such as 60) lets old ones fade" in returns.words
+    assert opt.steps == 15 * 60

@@ -9,72 +9,106 @@ step = 2.5                                                   integer = true     
 import csv
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import narwhals.stable.v2 as nw
 
+from ostinato.candidates.identifiers import remark_identifiers
 from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.checks import counted
-from ostinato.errors import InvalidCandidates, MissingSetting, OstinatoError
+from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, OstinatoError
 
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 BEGINS_AS_NUMBER = re.compile(r"[-+]?\d")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a")
+CSV = (".csv", ".tsv")
 KINDS = ".csv, .tsv, .parquet or .toml"
 
 
-def read_file(path: Path) -> Candidates:
-    """The candidates that a file holds, by its ending."""
+def read_file(path: Path, ignore: Collection[str] = ()) -> Candidates:
+    """The candidates that a file holds, by its ending. ignore: columns that are left out, as names of rows."""
     if not path.is_file():
         raise InvalidCandidates(f"There is no file {path}: give a table of candidates ({KINDS}).")
     kind = path.suffix.lower()
-    if kind in (".csv", ".tsv"):
-        return _read_csv(path, "\t" if kind == ".tsv" else None)
+    if kind in CSV:
+        table = _typed_table(path.name, *_read_rows(path), ignore)
+        remark_identifiers(table)
+        return table
     if kind == ".toml":
+        if ignore:
+            raise InvalidSetting(f"{path.name} describes a space: columns are left out (--ignore) of tables alone.")
         return read_candidates(read_space(path))
     if kind in (".parquet", ".pq"):
-        return read_candidates(_read_parquet(path))
+        frame = _read_parquet(path)
+        _check_ignored(path.name, frame.columns, ignore)
+        return read_candidates(frame.drop(list(ignore)))
     raise InvalidCandidates(f"{path.name} is of an unknown kind: give {KINDS}.")
-
-
-def _delimiter(first: str) -> str:
-    """A comma, or the semicolon that spreadsheets write where decimals have commas; by the first line."""
-    return ";" if first.count(";") > first.count(",") else ","
-
-
-def _read_csv(path: Path, delimiter: str | None = None) -> Candidates:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        try:
-            return _read_lines(file, path.name, delimiter)
-        except UnicodeDecodeError as error:
-            raise InvalidCandidates(f"{path.name} cannot be read ({error}): save it as CSV in UTF-8.") from None
 
 
 def read_csv_text(text: str, name: str = "The table") -> Candidates:
     """Candidates from the text of a CSV file. name: of the file, for messages."""
-    return _read_lines(StringIO(text.removeprefix("\ufeff"), newline=""), name, None)
+    return _typed_table(name, *_rows_of(StringIO(text.removeprefix("\ufeff"), newline=""), name, None))
 
 
-def _read_lines(file: TextIO, name: str, delimiter: str | None) -> Candidates:
+def read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The columns' names in a CSV file, and the cells of each other line with its number, as text.
+
+    Decimals have points, also where the file writes them with commas.
+    """
+    numbered, decimal_commas = _read_rows(path)
+    names = [name.strip() for name in numbered[0][1]] if numbered else []
+    lines = [(line, [cell.strip() for cell in cells]) for line, cells in numbered[1:]]
+    if decimal_commas:
+        for place in range(len(names)):
+            rows = [cells for _, cells in lines if place < len(cells)]
+            for cells, cell in zip(rows, _with_points([cells[place] for cells in rows]), strict=True):
+                cells[place] = cell
+    return names, lines
+
+
+def _read_rows(path: Path) -> tuple[list[tuple[int, list[str]]], bool]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        try:
+            return _rows_of(file, path.name, "\t" if path.suffix.lower() == ".tsv" else None)
+        except UnicodeDecodeError as error:
+            raise InvalidCandidates(f"{path.name} cannot be read ({error}): save it as CSV in UTF-8.") from None
+
+
+def _rows_of(file: TextIO, name: str, delimiter: str | None) -> tuple[list[tuple[int, list[str]]], bool]:
+    """All rows that are not empty, each with the number of its line; and whether decimals may be written with commas.
+
+    They are separated by commas, or by the semicolons that spreadsheets write where decimals have commas: by the first
+    line.
+    """
     if delimiter is None:
-        delimiter = _delimiter(file.readline())
+        first = file.readline()
+        delimiter = ";" if first.count(";") > first.count(",") else ","
         file.seek(0)
     try:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
-        numbered = [(reader.line_num, row) for row in reader if row]
+        return [(reader.line_num, row) for row in reader if row], delimiter == ";"
     except csv.Error as error:
         raise InvalidCandidates(f"{name} cannot be read ({error}): save it as CSV in UTF-8.") from None
-    return _typed_table(name, numbered, decimal_commas=delimiter == ";")
 
 
-def _typed_table(file: str, numbered: list[tuple[int, list[str]]], *, decimal_commas: bool) -> Candidates:
+def _check_ignored(file: str, names: Collection[str], ignore: Collection[str]) -> None:
+    unknown = [name for name in ignore if name not in names]
+    if unknown:
+        raise InvalidSetting(f"{file} has no column {unknown[0]!r} to leave out: its columns are {', '.join(names)}.")
+    if ignore and set(ignore) >= set(names):
+        raise InvalidSetting(f"{file} has no other columns than {', '.join(names)}: leave some of them in.")
+
+
+def _typed_table(
+    file: str, numbered: list[tuple[int, list[str]]], decimal_commas: bool, ignore: Collection[str] = ()
+) -> Candidates:
     """Columns of numbers or of texts from rows of text, each with the number of its line."""
     rows = [row for _, row in numbered]
     if len(rows) < 2:
@@ -84,17 +118,18 @@ def _typed_table(file: str, numbered: list[tuple[int, list[str]]], *, decimal_co
     names, body = [name.strip() for name in rows[0]], rows[1:]
     if len(set(names)) < len(names) or not all(names):
         raise InvalidCandidates(f"{file}: the first line names the columns, {names}: give each a name of its own.")
+    _check_ignored(file, names, ignore)
     for line, row in numbered[1:]:
         if len(row) != len(names):
             raise InvalidCandidates(
                 f"{file}, line {line}: {counted(len(names), 'value')} wanted ({', '.join(names)}), and there are "
                 f"{len(row)}: {row}."
             )
-        empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip()]
+        empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip() and name not in ignore]
         if empty:
             raise InvalidCandidates(f"{file}, line {line}: {empty[0]} is empty. Fill it, or leave the line out.")
     lines = [line for line, _ in numbered[1:]]
-    columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names)}
+    columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names) if name not in ignore}
     if decimal_commas:
         columns = {name: _with_points(cells) for name, cells in columns.items()}
     for name, cells in columns.items():
@@ -103,8 +138,9 @@ def _typed_table(file: str, numbered: list[tuple[int, list[str]]], *, decimal_co
 
 
 def _with_points(cells: list[str]) -> list[str]:
-    """Decimal commas as points, where all cells of a column are numbers then."""
-    return [cell.replace(",", ".") for cell in cells] if all(NUMBER.fullmatch(cell) for cell in cells) else cells
+    """Decimal commas as points, where all cells of a column are numbers then, but for those that are missing."""
+    numbers = all(NUMBER.fullmatch(cell) or not cell or cell.lower() in MISSING for cell in cells)
+    return [cell.replace(",", ".") for cell in cells] if numbers else cells
 
 
 def _check_numbers(file: str, name: str, cells: list[str], lines: list[int]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.frames import FrameRows
+from ostinato.candidates.identifiers import remark_identifiers
 from ostinato.candidates.mapped import mapped_array, mapped_parquet
 from ostinato.candidates.rows import ArrayRows, ListedRows
 from ostinato.candidates.sampled import Sampled
@@ -83,7 +84,9 @@ def _read_frame(frame: "nw.DataFrame[Any]") -> Candidates:
         codecs.append(codec)
         columns.append(codec.encode(series.to_numpy() if isinstance(codec, Numbers) else series.to_list()))
     features = np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
-    return Candidates(features, codecs, FrameRows(frame.clone()), named=True)
+    table = Candidates(features, codecs, FrameRows(frame.clone()), named=True)
+    remark_identifiers(table)
+    return table
 
 
 def _codec(name: str, series: "nw.Series[Any]") -> Codec:

@@ -38,7 +38,7 @@ class Space:
         for name, parameter in parameters.items():
             if not hasattr(parameter, "codec"):
                 raise InvalidSetting(
-                    f"{name}={parameter!r} is not a parameter: give a Float, Integer, Ordered or Category."
+                    f"{name!r} is {parameter!r}, which is not a parameter: give a Float, Integer, Ordered or Category."
                 )
         self.parameters = parameters
         self.depends = _dependencies(parameters)
@@ -214,7 +214,7 @@ def _dependencies(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Ve
             unknown = [other for other in parameter.conditions if other not in before]
             if unknown:
                 raise InvalidSetting(
-                    f"{name}={parameter!r} depends on {unknown[0]!r}: name a parameter that is given before it."
+                    f"{name!r}, {parameter!r}, depends on {unknown[0]!r}: name a parameter that is given before it."
                 )
             found[name] = {
                 other: _features(name, other, parameters[other], allowed)

@@ -6,6 +6,7 @@ import typer
 
 from ostinato.cli.opening import Name, Where, viewed
 from ostinato.cli.terminal import Json, plain, print_answer, print_status
+from ostinato.errors import NothingMeasured
 
 
 def status(where: Where, name: Name = None, json: Json = False) -> None:
@@ -21,12 +22,20 @@ def best(where: Where, name: Name = None, json: Json = False) -> None:
 
 def explain(
     where: Where,
-    batch: Annotated[int, typer.Argument(help="The batch's number, as `ostinato history` shows it.")],
+    batch: Annotated[
+        int | None, typer.Argument(help="The batch's number, as `ostinato history` shows it. By default the last one.")
+    ] = None,
     name: Name = None,
     json: Json = False,
 ) -> None:
     """Why a batch was asked for: this candidate, and this many repeats."""
-    found = viewed(where, name).explain(batch)
+    study = viewed(where, name)
+    if batch is None:
+        asked = [each.facts.id for each in study.history() if each.facts.id >= 0]
+        if not asked:
+            raise NothingMeasured("Nothing was asked for yet: there is no batch to explain.")
+        batch = asked[-1]
+    found = study.explain(batch)
     print_answer(found if not json else plain(found), json)
 
 

@@ -123,7 +123,7 @@ def _end_at_once(code: object) -> None:
 
 
 def _remark(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    _say("yellow", "note", str(message))
+    _say("yellow", "note", in_options(str(message), _command()))
 
 
 def _say(colour: str, what: str, words: str) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from ostinato.checks import counted
 from ostinato.cli.measurements import show_candidates
 from ostinato.cli.opening import Name, Where, opened
+from ostinato.cli.options import Ignore
 from ostinato.cli.reading import read_table
 from ostinato.cli.terminal import Json
 from ostinato.errors import InvalidFeedback, InvalidSetting
@@ -81,6 +82,7 @@ def candidates(
     what: Annotated[
         list[str] | None, typer.Argument(help="A table of new rows (add), or rows (retire, restore), such as 3 17-20.")
     ] = None,
+    ignore: Ignore = None,
     noise_std: Annotated[
         float | None,
         typer.Option(min=0, help="With add: noise of the new rows, where every row was given a noise of its own."),
@@ -103,13 +105,15 @@ def candidates(
     """
     if noise_std is not None and action != Action.ADD:
         raise InvalidSetting("--noise-std goes with add: leave it out.")
+    if ignore and action != Action.ADD:
+        raise InvalidSetting("--ignore goes with add: leave it out.")
     study, console = opened(where, name), Console(stderr=True)
     if action == Action.LIST:
         show_candidates(study, json)
     elif action == Action.ADD:
         if not what or len(what) != 1:
             raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
-        table = read_table(Path(what[0]))
+        table = read_table(Path(what[0]), ignore=ignore)
         new = study.add(table, noise_std=noise_std)
         rows = f", {new[0]} to {new[-1]}" if new else ""
         there = f"; {table.rows - len(new):,} of the file are there already" if len(new) < table.rows else ""

@@ -80,7 +80,7 @@ COMMANDS = {
         "studies", "All measurements as CSV: one line each, with the candidate's columns and its row number."
     ),
     "import": Entry(
-        "studies",
+        "importing",
         "Measurements that were made elsewhere, taken into a study as observations. All of the file, or none of it.",
     ),
     "serve": Entry(

@@ -127,6 +127,10 @@ def compare(
     choose: Annotated[
         bool, typer.Option("--choose", help="Choose settings first, on seeds of their own, as `reproduce` does.")
     ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(help="The algorithm that ratios are to. By default BBKB where it runs, else the first."),
+    ] = None,
     folder: Folder = None,
     workers: Workers = None,
 ) -> None:
@@ -134,8 +138,8 @@ def compare(
 
     Without --algorithm: mini-GP-UCB, mini-GP-EI, GP-UCB and BBKB. Uniform sampling always runs too, since regret is
     shown as a share of its. Simple regret is that of the candidate that would be recommended at the end, as a share
-    of the mean regret of all candidates. Ratios are to BBKB where it runs, else to the first algorithm; ratios.csv has
-    all pairs. Seconds are processor time. Policies and problems of your own join from Python:
+    of the mean regret of all candidates. Ratios are to BBKB where it runs, else to the first algorithm (--against names
+    another); ratios.csv has all pairs. Seconds are processor time. Policies and problems of your own join from Python:
     ostinato.experiments.compare.
 
     Example: [bold]ostinato compare rosenbrock nas201-cifar10 -a mini-GP-UCB -a BBKB --seeds 5[/bold]
@@ -152,6 +156,7 @@ def compare(
             horizon=horizon,
             lengthscale=lengthscale,
             choose=choose,
+            against=against,
             folder=folder or Path("results/compare"),
             workers=workers,
             console=console,

@@ -13,6 +13,7 @@ from ostinato.cli.options import (
     Direction,
     Goal,
     HalfLife,
+    Ignore,
     KernelText,
     MaxRepeats,
     MemoryLimit,
@@ -40,6 +41,7 @@ def create(
         str,
         typer.Argument(help="A table (.csv, .tsv, .parquet), a space (.toml), or with --dask 'many/*.parquet'."),
     ],
+    ignore: Ignore = None,
     budget: Budget = None,
     goal: Goal = None,
     direction: Direction = None,
@@ -79,7 +81,7 @@ def create(
         robust=robust or None, kernel=kernel,
         policy=policy, search=search, stop=stop, seed=seed, memory_limit=memory_limit,
     )  # fmt: skip
-    print_status(made(called, where, read_table(candidates, dask), budget=budget, **settings), json)
+    print_status(made(called, where, read_table(candidates, dask, ignore), budget=budget, **settings), json)
 
 
 def budget(

@@ -1,17 +1,15 @@
 """A person measures: what to measure is shown, and the values are typed."""
 
-from math import isinf
-
 from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
 from ostinato.cli.terminal import in_words
-from ostinato.errors import OstinatoError
+from ostinato.cli.typed import typed_values
+from ostinato.errors import InvalidFeedback, OstinatoError
 from ostinato.stopping import met, watched
 from ostinato.study import Study, Task
 
-MANY = 1_000_000  # trials typed at once
 HELP = """\
   12.5           the value of one measurement; several at once with spaces between them
   {trials}nan            a measurement that failed
@@ -116,7 +114,7 @@ class Typed:
             values = self._values(words, task.repeats - done)
             self.settle()
             self._study.tell(task, values, start=first)
-        except (ValueError, OstinatoError) as error:
+        except OstinatoError as error:
             self._say(f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.")
             return 0
         self._numbers += self._study.numbers(task.batch, range(first, first + len(values)))
@@ -145,13 +143,20 @@ class Typed:
             else:
                 (value,) = self._values(words, 1)
                 self._study.correct(number=number, new=value, why="undone")
-        except (ValueError, OstinatoError) as error:
+        except OstinatoError as error:
             self._say(f"  [red]{escape(str(error))}[/red] It is as it was: type it again.")
             return False
         return True
 
     def _values(self, words: list[str], most: int) -> list[float]:
-        return _read(_spelt_out(words) if self._study.outcome.binary else words, most)
+        values = typed_values(words, binary=self._study.outcome.binary)
+        if not values:
+            raise InvalidFeedback("That is not a value. Type help to see more.")
+        if len(values) > most:
+            raise InvalidFeedback(
+                f"These are {len(values):,} values, and {counted(most, 'measurement')} is to come here."
+            )
+        return values
 
     def _line(self, prompt: str) -> list[str] | None:
         """The words of a line; None where there are no more."""
@@ -163,34 +168,3 @@ class Typed:
 
     def _say(self, words: str) -> None:
         self._console.print(words, soft_wrap=True, highlight=False)
-
-
-def _read(words: list[str], most: int) -> list[float]:
-    if not words:
-        raise ValueError("That is not a value.")
-    if len(words) > most:
-        raise ValueError(f"These are {len(words)} values, and {counted(most, 'measurement')} is to come here.")
-    return [_number(word) for word in words]
-
-
-def _spelt_out(words: list[str]) -> list[str]:
-    """3/20 as three ones and seventeen zeros."""
-    spelt: list[str] = []
-    for word in words:
-        yes, slash, of = word.partition("/")
-        if not (slash and yes.isdigit() and of.isdigit() and int(yes) <= int(of) <= MANY):
-            spelt.append(word)
-            continue
-        spelt += ["1"] * int(yes) + ["0"] * (int(of) - int(yes))
-    return spelt
-
-
-def _number(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        hint = " Write decimals with a point, and spaces between values." if "," in word else " Type help to see more."
-        raise ValueError(f"{word!r} is not a number.{hint}") from None
-    if isinf(value):
-        raise ValueError(f"{word} is not finite: type nan for a measurement that failed.")
-    return value

@@ -16,7 +16,6 @@ from ostinato.checks import counted
 from ostinato.cli.ending import Ending, ended_gently
 from ostinato.cli.listening import check_log, logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
-from ostinato.cli.measurements import columns_of
 from ostinato.cli.opening import exists
 from ostinato.cli.options import (
     Budget,
@@ -26,6 +25,7 @@ from ostinato.cli.options import (
     GiveUpAfter,
     Goal,
     HalfLife,
+    Ignore,
     KernelText,
     Log,
     MaxRepeats,
@@ -65,6 +65,7 @@ from ostinato.running.interrupts import INTERRUPTED
 from ostinato.running.objectives import Command, function
 from ostinato.running.program import program_of
 from ostinato.study import LEASE, RUN_LEASE, Study
+from ostinato.study.lines import columns_of
 
 OUTAGE = 75  # a failure that may be over later (sysexits.h)
 ENDINGS = {  # why a run ended, in words, and the exit code
@@ -92,6 +93,7 @@ def optimize(
     manual: Annotated[
         bool, typer.Option("--manual", help="You measure: it says what, and waits for the values.")
     ] = False,
+    ignore: Ignore = None,
     budget: Budget = None,
     workers: Annotated[int, typer.Option(min=1, help="How many measurements at once.")] = 1,
     storage: Annotated[
@@ -191,7 +193,7 @@ def optimize(
         raise InvalidSetting("--on-failure, --retry-every and --give-up-after are for programs and functions.")
     notifier = notifier_of(notify, notify_on)
     check_log(log)
-    table = read_table(candidates, dask)
+    table = read_table(candidates, dask, ignore)
     objective = function(python) if python else None
     if command:
         objective = Command(command, columns_of(table), timeout, retries)
@@ -215,6 +217,7 @@ def optimize(
     if not manual:
         _remark_program(study, command or f"the function {python}", objective, console)
     _say_memory(study, console)
+    _say_spent(study, console)
     with logged(log), notified(notifier) as listeners:
         how = {"workers": workers, "lease": lease or RUN_LEASE, "listeners": listeners, **failing}
         ended = by_hand(study, console) if objective is None else _run(study, objective, console, **how)
@@ -244,6 +247,15 @@ def _check_begin(where: str, name: str, *, resume: bool, endless: bool) -> None:
         )
     if endless and not (there and Study(name, where).has_end):
         raise MissingSetting("Say how many measurements may be made: --budget 1000.")
+
+
+def _say_spent(study: Study, console: Console) -> None:
+    """Where the budget is spent already: that nothing is going to be measured, and how to go on."""
+    if not study.finished:
+        return
+    status = study.status()
+    words = f"nothing to measure: {status.spent}; to go on, allow more in all: --budget {2 * (status.budget or 0)}"
+    console.print(words, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _say_memory(study: Study, console: Console) -> None:

@@ -46,6 +46,10 @@ class DirectionName(StrEnum):
     MINIMIZE = "minimize"
 
 
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="A column of the table that is left out, as it only names rows: sample. May be given again."),
+]
 Budget = Annotated[int | None, typer.Option(min=1, help="How many measurements in all; more can be added later.")]
 Goal = Annotated[
     GoalName | None, typer.Option(help="Know the best at the end (the default), or have every measurement pay.")

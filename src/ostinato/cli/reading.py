@@ -11,21 +11,27 @@ from rich.markup import escape
 from ostinato.candidates import Candidates, Sampled, ShardedTable, read_file
 from ostinato.candidates.shards import connected
 from ostinato.checks import counted
+from ostinato.errors import InvalidSetting
 from ostinato.study import Study
 
 WILD = set("*?[")
 PARQUET = (".parquet", ".pq")
 
 
-def read_table(path: Path | str, dask: str | None = None) -> Candidates:
-    """The candidates of a file, or of files on a Dask cluster; on a terminal it says at once that it reads them."""
+def read_table(path: Path | str, dask: str | None = None, ignore: list[str] | None = None) -> Candidates:
+    """The candidates of a file, or of files on a Dask cluster; on a terminal it says at once that it reads them.
+
+    ignore: columns that are left out.
+    """
     if dask and (WILD.intersection(str(path)) or str(path).endswith(PARQUET)):
+        if ignore:
+            raise InvalidSetting("--ignore is for one table: leave the columns out of the files.")
         with said_meanwhile(f"reading {path} on {dask}"):
             return ShardedTable(connected(dask), path)
     path = Path(path)
     size = path.stat().st_size if path.is_file() else 0
     with said_meanwhile(f"reading {path.name} ({size / 1e6:,.1f} MB)"):
-        return read_file(path)
+        return read_file(path, ignore or ())
 
 
 def place_beside(candidates: str) -> tuple[str | None, str]:

@@ -1,4 +1,4 @@
-"""A study as tables and files: top, history, export, import; verify, delete."""
+"""A study as tables and files: top, history, export; verify, delete."""
 
 from datetime import datetime
 from pathlib import Path
@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted, short
-from ostinato.cli.measurements import UNREVISED, ranges, read_csv, revisions, show_measurements, write_csv
-from ostinato.cli.opening import PATIENCE, Name, Where, named, opened, viewed
+from ostinato.cli.measurements import UNREVISED, ranges, revisions, show_measurements, write_csv
+from ostinato.cli.opening import PATIENCE, Name, Where, named, viewed
 from ostinato.cli.terminal import Json, in_words, plain, print_answer
-from ostinato.errors import Damaged, InvalidFeedback, InvalidSetting, Unavailable
+from ostinato.errors import Damaged, InvalidSetting, Unavailable
 from ostinato.running.tables import show, table_of
 from ostinato.storage import BatchRecord, open_storage
 from ostinato.study import Rescued
@@ -157,29 +157,6 @@ def export(
     write_csv(out, study.table, study.measurements(), origin=origin)
     if out:
         console.print(f"wrote {out}", highlight=False)
-
-
-def import_(
-    where: Where,
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="CSV with the candidates' columns (or row), and value (with stderr, or count and std) or successes "
-            "and trials."
-        ),
-    ],
-    name: Name = None,
-) -> None:
-    """Measurements that were made elsewhere, taken into a study as observations. All of the file, or none of it.
-
-    What [bold]ostinato export[/bold] writes can be read. A file that is imported twice counts twice.
-    """
-    study = opened(where, name)
-    measured = list(read_csv(source, study))
-    if not measured:
-        raise InvalidFeedback(f"{source} holds no measurements: its first line names columns, and each other is one.")
-    told = study.observe_all(measured)
-    Console(stderr=True).print(f"took in {counted(told, 'measurement')} of {source}", highlight=False)
 
 
 def verify(where: Where, name: Name = None, json: Json = False) -> None:

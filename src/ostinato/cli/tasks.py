@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from math import isinf
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +11,14 @@ import msgspec
 import typer
 from rich.console import Console
 
+from ostinato.candidates.files import CSV
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
+from ostinato.cli.sheets import print_sheet, read_sheet
+from ostinato.cli.typed import typed_values
 from ostinato.errors import Conflict, InvalidFeedback
 from ostinato.optimizer.plan import Wish
+from ostinato.study import Study
 from ostinato.study.asking import key_of
 from ostinato.study.exchange import Answer, task_as_json, task_of, told
 from ostinato.study.request import Request
@@ -30,24 +33,27 @@ def ask(
     workers: Annotated[
         int | None, typer.Option(min=1, help="So many that there is work for that many workers.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Of one batch, at most so many repeats.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many measurements.")] = None,
     distinct: Annotated[bool, typer.Option("--distinct", help="Every measurement of another candidate.")] = False,
     shared: Annotated[
         list[str] | None, typer.Option(help="A column in which all candidates of the plan are alike.")
     ] = None,
     worker: Annotated[str, typer.Option(help="A name for whoever measures.")] = WORKER,
     lease: Annotated[float, typer.Option(min=0.001, help="Seconds after which it is handed to others.")] = DAY,
+    sheet: Annotated[
+        bool, typer.Option("--csv", help="As a table to fill in, one line a measurement, and not as JSON.")
+    ] = False,
     beyond: Annotated[bool, typer.Option("--beyond", help="Go on where a rule of --stop is met.")] = False,
     name: Name = None,
 ) -> None:
     """What to measure next: one JSON object a line, for scripts in any language.
 
     Without --slots or --workers it is one task. Measure its candidate as often as `repeats` says, and tell the values:
-    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. No line is printed where there
-    is nothing to measure at the moment, or where a rule is met by which the study stops (--stop; go on --beyond it):
-    which of them, and why a plan has fewer measurements than --slots, it says on standard error. Not told within
-    --lease, a task is handed to others; [bold]ostinato renew[/bold] prolongs it, and [bold]ostinato leases[/bold] lists
-    who has what.
+    add them to the object as "values" and give the line to [bold]ostinato tell[/bold]. With --csv it is a table: fill
+    in its last column, and tell the file. No line is printed where there is nothing to measure at the moment, or where
+    a rule is met by which the study stops (--stop; go on --beyond it): which of them, and why a plan has fewer
+    measurements than --slots, it says on standard error. Not told within --lease, a task is handed to others;
+    [bold]ostinato renew[/bold] prolongs it, and [bold]ostinato leases[/bold] lists who has what.
 
     Examples:
 
@@ -56,6 +62,8 @@ def ask(
       [bold]ostinato ask lab.db --slots 24 --shared temperature[/bold]
 
       [bold]ostinato ask lab.db --slots 20 --distinct[/bold]
+
+      [bold]ostinato ask lab.db --slots 96 --csv > plate.csv[/bold]
     """
     study = opened(where, name, lease=lease)
     rule = None if beyond else study.stopped
@@ -65,16 +73,32 @@ def ask(
     request = Request(key_of(worker), lease, limit, wish=Wish.of(slots, workers, distinct, shared or (), limit))
     tasks = study.hand_out(request)
     if why := study.shortage(request, tasks):
-        _say(why if tasks else f"nothing to measure at the moment: {why} (`ostinato leases` lists who has what)")
+        _say(why if tasks else _nothing(study, where, why))
+    if sheet and tasks:
+        print_sheet(study, tasks)
+        return
     for each in tasks:
         print(msgspec.json.encode(task_as_json(each)).decode())
+
+
+def _nothing(study: Study, where: str, why: str) -> str:
+    """Why there is nothing to measure, and what can be done about it."""
+    status = study.status()
+    if not status.finished:
+        return f"nothing to measure at the moment: {why} (`ostinato leases` lists who has what)"
+    best = f"best        {status.best}\n" if status.best else ""
+    more = f"`ostinato budget {where} {2 * (status.budget or 0)}`"
+    return f"nothing to measure: {status.spent}\n{best}to go on, allow more measurements in all: {more}"
 
 
 def tell(
     where: Where,
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="A batch's number and its values; or a file of JSON lines. By default standard input."),
+        typer.Argument(
+            help="A batch's number and its values (7/100 for 7 yes of 100); or a file, of JSON lines or a table "
+            "(.csv). By default standard input, JSON lines."
+        ),
     ] = None,
     name: Name = None,
 ) -> None:
@@ -86,16 +110,27 @@ def tell(
     "host", "program" and "version", where a line has them, are kept with its values ([bold]ostinato history
     --origin[/bold]).
 
+    A table is what [bold]ostinato ask --csv[/bold] printed, with values: nan for one that failed, and nothing for one
+    that is still to come. Commas, semicolons with decimal commas, and columns of your own are fine.
+
     Examples:
 
       [bold]echo '{"batch": 3, "start": 0, "values": \\[12.5, 12.1]}' | ostinato tell lab.db[/bold]
 
       [bold]ostinato tell lab.db 3 12.5 12.1[/bold]
 
+      [bold]ostinato tell shop.db 3 7/100[/bold]
+
       [bold]ostinato tell lab.db measured.jsonl[/bold]
+
+      [bold]ostinato tell lab.db plate.csv[/bold]
     """
     study = opened(where, name)
-    answers = [_answer(line, place) for place, line in enumerate(_lines(what or []), 1)]
+    if what and len(what) == 1 and Path(what[0]).suffix.lower() in CSV:
+        answers = list(read_sheet(Path(what[0]), study))
+    else:
+        lines = _lines(what or [], binary=study.outcome.binary)
+        answers = [_answer(line, place) for place, line in enumerate(lines, 1)]
     for answer in answers:
         task_of(study, answer)  # all of them can be told, before any is
     new, refused = 0, list[Conflict]()
@@ -114,9 +149,9 @@ def _say(words: str) -> None:
     console.print(words, highlight=False, soft_wrap=not console.is_terminal)
 
 
-def _lines(words: list[str]) -> Iterator[str | bytes]:
+def _lines(words: list[str], *, binary: bool) -> Iterator[str | bytes]:
     if len(words) > 1 or (words and words[0].lstrip("-").isdigit()):
-        yield msgspec.json.encode({"batch": _whole(words[0]), "values": [_number(word) for word in words[1:]]})
+        yield msgspec.json.encode({"batch": _whole(words[0]), "values": typed_values(words[1:], binary=binary)})
         return
     text = Path(words[0]).read_text(encoding="utf-8") if words and words[0] != "-" else sys.stdin.read()
     yield from (line for line in text.splitlines() if line.strip())
@@ -144,15 +179,3 @@ def _whole(word: str) -> int:
             f"{word!r} is not the number of a batch: give a whole number, as `ostinato ask` prints it."
         )
     return int(word)
-
-
-def _number(word: str) -> float | None:
-    try:
-        value = float(word)
-    except ValueError:
-        raise InvalidFeedback(
-            f"{word!r} is not a number: give values, and nan for a measurement that failed."
-        ) from None
-    if isinf(value):
-        raise InvalidFeedback(f"{word} is not finite: give nan for a measurement that failed.")
-    return None if value != value else value

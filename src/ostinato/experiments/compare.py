@@ -65,6 +65,7 @@ def compare(
     horizon: int = 1000,
     lengthscale: float | None = None,
     choose: bool = False,
+    against: str | None = None,
     folder: str | Path = "results/compare",
     workers: int | None = None,
     console: Console | None = None,
@@ -76,12 +77,15 @@ def compare(
     seeds, horizon: how many runs of each, and how many measurements a run. workers: runs at a time; all cores.
     lengthscale: of the kernel, where it is not chosen; by default the middle one of each problem's.
     choose: whether settings are chosen first, on seeds of their own.
+    against: which of them the table of ratios compares the others with; by default BBKB where it runs, else the first.
     folder: called again with the same folder, finished runs are not made again, unless problem or policy have changed.
     """
     whole = (replace(each, shorter=1.0) for each in _algorithms(policies, lengthscale))
     algorithms = with_uniform(list(whole))
     protocol = Protocol(_problems(problems), algorithms, seeds, horizon, _short(horizon) if choose else None)
-    return _run(protocol, Path(folder), "A comparison", console, workers)
+    if against is not None and against not in (names := [each.name for each in algorithms]):
+        raise InvalidSetting(f"against={against!r} does not run here: give one of {', '.join(names)}.")
+    return _run(protocol, Path(folder), "A comparison", console, workers, against)
 
 
 def reproduce(
@@ -126,7 +130,14 @@ def _members(group: str, only: Sequence[str]) -> list[str]:
     return list(only) or members
 
 
-def _run(protocol: Protocol, folder: Path, title: str, console: Console | None, workers: int | None) -> Comparison:
+def _run(
+    protocol: Protocol,
+    folder: Path,
+    title: str,
+    console: Console | None,
+    workers: int | None,
+    against: str | None = None,
+) -> Comparison:
     console = console or Console()
     start = perf_counter()
     runs = protocol.run(folder, console, workers)
@@ -137,8 +148,8 @@ def _run(protocol: Protocol, folder: Path, title: str, console: Console | None, 
         ("This call", span(perf_counter() - start)),
     ]
     notes = [*protocol.notes(), *remarks(runs)]
-    page = report.write(runs, folder, title=title, facts=about, notes=notes)
-    for table in report.text_tables(runs):
+    page = report.write(runs, folder, title=title, facts=about, notes=notes, against=against)
+    for table in report.text_tables(runs, against):
         show(console, table)
     console.print("± and (from–to): 95% intervals over seeds.\n", highlight=False)
     for name, value in about:

@@ -76,16 +76,25 @@ class Sheet:
 
 
 def write(
-    runs: Sequence[Run], folder: Path, *, title: str, facts: Sequence[tuple[str, str]] = (), notes: Sequence[str] = ()
+    runs: Sequence[Run],
+    folder: Path,
+    *,
+    title: str,
+    facts: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
+    against: str | None = None,
 ) -> Path:
-    """Write figures, CSV files and `report.html` into `folder`, and return the page's path."""
+    """Write figures, CSV files and `report.html` into `folder`, and return the page's path.
+
+    against: the algorithm that the others are compared with.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     _write_files(runs, folder)
     drawn = {name: make(runs) for name, (make, *_) in FIGURES.items()} if summary.problems(runs) else {}
     for name, figure in drawn.items():
         figures.save_png(figure, folder / f"{name}.png")
     page = folder / "report.html"
-    page.write_text(_page(runs, drawn, title, facts, notes), encoding="utf-8")
+    page.write_text(_page(runs, drawn, title, facts, notes, against), encoding="utf-8")
     return page
 
 
@@ -131,9 +140,9 @@ def _flat_trial(trial: Trial) -> dict[str, object]:
 # ---- tables -------------------------------------------------------------------------------------------------------
 
 
-def text_tables(runs: Sequence[Run]) -> list[Table]:
+def text_tables(runs: Sequence[Run], against: str | None = None) -> list[Table]:
     """The tables for the terminal, 80 columns wide where names are not long: results, ratios, settings."""
-    sheets = [*_results(runs), *_ratios(runs), *_settings(runs, details=False)]
+    sheets = [*_results(runs), *_ratios(runs, against), *_settings(runs, details=False)]
     return [_text_table(sheet) for sheet in sheets]
 
 
@@ -168,9 +177,10 @@ def _result_cells(row: Row) -> tuple[str, ...]:
     return (row.algorithm, regret, simple, *counts, _number(row.seconds.value), f"{row.seeds} × {mark}{row.t:,}")
 
 
-def _ratios(runs: Sequence[Run]) -> list[Sheet]:
+def _ratios(runs: Sequence[Run], against: str | None = None) -> list[Sheet]:
     """Every algorithm against one on each problem; `ratios.csv` has all pairs."""
-    made = (summary.ratios_to(runs, problem, summary.reference(runs, problem)) for problem in summary.problems(runs))
+    pairs = ((problem, summary.reference(runs, problem, against)) for problem in summary.problems(runs))
+    made = (summary.ratios_to(runs, *pair) for pair in pairs)
     return [_ratio(ratios) for ratios in made if ratios]
 
 
@@ -367,6 +377,7 @@ def _page(
     title: str,
     facts: Sequence[tuple[str, str]],
     notes: Sequence[str],
+    against: str | None,
 ) -> str:
     body = [
         f"<h1>{escape(title)}</h1>",
@@ -374,7 +385,7 @@ def _page(
         _notes(notes),
         *_figure_section(runs, drawn),
         *_section("Results", RESULTS_TEXT, _results(runs), named=True),
-        *_section("Ratios", RATIOS_TEXT, _ratios(runs), named=True),
+        *_section("Ratios", RATIOS_TEXT, _ratios(runs, against), named=True),
         *_section("Settings", CHOSEN_TEXT if summary.chosen(runs) else GIVEN_TEXT, _settings(runs)),
     ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'

@@ -263,10 +263,14 @@ def _regret_or_inf(row: Row) -> float:
     return float(np.nan_to_num(row.regret.value, nan=np.inf))
 
 
-def reference(runs: Iterable[Run], problem: str) -> str:
-    """What the others are compared with on a problem where one has to do: BBKB if it ran, else the first algorithm."""
+def reference(runs: Iterable[Run], problem: str, wanted: str | None = None) -> str:
+    """What the others are compared with on a problem: the one that is wanted; else BBKB if it ran, else the first.
+
+    Not uniform, while there is another: regret is a share of its anyway.
+    """
     ran = algorithms(runs, problem)
-    return AGAINST if AGAINST in ran else ran[0]
+    others = [label for label in ran if label != UNIFORM]
+    return next(label for label in (wanted, AGAINST, *others, *ran) if label in ran)
 
 
 def ratios(runs: Sequence[Run]) -> list[Ratio]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ostinato.errors import InvalidSetting, MissingSetting
+from ostinato.integrations.early import check_settings
 from ostinato.optimizer import Optimizer
 from ostinato.records import Best
 
@@ -51,9 +52,7 @@ class OstinatoNode(ExternalGenerationNode):
     """
 
     def __init__(self, name: str = "Ostinato", *, transition_criteria: Any = None, **settings: Any) -> None:
-        for own in OWN:
-            if own in settings:
-                raise InvalidSetting(f"{own}={settings[own]!r} comes from the experiment: leave it out here.")
+        check_settings(settings, own=OWN, owner="experiment")
         super().__init__(name=name, should_deduplicate=False, transition_criteria=transition_criteria)
         self._settings = settings
         self._experiment: Experiment | None = None

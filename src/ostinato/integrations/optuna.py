@@ -12,6 +12,7 @@ from threading import RLock
 from typing import Any
 
 from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured, NothingToAsk
+from ostinato.integrations.early import check_settings
 from ostinato.integrations.missing import missing
 from ostinato.optimizer.settings import Goal
 from ostinato.records import Best
@@ -54,10 +55,8 @@ class OstinatoSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         **settings: Any,
     ) -> None:
-        for name in OWN:
-            if name in settings:
-                raise InvalidSetting(f"{name}={settings[name]!r} comes from the study: leave it out here.")
         self._settings: dict[str, Any] = {"seed": seed, "budget": budget, "goal": goal, **settings}
+        check_settings(self._settings, own=OWN, owner="study")
         self._independent = independent_sampler or RandomSampler(seed=seed)
         self._followers: dict[str, Follower] = {}
         self._lock = RLock()

@@ -21,6 +21,7 @@ from ostinato.records import Learned, Outlier
 FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
+FADES = 15  # the part of all measurements that is the half-life to begin with: `python -m benchmarks.half_life`
 DRIFT = 1e-3  # chance of straight lines in time that explain so much of how averages differ, below which they do
 LOOKED_LITTLE, LOOKED_ENOUGH = 1.0, 6.0  # candidates measured, over the root of all measurements
 HALF = 0.5
@@ -283,7 +284,7 @@ def _returns(
     straight = explained / lines / left if left > 0 else 0.0
     drifts = float(cast("Any", fdtrc)(lines, max(again - lines, 1) + freedom, straight))
     if chance < DOUBT and drifts < DRIFT and again - lines >= FEW:
-        words += f": values drift with time, and half_life= (such as {max(steps // 4, 1):,}) lets old ones fade"
+        words += f": values drift with time, and half_life= (such as {max(steps // FADES, 1):,}) lets old ones fade"
     elif chance < DOUBT:
         words += ": repeats share the error of a set-up, and setup_std='learn' accounts for it"
     return Check("returns", ratio, chance, words)

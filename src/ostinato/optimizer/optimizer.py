@@ -54,7 +54,7 @@ class Optimizer(OptimizerView):
     value, unit: what the measured number is called, and its unit, in answers and figures: value="yield", unit="%".
     half_life: in how many measurements a measurement comes to count for half, where what is measured changes with time.
     max_repeats: the most repeats that are asked for at once.
-    robust: whether single measurements that are far off count less.
+    robust: whether single measurements that are far off count less; for outliers on both sides, not for timings.
 
     What is learned unless it is given, in your own units; the paper's guarantees need all of it (docs/guarantees.md):
 

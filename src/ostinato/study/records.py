@@ -123,6 +123,14 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     def finished(self) -> bool:
         return self.budget is not None and self.measurements + self.failures >= self.budget
 
+    @property
+    def spent(self) -> str:
+        """That the budget is spent, in words; nothing where it is not."""
+        if not self.finished:
+            return ""
+        failed = f", {self.failures:,} of them failed" if self.failures else ""
+        return f"the budget of {counted(self.budget or 0, 'measurement')} is spent{failed}"
+
     def __str__(self) -> str:
         failed = f", {self.failures:,} of them failed" if self.failures else ""
         retired = f", {self.retired:,} more retired" if self.retired else ""

@@ -11,6 +11,7 @@ from litestar.datastructures import UploadFile
 from ostinato.candidates import Candidates
 from ostinato.candidates.columns import Levels, Logs
 from ostinato.candidates.files import read_csv_text
+from ostinato.candidates.identifiers import identifiers
 from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, InvalidSetting
 from ostinato.service.dashboard.addresses import address_of
@@ -118,13 +119,14 @@ class Read(msgspec.Struct, frozen=True):
     rows: int
     same: int
     columns: list[tuple[str, str, str]]
+    identifiers: list[str]
 
 
 def _read(text: str, name: str) -> Read:
     table_ = read_csv_text(text, name)
     seen = table_.on_logs()
     listed = [(each, *_described(seen, place)) for place, each in enumerate(column_names(seen))]
-    return Read(table_.rows, table_.rows - len(table_), listed)
+    return Read(table_.rows, table_.rows - len(table_), listed, identifiers(table_))
 
 
 def _described(table_: Candidates, place: int) -> tuple[str, str]:
@@ -145,9 +147,14 @@ def _understood(read: Read) -> Html:
     rows = [tr(th(name, scope="row"), td(kind), td(holds)) for name, kind, holds in read.columns]
     heads = heads_of(["Column", "Kind", "Holds"])
     same = f" {counted(read.same, 'row repeats', 'rows repeat')} an earlier one, and count for it." if read.same else ""
+    naming = (
+        f" {', '.join(read.identifiers)}: different in every row, and taken as a setting. If it only names the rows, "
+        "leave the column out of the file."
+    )
     return div(
         h2("As it was understood"),
         p(f"{counted(read.rows, 'candidate')}, {counted(len(read.columns), 'column')}.{same}"),
+        p(naming) if read.identifiers else "",
         scrolling("Columns", plain_table("Columns as they were understood", heads, rows), class_="scrolls"),
         class_="card padded",
     )

@@ -44,7 +44,10 @@ def asked(study: Study, wanted: Ask, identity: Identity) -> TasksOut:
     wish = Wish.of(wanted.slots, wanted.workers, wanted.distinct, wanted.shared, wanted.limit)
     request = Request(key_of(worker, wanted.key, identity.name), wanted.lease, wanted.limit, wish=wish)
     tasks = study.hand_out(request)
-    return TasksOut(tasks=[task_out(each) for each in tasks], why=study.shortage(request, tasks))
+    why = study.shortage(request, tasks)
+    if not tasks and study.finished:
+        why = f"{study.status().spent}; whoever administers the study can allow more"
+    return TasksOut(tasks=[task_out(each) for each in tasks], why=why)
 
 
 async def _tell(service: Service, teller: Identity, study: str, data: Told) -> New:

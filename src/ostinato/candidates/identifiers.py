@@ -1,0 +1,60 @@
+"""Columns that name rows, as a number of the sample does, and are no settings: found, and said."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ostinato.candidates.columns import Levels, Numbers
+from ostinato.candidates.table import Candidates
+from ostinato.errors import IdentifierColumn, notify
+
+NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "no", "nr", "number", "name", "label", "code"}
+NAMES |= {"barcode", "sku", "asin", "sample", "specimen", "well", "vial", "run", "experiment", "row", "item"}
+FIRST = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
+FEW = 3  # rows of which a column may well be different in each by chance, whatever it is called
+MANY = 10  # rows from which on texts that are all different are hardly levels of a setting
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
+
+
+def identifiers(table: Candidates) -> list[str]:
+    """The columns that probably name rows: texts that are different in every one, and numbers that are called so."""
+    if not table.named or len(table.codecs) < 2:
+        return []
+    return [str(codec.column.name) for place, codec in enumerate(table.codecs) if _names_rows(table, codec, place)]
+
+
+def remark_identifiers(table: Candidates) -> None:
+    """Say which columns probably name rows: a model cannot know, and users may not think of it."""
+    found = identifiers(table)
+    if not found:
+        return
+    names, one = ", ".join(map(repr, found)), len(found) == 1
+    notify(
+        f"Column{'' if one else 's'} {names} {'is' if one else 'are'} different in every row, and taken as "
+        f"{'a setting' if one else 'settings'}. If {'it only names' if one else 'they only name'} the rows, leave "
+        f"{'it' if one else 'them'} out: measurements then say more of rows that are alike. (On the command line: "
+        f"{' '.join(f'--ignore {_quoted(name)}' for name in found)}; in Python give a table without.)",
+        IdentifierColumn,
+    )
+
+
+def _names_rows(table: Candidates, codec: Any, place: int) -> bool:
+    called = _is_called_so(str(codec.column.name))
+    if isinstance(codec, Levels):
+        texts = not codec.ordered and all(isinstance(level, str) for level in codec.levels)
+        return texts and len(codec.levels) == table.rows and table.rows >= (FEW if called else MANY)
+    if not (called and isinstance(codec, Numbers)) or table.rows < FEW or len(table) < table.rows:
+        return False
+    values = table.features[:, place]
+    return bool(np.all(values == np.round(values))) and len(np.unique(values)) == table.rows
+
+
+def _is_called_so(name: str) -> bool:
+    """Whether a column's name is one of names: sample, Sample ID, product_no, unnamed: 0."""
+    words = [word.lower() for word in WORD.findall(name)]
+    return bool(words) and (words[-1] in NAMES or words[-1] == "#" or words[0] in FIRST)
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'

@@ -1,0 +1,157 @@
+"""`ostinato import`: measurements that were made elsewhere, from CSV."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ostinato.candidates import Candidates, Sampled
+from ostinato.candidates.columns import Absent, Levels
+from ostinato.candidates.files import read_cells
+from ostinato.checks import counted
+from ostinato.cli.opening import Name, Where, opened
+from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
+from ostinato.study import read_one
+from ostinato.study.lines import OWN, columns_of, own_names
+from ostinato.study.view import StudyView
+
+TRIALS = ("successes", "trials")
+
+
+def import_(
+    where: Where,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with the candidates' columns (or row), and value (with stderr, or count and std) or successes "
+            "and trials."
+        ),
+    ],
+    value: Annotated[
+        str | None,
+        typer.Option(help="The column that holds the values. By default value, or the name that the study gave it."),
+    ] = None,
+    name: Name = None,
+) -> None:
+    """Measurements that were made elsewhere, taken into a study as observations. All of the file, or none of it.
+
+    What [bold]ostinato export[/bold] writes can be read, and what a spreadsheet writes: with commas, or with semicolons
+    and then decimal commas. Other columns are left out. A file that is imported twice counts twice.
+    """
+    study = opened(where, name)
+    measured = list(read_csv(source, study, value))
+    if not measured:
+        raise InvalidFeedback(f"{source} holds no measurements: its first line names columns, and each other is one.")
+    told = study.observe_all(measured)
+    Console(stderr=True).print(f"took in {counted(told, 'measurement')} of {source}", highlight=False)
+
+
+def read_csv(source: Path, study: StudyView, value: str | None = None) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The candidate and what was measured, line by line; errors name the line. value: the column that holds it."""
+    names, lines = columns_named(source)
+    own: dict[str, str] = dict(zip(OWN, own_names(study.table), strict=True))
+    own["value"] = value_column(source.name, names, study, own["value"], value)
+    for number, cells in lines:
+        try:
+            yield _read(dict(zip(names, cells, strict=False)), own, study)
+        except OstinatoError as error:
+            raise InvalidFeedback(f"{source.name}, line {number}: {error} Nothing of the file was taken in.") from None
+
+
+def columns_named(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of a file's columns, all different, and the cells of each other line with its number."""
+    names, lines = read_cells(source)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidFeedback(f"{source.name} has two columns {twice!r}: give each a name of its own.")
+    return names, lines
+
+
+def value_column(file: str, names: list[str], study: StudyView, usual: str, wanted: str | None) -> str:
+    """The column that holds the values: the one that is wanted, the usual one, or one that bears their name."""
+    settings, quantity = columns_of(study.table), study.quantity
+    if wanted is not None:
+        if wanted in settings:
+            raise InvalidFeedback(f"{wanted!r} is a column of the candidates: name the one that holds the values.")
+        if wanted not in names:
+            raise InvalidFeedback(f"{file} has no column {wanted!r}: its columns are {', '.join(names)}.")
+        return wanted
+    called = {quantity.name, quantity.label} if quantity.given else set[str]()
+    spelt = {each.casefold() for each in called} - {*OWN, *TRIALS}
+    found = [name for name in names if name.casefold() in spelt and name not in settings]
+    if found and usual in names:
+        raise InvalidFeedback(f"{file} has both {usual!r} and {found[0]!r}: say which holds the values (--value).")
+    return found[0] if found else usual
+
+
+def _read(row: dict[str, str], own: dict[str, str], study: StudyView) -> tuple[Any, dict[str, Any]]:
+    table = study.table
+    what = {name: number_in(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
+    tried = [name for name in TRIALS if row.get(name) and name not in columns_of(table)]
+    if "value" in what and tried:
+        raise InvalidFeedback(f"it has both {own['value']} and {tried[0]}: give one of them.")
+    if "value" not in what and len(tried) < len(TRIALS):
+        hint = "" if own["value"] in row else f" The columns are {', '.join(row)}: --value says which holds the values."
+        raise InvalidFeedback(f"there is no {own['value']} (nor successes and trials).{hint}")
+    if "value" not in what:
+        what |= {name: number_in(row, name) for name in tried}
+    read_one(**what, outcome=study.outcome)
+    return _candidate(row, own["row"], study), what
+
+
+def _candidate(row: dict[str, str], own_row: str, study: StudyView) -> Any:
+    """The candidate that a line names: by its columns, or by the number of its row. Both must say the same.
+
+    In a space rows are numbered as they are asked for, in every study in its own way: columns decide.
+    """
+    table = study.table
+    optional = [str(codec.column.name) for codec in table.codecs if isinstance(codec, Absent)]
+    missing = [name for name in columns_of(table) if not row.get(name) and name not in optional]
+    if len(missing) == len(columns_of(table)) - len(optional) and row.get(own_row):
+        return _row(row, own_row, table)
+    if missing:
+        raise InvalidFeedback(f"there is no {missing[0]} (nor {own_row}, the number of the candidate's row).")
+    columns = zip(columns_of(table), table.codecs, strict=True)
+    cells = {name: _cell(row.get(name) or "", codec) for name, codec in columns}
+    if isinstance(table, Sampled):
+        table.holding(cells)
+        return cells
+    words = ", ".join(f"{name} {row.get(name) or None}" for name in cells)
+    try:
+        index = study.index(cells if table.named else list(cells.values()))
+    except OstinatoError:
+        raise UnknownCandidate(f"{words} is none of the study's candidates.") from None
+    if row.get(own_row) and table.number_of(_row(row, own_row, table)) != table.number_of(index):
+        raise UnknownCandidate(f"{words} is row {index} of the study, and not {own_row} {row[own_row]}.")
+    return index
+
+
+def _row(row: dict[str, str], own_row: str, table: Candidates) -> int:
+    index = number_in(row, own_row)
+    if index != int(index) or not 0 <= index < table.rows:
+        there = f"none of the rows 0 to {table.rows - 1}" if table.rows else "of a study that has no rows yet"
+        raise UnknownCandidate(f"{own_row} {row[own_row]} is {there}.")
+    return int(index)
+
+
+def number_in(row: dict[str, str], name: str) -> float:
+    try:
+        return float(row[name])
+    except ValueError:
+        raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a number.") from None
+
+
+def _cell(text: str, codec: Any) -> Any:
+    """A cell, as the kind of thing that the candidates hold in its column."""
+    if isinstance(codec, Absent):
+        return None if text in ("", "None") else _cell(text, codec.codec)
+    if isinstance(codec, Levels):
+        known = {str(level): level for level in codec.levels} | {str(level).lower(): level for level in codec.levels}
+        return known.get(text, known.get(text.lower(), text))
+    try:
+        value = {"true": 1.0, "false": 0.0}.get(text.lower())
+        return float(text) if value is None else value
+    except ValueError:
+        return text

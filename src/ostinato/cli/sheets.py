@@ -1,0 +1,52 @@
+"""Tasks as a table to fill in, for people with a spreadsheet or a plate reader: one line a measurement."""
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from ostinato.cli.importing import columns_named, number_in, value_column
+from ostinato.errors import InvalidFeedback, OstinatoError
+from ostinato.study import Task
+from ostinato.study.exchange import Answer
+from ostinato.study.lines import OWN, columns_of, own_names
+from ostinato.study.view import StudyView
+
+PLACE = ("batch", "repeat", "row")  # what says which measurement a line is of
+
+
+def print_sheet(study: StudyView, tasks: Iterable[Task]) -> None:
+    """All measurements of some tasks as CSV, with an empty cell for the value of each."""
+    own = dict(zip(OWN, own_names(study.table), strict=True))
+    value = study.quantity.label if study.quantity.given else own["value"]
+    writer = csv.writer(sys.stdout, lineterminator="\n")  # what other programs of the shell expect
+    writer.writerow([*(own[name] for name in PLACE), *columns_of(study.table), value])
+    for task in tasks:
+        candidate: Any = task.candidate
+        cells = list(cast("Any", candidate).values() if isinstance(candidate, dict) else candidate)
+        writer.writerows([task.batch, task.start + i, task.index, *cells, ""] for i in range(task.repeats))
+
+
+def read_sheet(source: Path, study: StudyView) -> Iterator[Answer]:
+    """The answers of such a table once it is filled in. Lines without a value are still to be measured."""
+    names, lines = columns_named(source)
+    own: dict[str, str] = dict(zip(OWN, own_names(study.table), strict=True))
+    missing = [own[name] for name in ("batch", "repeat") if own[name] not in names]
+    if missing:
+        raise InvalidFeedback(
+            f"{source.name} has no column {missing[0]!r}: fill in what `ostinato ask --csv` wrote. What was not asked "
+            "for is taken in by `ostinato import`."
+        )
+    value = value_column(source.name, names, study, own["value"], None)
+    for line, cells in lines:
+        row = dict(zip(names, cells, strict=False))
+        if not row.get(value):
+            continue
+        try:
+            batch, repeat, number = (number_in(row, name) for name in (own["batch"], own["repeat"], value))
+            which = number_in(row, own["row"]) if row.get(own["row"]) else None
+        except OstinatoError as error:
+            raise InvalidFeedback(f"{source.name}, line {line}: {error} Nothing of the file was taken in.") from None
+        told = None if number != number else number
+        yield Answer(int(batch), row=None if which is None else int(which), start=int(repeat), values=[told])

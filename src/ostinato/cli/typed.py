@@ -1,0 +1,32 @@
+"""Values as people type them, at a prompt or behind a command."""
+
+from math import isinf
+
+from ostinato.errors import InvalidFeedback
+
+MANY = 1_000_000  # trials typed at once
+
+
+def typed_values(words: list[str], *, binary: bool) -> list[float]:
+    """Numbers, nan for a measurement that failed; of yes or no also 3/20, as three ones and seventeen zeros."""
+    return [value for word in words for value in _values(word, binary=binary)]
+
+
+def _values(word: str, *, binary: bool) -> list[float]:
+    yes, slash, of = word.partition("/")
+    if slash and yes.isdigit() and of.isdigit():
+        if not binary:
+            raise InvalidFeedback(f"{word!r} is not a number: 3/20 is for what is yes or no (outcome binary).")
+        if int(yes) > int(of):
+            raise InvalidFeedback(f"{word!r} has more successes than trials: write successes/trials, as 3/20.")
+        if not 0 < int(of) <= MANY:
+            raise InvalidFeedback(f"{word!r} is of {int(of):,} trials: give 1 to {MANY:,} at once.")
+        return [1.0] * int(yes) + [0.0] * (int(of) - int(yes))
+    try:
+        value = float(word)
+    except ValueError:
+        hint = "Write decimals with a point, and spaces between values." if "," in word else "Write nan if it failed."
+        raise InvalidFeedback(f"{word!r} is not a number. {hint}") from None
+    if isinf(value):
+        raise InvalidFeedback(f"{word} is not finite: write nan for a measurement that failed.")
+    return [value]

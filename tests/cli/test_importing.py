@@ -1,0 +1,142 @@
+"""Tables as spreadsheets write them, taken into studies."""
+
+import csv
+import json
+
+import pytest
+
+from ostinato import Study
+from ostinato.candidates import read_file
+from terminal import ostinato
+
+
+def said(done):
+    return " ".join(done.stderr.split())
+
+
+def values(lab, study="lab.db"):
+    rows = list(csv.DictReader(ostinato("export", study, cwd=lab).stdout.splitlines()))
+    return [(float(row["temp"]), float(row["ph"]), float(row["value"])) for row in rows]
+
+
+@pytest.fixture
+def study(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), value="Yield", unit="%")
+    return lab
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "temp;ph;value\n20;6,5;12,25\n30;5;13\n",
+        "temp;ph;yield\n20;6,5;12,25\n30;5;13\n",
+        "temp;ph;Yield (%);remark\n20;6,5;12,25;\n30;5;13;good\n",
+        "temp,ph,Yield\n20,6.5,12.25\n30,5,13\n",
+        "temp , ph , value\n20 , 6.5 , 12.25\n\n30,5,13\n",
+    ],
+)
+def test_what_spreadsheets_write(study, text):
+    (study / "mine.csv").write_text(text, encoding="utf-8-sig")
+    done = ostinato("import", "lab.db", "mine.csv", cwd=study)
+    assert "took in 2 measurements" in said(done)
+    assert values(study) == [(20, 6.5, 12.25), (30, 5, 13)]
+
+
+def test_tabs_and_a_missing_value_among_decimal_commas(study):
+    (study / "mine.tsv").write_text("temp\tph\tvalue\n20\t6.5\t12.25\n")
+    assert "took in 1 measurement" in said(ostinato("import", "lab.db", "mine.tsv", cwd=study))
+    (study / "mine.csv").write_text("temp;ph;value\n20;6,5;12,25\n30;5;nan\n")
+    assert "took in 2 measurements" in said(ostinato("import", "lab.db", "mine.csv", cwd=study))
+    assert json.loads(ostinato("status", "lab.db", "--json", cwd=study).stdout)["failures"] == 1
+
+
+def test_the_column_of_values_is_named(study):
+    (study / "mine.csv").write_text("temp,ph,OD600\n20,6.5,12.25\n")
+    refused = said(ostinato("import", "lab.db", "mine.csv", cwd=study))
+    assert "The columns are temp, ph, OD600: --value says which holds the values." in refused
+    assert "has no column 'OD'" in said(ostinato("import", "lab.db", "mine.csv", "--value", "OD", cwd=study))
+    assert "is a column of the candidates" in said(ostinato("import", "lab.db", "mine.csv", "--value", "ph", cwd=study))
+    assert "took in 1" in said(ostinato("import", "lab.db", "mine.csv", "--value", "OD600", cwd=study))
+    (study / "both.csv").write_text("temp,ph,value,yield\n20,6.5,12.25,3\n")
+    assert "has both 'value' and 'yield'" in said(ostinato("import", "lab.db", "both.csv", cwd=study))
+    assert "took in 1" in said(ostinato("import", "lab.db", "both.csv", "--value", "yield", cwd=study))
+    assert values(study) == [(20, 6.5, 12.25), (20, 6.5, 3)]
+
+
+def test_columns_that_name_rows_are_said_and_left_out(lab):
+    rows = "".join(f"S{n},{20 + n},{n % 3}\n" for n in range(12))
+    (lab / "plate.csv").write_text("sample,temp,ph\n" + rows)
+    done = ostinato("create", "a.db", "plate.csv", cwd=lab)
+    assert "note: Column 'sample' is different in every row" in said(done)
+    assert "--ignore sample" in said(done)
+    done = ostinato("create", "b.db", "plate.csv", "--ignore", "sample", cwd=lab)
+    assert (done.returncode, done.stderr) == (0, "")
+    (task,) = map(json.loads, ostinato("ask", "b.db", cwd=lab).stdout.splitlines())
+    assert task["candidate"].keys() == {"temp", "ph"}
+    (lab / "more.csv").write_text("sample,temp,ph\nS20,90,1\n")
+    assert "columns do not change" in said(ostinato("candidates", "b.db", "add", "more.csv", cwd=lab))
+    done = ostinato("candidates", "b.db", "add", "more.csv", "--ignore", "sample", cwd=lab)
+    assert "added 1 row" in said(done)
+    (lab / "measured.csv").write_text("sample,temp,ph,value\nS20,90,1,3.5\n")
+    assert "took in 1" in said(ostinato("import", "b.db", "measured.csv", cwd=lab))
+    (lab / "space.toml").write_text("temp = { low = 20, high = 80 }\n")
+    done = ostinato("create", "c.db", "space.toml", "--ignore", "temp", cwd=lab)
+    assert "describes a space" in said(done)
+
+
+def test_columns_that_are_called_as_options(lab):
+    (lab / "odd.toml").write_text("seed = { low = 1, high = 5 }\nbudget = { low = 1, high = 5 }\n")
+    assert ostinato("create", "odd.db", "odd.toml", cwd=lab).returncode == 0
+    (lab / "other.toml").write_text("seed = { low = 1, high = 6 }\nbudget = { low = 1, high = 5 }\n")
+    command = ("optimize", "other.toml", "--command", "echo 1", "--storage", "odd.db", "--name", "odd", "--budget", "9")
+    done = said(ostinato(*command, cwd=lab))
+    assert "Space(seed=Float(1, 5), budget=Float(1, 5))" in done
+    assert "Space(seed=Float(1, 6), budget=Float(1, 5))" in done
+    done = said(ostinato(*command, "--seed", "3", "--storage", "no.db", "--kernel", "Matern(3)", cwd=lab))
+    assert "--kernel 'Matern(3)' cannot be read" in done  # a setting is an option, still
+
+
+def test_successes_of_trials_are_told(lab):
+    create = ("create", "shop.db", "catalogue.csv", "--outcome", "binary", "--seed", "0")
+    assert ostinato(*create, cwd=lab).returncode == 0
+    (task,) = map(
+        json.loads, ostinato("ask", "shop.db", "--slots", "100", "--limit", "100", cwd=lab).stdout.splitlines()[:1]
+    )
+    trials = task["repeats"]
+    told = ostinato("tell", "shop.db", task["batch"], f"1/{trials}", cwd=lab)
+    assert f"took in {trials} measurement" in said(told)
+    (row,) = [row for row in json.loads(ostinato("history", "shop.db", "--json", cwd=lab).stdout) if row["measured"]]
+    assert row["average"] == pytest.approx(1 / trials)
+    assert "more successes than trials" in said(ostinato("tell", "shop.db", task["batch"], "3/2", cwd=lab))
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"))
+    (task,) = map(json.loads, ostinato("ask", "lab.db", cwd=lab).stdout.splitlines())
+    assert "3/20 is for what is yes or no" in said(ostinato("tell", "lab.db", task["batch"], "1/1", cwd=lab))
+
+
+def test_a_plate_is_filled_in_and_told(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), value="OD600", seed=0)
+    done = ostinato("ask", "lab.db", "--slots", "6", "--csv", cwd=lab)
+    assert "\r" not in done.stdout
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert len(rows) == 6
+    assert list(rows[0]) == ["batch", "repeat", "row", "temp", "ph", "OD600"]
+    filled = [row | {"well": f"A{n}", "OD600": f"0,{n + 1}" if n < 4 else ""} for n, row in enumerate(rows)]
+    filled[3]["OD600"] = "nan"
+
+    def write(rows):
+        with (lab / "plate.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(filled[0]), delimiter=";")
+            writer.writeheader()
+            writer.writerows(row | {"ph": row["ph"].replace(".", ",")} for row in rows)
+
+    write(filled)
+    assert "took in 4 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert "took in 0 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    write([row | {"OD600": row["OD600"] or "0,9"} for row in filled])
+    assert "took in 2 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    status = json.loads(ostinato("status", "lab.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["failures"], status["in_flight"]) == (5, 1, 0)
+    wrong = [filled[0] | {"row": int(filled[0]["row"]) + 1}]
+    write(wrong)
+    assert "nothing was taken in" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert "has no column 'batch'" in said(ostinato("tell", "lab.db", "catalogue.csv", cwd=lab))
