@@ -28,6 +28,7 @@ BENCHMARKS = (
     "certified",
     "size",
     "lazy",
+    "walks",
     "commands",
     "dashboard",
 )

@@ -5,13 +5,15 @@ from contextlib import contextmanager
 from sqlalchemy import text
 
 from ostinato.errors import Unavailable
-from ostinato.optimizer.decide import Thinking
+from ostinato.optimizer.thinking import Thinking
+from ostinato.posterior import Nystrom
 
 
 def shown(opt):
     """What the policy would be shown now."""
     thinking = Thinking(opt._problem, opt._state, opt.core.known.fork())
-    thinking.known.model = thinking.known.model.refreshed(thinking._rng)
+    if isinstance(thinking.known.model, Nystrom):
+        thinking.known.model = thinking.known.model.refreshed(thinking._rng)
     return thinking.belief()
 
 

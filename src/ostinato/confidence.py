@@ -133,9 +133,9 @@ def as_schedule(beta: float | Schedule) -> Schedule:
     return beta if callable(beta) else Fixed(not_negative("beta", beta))
 
 
-def width_at(schedule: Schedule, progress: Progress) -> float:
+def width_at(beta: float | Schedule, progress: Progress) -> float:
     """β now."""
-    width = float(schedule(progress))
+    width = float(beta(progress) if callable(beta) else beta)
     if not (isfinite(width) and width >= 0):
-        raise InvalidSetting(f"The β schedule {schedule!r} gave {width!r}: it must give a finite number, 0 or more.")
+        raise InvalidSetting(f"The β schedule {beta!r} gave {width!r}: it must give a finite number, 0 or more.")
     return width

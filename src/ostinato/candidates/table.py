@@ -97,16 +97,8 @@ class Candidates:
         """The candidate that has these features, but for rounding, as the user knows it."""
         return self.point(self.find(feature[None, :])[0])
 
-    def with_pool(self) -> "Candidates":
-        """With as many points to choose from as it should have now; of a table, all at any time."""
-        return self
-
     def holding(self, where: Any) -> "Candidates":
         """With indices for what is spoken of; a table has all there are."""
-        return self
-
-    def naming(self, numbers: Sequence[int]) -> "Candidates":
-        """With indices for some candidates; those of a table have theirs."""
         return self
 
     def in_parts(self, parts: Sequence[int]) -> "Candidates":

@@ -23,7 +23,7 @@ from ostinato.integrations.choices import candidates_of
 from ostinato.integrations.missing import missing
 from ostinato.measurements.tally import LARGEST
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.decide import Wish
+from ostinato.optimizer.plan import Wish
 from ostinato.records import Batch
 
 try:

@@ -96,11 +96,12 @@ class History:
 
     def add(self, entries: Collection[Entry]) -> None:
         for entry in entries:
-            self._entries[entry.key] = self._joined(entry)
-            if entry.measured.points:
-                insort(self._order, (max(number for number, _ in entry.measured.points), entry.key))
-            self.counts[entry.candidate] += int(entry.measured.statistics.n)
-            self.steps += int(entry.measured.statistics.n)
+            key, measured, n = entry.key, entry.measured, int(entry.measured.statistics.n)
+            self._entries[key] = self._joined(entry) if key in self._entries else entry
+            if measured.points:
+                insort(self._order, (max(measured.points)[0], key))
+            self.counts[entry.candidate] += n
+            self.steps += n
 
     def _joined(self, entry: Entry) -> Entry:
         """With what there was of it before."""

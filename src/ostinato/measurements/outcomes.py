@@ -10,7 +10,7 @@ An interval within the bounds is that of the normal law cut off at them. With a 
 Z = Φ(b) − Φ(a) its mean is m + s (φ(a) − φ(b))/Z, and its quantile at u is m + s Φ⁻¹(Φ(a) + u Z).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, pi
 from typing import Any, Literal, TypeAlias, cast
 
@@ -36,14 +36,11 @@ class Outcome:
     whole: bool = False
     dispersed: bool = True
     words: str = "any finite number"
+    real: bool = field(init=False)
+    binary: bool = field(init=False)
 
-    @property
-    def real(self) -> bool:
-        return self.low == -inf
-
-    @property
-    def binary(self) -> bool:
-        return self.high == 1
+    def __post_init__(self) -> None:
+        vars(self).update(real=self.low == -inf, binary=self.high == 1)
 
     def variance(self, mean: Vector) -> Vector:
         """The noise of one measurement, over φ, where its mean is μ."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import log, sqrt
 from typing import cast
 
@@ -53,7 +53,8 @@ class Present(Belief):
         self.pending = pending_with(state, planned)
         self._repeat_values: dict[int, RepeatValue] = {}
         here = planned[-1].candidate if planned else state.ledger.position
-        self._costs = problem.costs_from(here)
+        costs = problem.switch_cost
+        self._costs = None if costs is None or here is None else partial(costs, here)  # of going from here
         self.travels = self._costs is not None
 
     @cached_property
@@ -61,33 +62,25 @@ class Present(Belief):
         return lots_with(self._state, self._planned)
 
     @cached_property
-    def _with_pending(self) -> Foresight | None:
-        """The model with what is in flight; None where nothing is."""
-        return self._own.brought_up(self._known, self._model, self._lots) if self.pending else None
+    def _with_pending(self) -> Foresight:
+        """The model with what is in flight; for where anything is."""
+        return self._own.brought_up(self._known, self._model, self._lots)
 
     @cached_property
     def _ghost(self) -> Ghost:
-        return self._model.ghost() if self._with_pending is None else self._with_pending.ghost
-
-    @cached_property
-    def _honest(self) -> Ghost:
-        """The same of the model that knows nothing but what was measured."""
-        honest = self._known.honest
-        if honest is self._model:
-            return self._ghost
-        return self._of_honest.brought_up(self._known, honest, self._lots).ghost if self.pending else honest.ghost()
+        return self._with_pending.ghost if self.pending else self._model.ghost()
 
     @cached_property
     def variances(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
         found = self._model.variances
-        return found if self._with_pending is None else found.like(self._with_pending.variances.everywhere())
+        return found.like(self._with_pending.variances.everywhere()) if self.pending else found
 
     @cached_property
     def means(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self._model.means
 
     @cached_property
-    def _range(self) -> tuple[float, float]:
+    def span(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The lowest mean and the highest; of many candidates the lowest as it is in single precision."""
         if isinstance(self._model, ShardedPosterior):
             return self._model.range
@@ -95,40 +88,30 @@ class Present(Belief):
             return self.means.lowest, self.means.highest
         return range_of_means(cast("Posterior", self._model), screen)
 
-    @property
-    def top(self) -> float:
-        return self._range[1]
-
-    @property
-    def bottom(self) -> float:
-        return self._range[0]
-
     def leaders(self, score: Rises) -> Scores:
-        """Of candidates on workers, as they find them."""
+        """Most of very many may wait, where that pays, and none is cheaper to go to; workers find their own."""
         if not isinstance(self._model, ShardedPosterior):
-            return super().leaders(score)
+            if score.linear and not self.pending and not self.travels and isinstance(self._model, Posterior):
+                self._model.lazily(score.beta)
+            return score.scores(self)
         outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
         lots: Lots = lots_for(self._model, worths_of(self._known, self._lots)) if self.pending else {}
         return ask_leaders(self._model, score, outline, self.barred, lots)
 
     @cached_property
     def screen(self) -> Screen | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        if self._with_pending is not None:
+        if self.pending:
             return self._with_pending.screen
         return self._model.screen if isinstance(self._model, Posterior) else None
 
-    def lazily(self, slope: float) -> None:
-        if isinstance(self._model, Posterior) and not self.pending:
-            self._model.lazily(slope)
-
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
-        if self._with_pending is None:
+        if not self.pending:
             return self._model.at_each(candidates)
         few = self._with_pending.few
         return super().at_each(candidates) if few is None else few.at_each(candidates)
 
     def means_at(self, candidates: NDArray[np.int64]) -> Vector:
-        few = None if self._with_pending is None else self._with_pending.few
+        few = self._with_pending.few if self.pending else None
         return self._model.at_each(candidates)[0] if few is None else few.means(candidates)
 
     def at(self, candidate: int) -> tuple[float, float]:
@@ -137,22 +120,27 @@ class Present(Belief):
 
     @cached_property
     def progress(self) -> Progress:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (candidates, columns), known = self._problem.features.shape, self._known
+        (candidates, columns), known = self._problem.table.features.shape, self._known
         steps = int(known.tally.steps)
-        return Progress(steps, known.honest.log_det, candidates, columns, self._affordable(steps))
+        budget = None if self._state.budget is None else self._affordable(steps, self._state.budget)
+        return Progress(steps, known.honest.log_det, candidates, columns, budget)
 
-    def _affordable(self, steps: int) -> int | None:
+    def _affordable(self, steps: int, budget: int) -> int:
         """Measurements that the budget allows for, those that failed left out.
 
         Where old ones fade, these are the ones that count now, and those to come within the time they take to fade.
         """
-        if self._state.budget is None:
-            return None
-        left, lasting = self._state.budget - self._state.told, self._problem.settings.half_life
+        left, lasting = budget - self._state.told, self._problem.settings.half_life
         return steps + (left if lasting is None else min(left, round(lasting / log(2))))
 
     def variance(self, candidate: int) -> float:
-        return self._honest.variance(candidate)
+        """By the model that knows nothing but what was measured."""
+        honest = self._known.honest
+        if not self.pending:
+            return honest.variance(candidate)
+        if honest is self._model:
+            return self._ghost.variance(candidate)
+        return self._of_honest.brought_up(self._known, honest, self._lots).ghost.variance(candidate)
 
     def repeat_value(self, candidate: int) -> RepeatValue:
         """Kept, since the reason for a batch is told in the same terms as it is decided."""
@@ -161,7 +149,7 @@ class Present(Belief):
         return self._repeat_values[candidate]
 
     def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
-        before, pending = self._model.covariance_with, self._with_pending
+        before, pending = self._model.covariance_with, self._with_pending if self.pending else None
         if others is not None and pending is None and isinstance(self._model, Posterior):
             return self._model.covariance_between(candidate, others)
         if others is not None and isinstance(self._model, ShardedPosterior):

@@ -15,9 +15,10 @@ from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Entry
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.decide import Decision, Wish, decide
+from ostinato.optimizer.decide import Decision, decide
 from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
+from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.revise import failed_of, revised
 from ostinato.optimizer.state import State
@@ -36,8 +37,8 @@ class Core:
 
     @property
     def state(self) -> State:
-        """All that happened."""
-        return self._state.restored()
+        """All that happened; made anew from the facts where something stopped it half-way."""
+        return self._state if self._state.whole else self._state.restored()
 
     @property
     def known(self) -> Knowledge:
@@ -56,17 +57,12 @@ class Core:
 
     def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
         """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        return decide(self.problem, self.state, self.known, self._most(limit), wish)
-
-    def _most(self, limit: int | None) -> int | None:
-        """The limit, or what is left of the budget where that is less. Beyond the budget, whoever asks may go on."""
-        state = self.state
-        left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
-        return min(left, limit or left) if left > 0 else limit
+        return decide(self.problem, self.state, self.known, limit, wish)
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
-        self._warnings.of_outliers(self.problem, decision.known)
+        if decision.known.looked.aside:
+            self._warnings.of_outliers(self.problem, decision.known)
 
     def take_up(self, decision: Decision) -> list[Batch]:
         """Ask for what was decided, in the state that it was decided in."""
@@ -74,7 +70,7 @@ class Core:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
         self.problem, self._state.cost = decision.problem, decision.problem.cost
-        self._state.absorb_all(decision.asked, decision.mind)
+        self._state.absorb(decision.asked, decision.mind)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]
 
@@ -90,14 +86,14 @@ class Core:
 
     def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
         """A fact that tells nothing of any value."""
-        self._state.absorb(fact, mind)
+        self._state.absorb([fact], mind)
         self._answers = None
 
     def hear(self, batch: int, feedback: dict[int, Feedback]) -> None:
         """Feedback by candidate, taken in whole, or, whatever stops it, not at all. Warnings come when it is safe."""
         told = {entry.candidate: entry.measured.statistics for entry in self._hear(batch, feedback)}
         known = self.known
-        if not known.due:
+        if known.learner is None or not known.due:
             known.model.warn_where_float64_ends()
         if known.learner is None:
             self._warnings.of_surprises(known.model, told)
@@ -111,7 +107,7 @@ class Core:
         self._known = self._answers = None
         try:
             known.take_in(told, entries)
-            state.absorb(told)
+            state.absorb([told])
         except BaseException:
             state.rewind(size, mind)
             raise
@@ -166,12 +162,11 @@ class Core:
             self._known = None
         else:
             known.looked = mind.looked
-            if mind.drawn is not None:
-                known.model.recall(mind.drawn)
+            known.recall(mind.drawn)
 
     def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""
-        self._state.absorb(Asked(self._with_row(fact).batch, self.problem.table.number_of(fact.index), limits))
+        self._state.absorb([Asked(self._with_row(fact).batch, self.problem.table.number_of(fact.index), limits)])
 
     def waits_for(self, batch: int) -> bool:
         """Whether a batch, by its number, is still in flight."""

@@ -1,6 +1,7 @@
 """What is in flight counted as if it had come: variances, from one proposal of a plan to the next."""
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import cast
@@ -15,6 +16,7 @@ MANY, FEW = 512, 64  # candidates whose ratio may be the largest, from which on 
 SHARE = 0.1  # of all candidates: where more may be it, all are computed
 
 
+@dataclass(eq=False)
 class Foresight:
     """A model with what is in flight counted as if it had come, kept from one proposal of a plan to the next.
 
@@ -22,9 +24,10 @@ class Foresight:
     that those from earlier in the plan are bounds, and most candidates need not be looked at again (`screen`).
     """
 
-    def __init__(self) -> None:
-        self._model: Model | None = None
-        self._made: dict[Hashable, float] = {}  # how many measurements each lot counts for
+    _model: Model | None = None
+    _made: dict[Hashable, float] = field(
+        default_factory=dict[Hashable, float]
+    )  # how many measurements each lot is worth
 
     def brought_up(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
         """To a model and what is in flight now."""

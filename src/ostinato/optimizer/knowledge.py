@@ -38,12 +38,14 @@ from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.posterior import (
     BlockedVector,
+    Drawn,
     ExactGhost,
     Ghost,
     Indices,
     Listed,
     Model,
     NoModel,
+    Nystrom,
     PendingVariances,
     Posterior,
 )
@@ -80,8 +82,7 @@ class Knowledge:
         self._honest: Posterior | None = None  # the model without these
         if state.told:
             self._rebuild(self.model, self.prior, self.tally)
-        if state.mind.drawn is not None:
-            self.model.recall(state.mind.drawn)
+        self.recall(state.mind.drawn)
         self._draws: tuple[Kernel, PriorDraw] | None = None
         self._forget()
 
@@ -91,6 +92,11 @@ class Knowledge:
         self._answers: tuple[list[Misfit], Tally] | None = None
         self._answering: Prior | None = None
         self._peek: Prior | None = None
+
+    def recall(self, drawn: Drawn | None) -> None:
+        """Go on from an inducing set that was drawn before, where there is one."""
+        if drawn is not None and isinstance(self.model, Nystrom):
+            self.model.recall(drawn)
 
     def fork(self) -> "Knowledge":
         """The same, to go its own way."""
@@ -119,8 +125,7 @@ class Knowledge:
         else:
             other.model = problem.model(other.prior)
             other._rebuild(other.model, other.prior, other.tally)
-            if self.state.mind.drawn is not None:
-                other.model.recall(self.state.mind.drawn)
+            other.recall(self.state.mind.drawn)
         other._draws = None
         other._forget()
         return other
@@ -136,7 +141,8 @@ class Knowledge:
             self._take(self._tally(self.looked.aside, entries, _answered(told)))
         else:
             self._add({entry.candidate: entry.measured.statistics for entry in entries}, told.batch)
-        self._fail({number: each.failed for number, each in told.feedback.items()})
+        if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
+            self._fail(failed)
 
     def _add(self, more: Mapping[int, Statistics], setup: int) -> None:
         tally = self.tally.plus(more, setup)
@@ -282,16 +288,16 @@ class Knowledge:
 
     def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
         added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
-        if len(added) >= MANY or None in added.values() or self._imputed != self._poor(self.prior, tally):
+        poor = self._poor(self.prior, tally) if self.state.failures else {}
+        if len(added) >= MANY or None in added.values() or self._imputed != poor:
             self._rebuild(self.model, self.prior, tally)
             return
         for candidate, worth in added.items():
             for model in (self.model, *([self._honest] if self._honest else [])):
                 model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
 
-    def _fail(self, failed: Mapping[int, int]) -> None:
-        """Measurements failed: their candidates do not look attractive any more, nor do their neighbours."""
-        new = [number for number, n in failed.items() if n and number not in self.tally]
+    def _fail(self, new: Sequence[int]) -> None:
+        """Candidates without a value failed: they do not look attractive any more, nor do their neighbours."""
         poor = self._poor(self.prior, self.tally, new)
         for candidate in new:
             if candidate in poor and candidate not in self._imputed:

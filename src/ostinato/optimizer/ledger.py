@@ -146,6 +146,6 @@ class Ledger:
     def pending(self) -> dict[int, int]:
         """Repeats in flight by candidate."""
         counts: dict[int, int] = {}
-        for open_ in self.in_flight:
+        for _, open_ in sorted(self._open.items()):
             counts[open_.candidate] = counts.get(open_.candidate, 0) + open_.pending
         return counts

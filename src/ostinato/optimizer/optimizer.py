@@ -19,9 +19,9 @@ from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
-from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
+from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Settings, grown_priority, priority_of, table_for
 from ostinato.optimizer.revise import Single, found, numbered, revised, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
@@ -227,14 +227,15 @@ class Optimizer(OptimizerView):
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
         self._check_own()
-        open_ = self._state.ledger.find(batch)
-        feedback = Given(values, stderr, n, mean, std, successes, trials).read(self._problem.outcome)
+        core = self.core
+        open_ = core.state.ledger.find(batch)
+        feedback = Given(values, stderr, n, mean, std, successes, trials).read(core.problem.outcome)
         if feedback.answered > open_.pending:
             raise InvalidFeedback(
                 f"Batch {batch.id} waits for {open_.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        self.core.hear(open_.batch.id, {open_.candidate: feedback})
+        core.hear(batch.id, {open_.candidate: feedback})
 
     def cost_of(self, repeats: Mapping[int, int]) -> float:
         """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""

@@ -90,12 +90,8 @@ class PartBelief(Belief):
         return found if self._pending is None else found.like(self._pending.variances.everywhere())
 
     @property
-    def top(self) -> float:
-        return self._outline.top
-
-    @property
-    def bottom(self) -> float:
-        return self._outline.bottom
+    def span(self) -> tuple[float, float]:
+        return self._outline.bottom, self._outline.top
 
     @property
     def screen(self) -> Screen | None:

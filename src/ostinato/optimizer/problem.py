@@ -1,7 +1,6 @@
 """What is to be optimised, and how: everything that is settled before the first measurement, and never changes."""
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -123,6 +122,17 @@ class Problem:
     policy: BasePolicy
     wanted: Wanted
     switch_cost: SwitchCost | None = None
+    outcome: Outcome = field(init=False)
+    learned: tuple[str, ...] = field(init=False)  # the names of what is
+    by_setup: bool = field(init=False)  # whether repeats share the error of a set-up
+    sets_outliers_aside: bool = field(init=False)
+    policy_name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        wanted = self.wanted
+        aside = bool(wanted.learned) and wanted.noise is None and wanted.outcome.real and not self.settings.robust
+        made = {"outcome": wanted.outcome, "learned": wanted.learned, "by_setup": wanted.setup != 0}
+        vars(self).update(made, sets_outliers_aside=aside, policy_name=repr(self.policy))
 
     def over(self, table: Candidates) -> "Problem":
         """The same, with more candidates after those that there were."""
@@ -140,27 +150,9 @@ class Problem:
         return self.table.features
 
     @property
-    def outcome(self) -> Outcome:
-        return self.wanted.outcome
-
-    @property
     def quantity(self) -> Quantity:
         """What the measured number is called, and its unit."""
         return quantity_of(self.settings.value, self.settings.unit, self.settings.outcome)
-
-    @property
-    def learned(self) -> tuple[str, ...]:
-        """The names of what is learned."""
-        return self.wanted.learned
-
-    @property
-    def by_setup(self) -> bool:
-        """Whether repeats share the error of a set-up."""
-        return self.wanted.setup != 0
-
-    @property
-    def sets_outliers_aside(self) -> bool:
-        return bool(self.learned) and self.wanted.noise is None and self.outcome.real and not self.settings.robust
 
     def learner(self) -> Learner | Shrinking | None:
         """What changes the prior as measurements come, if anything does; nothing learned yet."""
@@ -183,10 +175,6 @@ class Problem:
     def cost(self, start: int, end: int) -> float:
         """Of going from one candidate to another."""
         return 0.0 if self.switch_cost is None else float(self.switch_cost(start, np.array([end]))[0])
-
-    def costs_from(self, here: int | None) -> Any:
-        """What going to some candidates costs from here; None where nothing does."""
-        return None if self.switch_cost is None or here is None else partial(self.switch_cost, here)
 
 
 def priority_of(table: Candidates, rng: np.random.Generator) -> Any:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.measurements.feedback import Feedback
-from ostinato.measurements.history import Entry, History, Measured
+from ostinato.measurements.history import Entry, History
 from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Remembered, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
@@ -47,7 +46,7 @@ class State:
     def _begin(self) -> None:
         self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
         self.retired: frozenset[int] = frozenset()
-        self._whole = True
+        self.whole = True
 
     @property
     def steps(self) -> int:
@@ -68,20 +67,16 @@ class State:
             elif isinstance(fact, Told):
                 yield fact
 
-    def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
-        """A fact happened; with a decision comes what the next one rests on."""
-        self.absorb_all([fact], mind)
-
-    def absorb_all(self, facts: Sequence[Fact], mind: Mind | None = None) -> None:
-        """All of them, or, whatever stops it, none."""
+    def absorb(self, facts: Sequence[Fact], mind: Mind | None = None) -> None:
+        """These facts happened, all of them or, whatever stops it, none; with a decision, what the next rests on."""
         size, before = len(self.facts), self.mind
         try:
-            self._whole = False
+            self.whole = False
             for fact in facts:
                 self._take(fact)
                 self.facts.append(fact)
             self.mind = mind or before
-            self._whole = True
+            self.whole = True
         except BaseException:
             self.rewind(size, before)
             raise
@@ -93,7 +88,7 @@ class State:
     def rewrite(self, facts: Sequence[Fact], mind: Mind, cost: Cost | None = None) -> None:
         """Other facts from now on, as if they had been told in the first place; or other costs."""
         self.cost = cost or self.cost
-        self.facts, self.mind, self._whole = list(facts), mind, False
+        self.facts, self.mind, self.whole = list(facts), mind, False
         self.restored()
 
     def rewrite_mind(self, mind: Mind) -> None:
@@ -102,32 +97,27 @@ class State:
 
     def restored(self) -> "State":
         """Itself, whole again where something stopped it half-way."""
-        if not self._whole:
+        if not self.whole:
             self._begin()
-            self._whole = False
+            self.whole = False
             for fact in self.facts:
                 self._take(fact)
-            self._whole = True
+            self.whole = True
         return self
 
     def entries(self, told: Told) -> list[Entry]:
         """What is measured of each candidate in some feedback, numbered on from here."""
         if self._numbered is None or self._numbered[0] is not told:
-            entries = [
-                Entry(number, told.batch, self._measured(each, among_others=len(told.feedback) > 1))
-                for number, each in told.feedback.items()
-                if each.n
-            ]
-            self._numbered = told, entries
+            self._numbered = told, list[Entry]()
+            steps, failed, many = self.history.steps, self.failures.total(), len(told.feedback) > 1
+            for number, each in told.feedback.items():
+                if not each.n:
+                    continue
+                measured = each.measured(self._sign, steps, failed)
+                if many and measured.at and each.singly:  # it came at the place that it has among the others
+                    measured = replace(measured, at=steps + failed + max(each.all_places) + 1)
+                self._numbered[1].append(Entry(number, told.batch, measured))
         return self._numbered[1]
-
-    def _measured(self, feedback: Feedback, *, among_others: bool) -> Measured:
-        """Numbered on from here; what was told of many candidates at once came at the place it has among them."""
-        steps, failed = self.history.steps, self.failures.total()
-        measured = feedback.measured(self._sign, steps, failed)
-        if among_others and measured.at and feedback.singly:
-            return replace(measured, at=steps + failed + max(feedback.all_places) + 1)
-        return measured
 
     def _take(self, fact: Fact) -> None:
         if isinstance(fact, Asked):
@@ -151,20 +141,16 @@ class State:
             way = self.ledger.way(open_)
             each = next(iter(fact.feedback.values()))
             self.ledger.told(open_, each.n, each.failed, 0.0 if way is None else self.cost(*way))
-        self._add(entries, {number: each.failed for number, each in fact.feedback.items()})
+        self.history.add(entries)
+        self.failures.update({number: each.failed for number, each in fact.feedback.items() if each.failed})
         self.observed = max(self.observed, -fact.batch)
 
     def _recall(self, fact: Recalled) -> None:
         measured = fact.facts.measured if self._sign > 0 else -fact.facts.measured
         entries = [Entry(fact.candidate, fact.facts.id, measured)] if measured.statistics.n else []
-        self._add(entries, {fact.candidate: fact.facts.failed})
+        self.history.add(entries)
+        self.failures.update({fact.candidate: fact.facts.failed} if fact.facts.failed else {})
         if fact.facts.id < 0:
             self.observed = max(self.observed, -fact.facts.id)
         else:
             self.ledger.recall(fact, self.cost)
-
-    def _add(self, entries: list[Entry], failed: dict[int, int]) -> None:
-        self.history.add(entries)
-        for number, n in failed.items():
-            if n:
-                self.failures[number] += n

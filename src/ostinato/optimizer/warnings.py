@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from math import sqrt
 
-import numpy as np
-
 from ostinato.errors import SurprisingMeasurements, SuspiciousMeasurement, notify
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.answers import Answers
@@ -24,7 +22,7 @@ class Warnings:
         self._sign = sign
         self._surprised = self._contradicted = False
         self._remarked: frozenset[int] = frozenset()  # outliers, by their numbers
-        self._scatter = np.zeros(2)  # degrees of freedom of the repeats, and their squares over the noise
+        self._freedom = self._squares = 0.0  # degrees of freedom of the repeats, and their squares over the noise
 
     def of_outliers(self, problem: Problem, known: Knowledge) -> None:
         """Once, of values that do not fit and were set aside; before anything rests on it."""
@@ -46,32 +44,34 @@ class Warnings:
 
     def of_surprises(self, model: Model, told: Mapping[int, Statistics]) -> None:
         """Warn where feedback contradicts kernel, prior mean or noise."""
-        for candidate, statistics in told.items():
-            self._warn_of_surprise(model, candidate, statistics)
-            self._warn_of_noise(float(model.noise[candidate]), statistics)
+        for candidate, feedback in told.items():
+            noise = float(model.noise[candidate])
+            spread = sqrt(model.kappa2 + noise / feedback.n)
+            if abs(feedback.mean - model.prior_mean) > SURPRISE * spread and not self._surprised:
+                self._warn_of_surprise(feedback.mean, model.prior_mean, spread)
+            self._freedom += feedback.n - 1
+            self._squares += feedback.squares / noise
+            noisier = self._freedom >= ENOUGH and self._squares > NOISIER**2 * self._freedom
+            if noisier and not self._contradicted:
+                self._warn_of_noise()
 
-    def _warn_of_surprise(self, model: Model, candidate: int, feedback: Statistics) -> None:
-        """When a measurement is far from anything that prior mean and kernel allow for."""
-        spread = sqrt(model.kappa2 + float(model.noise[candidate]) / feedback.n)
-        if abs(feedback.mean - model.prior_mean) > SURPRISE * spread and not self._surprised:
-            self._surprised = True
-            notify(
-                f"Measured {self._sign * feedback.mean:.4g} where {self._sign * model.prior_mean:.4g} ± {spread:.2g} "
-                "was expected of any candidate: the others are then misjudged. Set mean= to what a typical candidate "
-                "gives, the kernel's std= to how much values vary, and noise_std= to how much repeats do; or give none "
-                "of them, and they are learned.",
-                SurprisingMeasurements,
-            )
+    def _warn_of_surprise(self, mean: float, expected: float, spread: float) -> None:
+        """A measurement is far from anything that prior mean and kernel allow for."""
+        self._surprised = True
+        notify(
+            f"Measured {self._sign * mean:.4g} where {self._sign * expected:.4g} ± {spread:.2g} was expected of any "
+            "candidate: the others are then misjudged. Set mean= to what a typical candidate gives, the kernel's std= "
+            "to how much values vary, and noise_std= to how much repeats do; or give none of them, and they are "
+            "learned.",
+            SurprisingMeasurements,
+        )
 
-    def _warn_of_noise(self, noise: float, feedback: Statistics) -> None:
-        """When the repeats within batches differ by far more than the noise that was given."""
-        self._scatter = self._scatter + np.array([feedback.n - 1, feedback.squares / noise])
-        freedom, squares = self._scatter
-        if freedom >= ENOUGH and squares > NOISIER**2 * freedom and not self._contradicted:
-            self._contradicted = True
-            notify(
-                f"Repeats of one candidate differ {sqrt(squares / freedom):.3g} times as much as noise_std says, so "
-                "that intervals are far too narrow. Give their standard deviation as noise_std, or leave it out, and "
-                "it is learned.",
-                SurprisingMeasurements,
-            )
+    def _warn_of_noise(self) -> None:
+        """The repeats within batches differ by far more than the noise that was given."""
+        self._contradicted = True
+        notify(
+            f"Repeats of one candidate differ {sqrt(self._squares / self._freedom):.3g} times as much as noise_std "
+            "says, so that intervals are far too narrow. Give their standard deviation as noise_std, or leave it out, "
+            "and it is learned.",
+            SurprisingMeasurements,
+        )

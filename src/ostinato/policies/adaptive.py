@@ -15,6 +15,7 @@ kernel is.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor, log, log1p, sqrt
 
 from ostinato.checks import fraction, positive
@@ -45,7 +46,7 @@ class AdaptiveUCB(RepeatsByMiniMeta):
             positive(name, getattr(self, name))
         fraction("delta", self.delta)
 
-    @property
+    @cached_property
     def score(self) -> Score:
         return UCB(self.confidence)
 

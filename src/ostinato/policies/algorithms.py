@@ -1,6 +1,7 @@
 """The algorithms that are a score and a repeat rule: three of each, so nine."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ostinato.checks import positive
 from ostinato.confidence import Schedule
@@ -18,7 +19,7 @@ from ostinato.policies.ucb import UCB
 class ScoresByUCB(WithBeta, ScoredPolicy):
     """Upper confidence bounds."""
 
-    @property
+    @cached_property
     def score(self) -> Score:
         return UCB(self.beta)
 
@@ -29,7 +30,7 @@ class ScoresByEI(WithBeta, ScoredPolicy):
 
     beta: float | Schedule = 1.0
 
-    @property
+    @cached_property
     def score(self) -> Score:
         return EI(self.beta)
 
@@ -38,7 +39,7 @@ class ScoresByEI(WithBeta, ScoredPolicy):
 class ScoresByTS(ScoredPolicy):
     """Thompson sampling."""
 
-    @property
+    @cached_property
     def score(self) -> Score:
         return TS()
 
@@ -47,7 +48,7 @@ class ScoresByTS(ScoredPolicy):
 class RepeatsOnce(ScoredPolicy):
     """One measurement a step."""
 
-    @property
+    @cached_property
     def repeats(self) -> RepeatRule:
         return Once()
 
@@ -56,7 +57,7 @@ class RepeatsOnce(ScoredPolicy):
 class RepeatsByMiniMeta(WithC, ScoredPolicy):
     """Batches by the mini-META rule."""
 
-    @property
+    @cached_property
     def repeats(self) -> RepeatRule:
         return MiniMeta(self.C)
 
@@ -71,7 +72,7 @@ class RepeatsRarely(ScoredPolicy):
         super().__post_init__()
         positive("C", self.C)
 
-    @property
+    @cached_property
     def repeats(self) -> RepeatRule:
         return RareSwitching(self.C)
 

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any, Protocol
 
@@ -47,6 +48,15 @@ class BasePolicy(ABC):
 
     def __post_init__(self) -> None:
         return
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: the settings, not what was made from them."""
+        kind = type(self)
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
 
     @abstractmethod
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
@@ -116,8 +126,7 @@ class WithBeta(BasePolicy):
         object.__setattr__(self, "beta", as_schedule(self.beta))
 
     def width(self, belief: Belief) -> float:
-        schedule: Any = self.beta
-        return width_at(schedule, belief.progress)
+        return width_at(self.beta, belief.progress)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class BBKB(OnNystrom, WithBeta, WithC):
 
     @property
     def seeks(self) -> str:
-        return UCB().seeks
+        return UCB.seeks
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         pending_variances = belief.pending_variances()

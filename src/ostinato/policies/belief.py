@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 import numpy as np
@@ -20,7 +20,15 @@ NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired:
 
 
 class Rises(Protocol):
-    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled."""
+    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled.
+
+    linear: whether it is mean + β · standard deviation.
+    """
+
+    linear: ClassVar[bool]
+
+    @property
+    def beta(self) -> float: ...
 
     def scores(self, belief: "Belief") -> "Scores":
         """Of the candidates of a belief."""
@@ -60,19 +68,21 @@ class Belief(ABC):
 
     @property
     @abstractmethod
-    def top(self) -> float: ...
+    def span(self) -> tuple[float, float]:
+        """The lowest mean and the highest."""
 
     @property
-    @abstractmethod
-    def bottom(self) -> float: ...
+    def top(self) -> float:
+        return self.span[1]
+
+    @property
+    def bottom(self) -> float:
+        return self.span[0]
 
     @property
     def screen(self) -> Screen | None:
         """Means and variances in single precision, where these are there and the others are not."""
         return None
-
-    def lazily(self, slope: float) -> None:  # noqa: B027 (nothing, unless there are very many)
-        """The score is mean + slope · standard deviation: most of very many candidates may wait, if that pays."""
 
     @property
     @abstractmethod
@@ -126,7 +136,7 @@ class Belief(ABC):
 
     def resolution(self, beta: float) -> float:
         """How far apart scores in units of f must lie to count as different: 1e-9 (κβ + max|μ − μ₀|), and rounding."""
-        top, bottom = self.top, self.bottom
+        bottom, top = self.span
         return TIE * (self.kappa * beta + max(top - self.centre, self.centre - bottom)) + 4 * EPSILON * max(
             abs(top), abs(bottom)
         )
@@ -174,7 +184,7 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
     def first_best(self, belief: Belief) -> int:
         """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
-        return belief.first(self.above(self.best - self.tolerance))
+        return belief.first(self.values.above(self.values.highest - self.tolerance))
 
     def above(self, bar: float) -> NDArray[np.int64]:
         """The candidates that score this much or more."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from math import log1p, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,10 +25,7 @@ class Improvement:
     belief: Belief
     beta: float
     target: float
-
-    @property
-    def linear(self) -> bool:
-        return False
+    linear: ClassVar[bool] = False
 
     def __call__(self, mean: Array, variance: Array) -> Array:
         return log_expected_improvement(mean, variance, self.beta, self.target, self.belief.kappa)
@@ -60,13 +58,13 @@ class EI(Score):
     """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm. beta: a number, or a schedule."""
 
     beta: float | Schedule = 1.0
+    seeks = "promises most improvement on the leader, with exploration weight {width:.3g}"
 
-    @property
-    def seeks(self) -> str:
-        return "promises most improvement on the leader, with exploration weight {width:.3g}"
+    def __post_init__(self) -> None:
+        as_schedule(self.beta)
 
     def width(self, belief: Belief) -> float:
-        return width_at(as_schedule(self.beta), belief.progress)
+        return width_at(self.beta, belief.progress)
 
     def target(self, belief: Belief) -> float:
         """What is to be improved on: the highest mean of all candidates, as in the paper."""

@@ -16,8 +16,9 @@ measured candidates the one with the best lower bound, and the one that is likel
 of the two tells more about their difference is measured.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -109,13 +110,12 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
         fraction("finish", self.finish)
         not_negative("worth", self.worth)
 
-    @property
+    @cached_property
     def score(self) -> ImprovementOnMeasured:
         return ImprovementOnMeasured(self.beta)
 
-    @property
-    def limits(self) -> Sequence[Limit]:
-        return [*super().limits, CandidateShare(self.candidate_share, self.finish), LastPart(self.finish)]
+    def all_limits(self) -> list[Limit]:
+        return [*super().all_limits(), CandidateShare(self.candidate_share, self.finish), LastPart(self.finish)]
 
     def width(self, belief: Belief) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.score.width(belief)

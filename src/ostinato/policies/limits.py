@@ -8,6 +8,7 @@ share of what was measured so far, unless a switching cost makes a longer one pa
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import floor, inf
 
 from ostinato.checks import fraction, whole
@@ -110,29 +111,32 @@ class Limited(BasePolicy):
     def longest_batch(self) -> int | None:
         return self.cap_per_batch
 
-    @property
+    @cached_property
     def limits(self) -> Sequence[Limit]:
         """All that holds."""
+        return self.all_limits()
+
+    def all_limits(self) -> list[Limit]:
+        """The same, made from the settings."""
         batch = [] if self.cap_per_batch is None else [BatchCap(self.cap_per_batch)]
         return [*batch, *([] if self.cap_per_candidate is None else [CandidateCap(self.cap_per_candidate)])]
 
     def closed(self, belief: Belief) -> frozenset[int]:
         """Candidates that are never asked for."""
-        firm = (limit.closed(belief) for limit in self.limits if limit.firm)
-        return belief.barred.union(*firm)
+        return belief.barred.union(*(limit.closed(belief) for limit in self.limits if limit.firm))
 
     def possible(self, scores: Scores, belief: Belief) -> Scores:
         """The scores of all candidates that may be measured."""
         closed = self.closed(belief)
         scores = scores.without(closed)
-        if scores.best == -inf:
+        if closed and scores.best == -inf:
             capped = f"was measured {self.cap_per_candidate} times, the cap (raise cap_per_candidate)"
             causes = [capped] if closed - belief.barred else []
             causes += ["failed whenever it was measured or was retired"] if belief.barred else []
             raise NothingToAsk(f"Nothing is left to ask for: every candidate {', or '.join(causes)}.")
-        for limit in self.limits:
-            others = scores if limit.firm else scores.without(limit.closed(belief))
-            scores = others if others.best > -inf else scores
+        for taken in (limit.closed(belief) for limit in self.limits if not limit.firm):
+            others = scores.without(taken)
+            scores = others if not taken or others.best > -inf else scores
         return scores
 
     def proposal(self, candidate: int, wanted: int, belief: Belief, limit: int | None) -> Proposal:
@@ -154,6 +158,5 @@ class Cautious(Limited):
         super().__post_init__()
         fraction("batch_share", self.batch_share)
 
-    @property
-    def limits(self) -> Sequence[Limit]:
-        return [*super().limits, BatchShare(self.batch_share)]
+    def all_limits(self) -> list[Limit]:
+        return [*super().all_limits(), BatchShare(self.batch_share)]

@@ -11,6 +11,7 @@ cheapest to go to of those that score nearly as well as the best.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ostinato.policies.base import BasePolicy, Proposal
 from ostinato.policies.belief import Belief, Scores
@@ -24,11 +25,7 @@ class Score(ABC):
     """How attractive every candidate is."""
 
     smooth = True  # whether it is a function of mean and variance alone, and can be followed uphill
-
-    @property
-    def seeks(self) -> str:
-        """In words, what the best-scoring candidate has more of than any other."""
-        return ""
+    seeks = ""  # in words, what the best-scoring candidate has more of than any other
 
     def width(self, belief: Belief) -> float | None:
         """β, where there is one."""
@@ -67,14 +64,14 @@ class RepeatRule(ABC):
 
 @dataclass(frozen=True)
 class ScoredPolicy(Limited, BasePolicy):
-    """A score and a repeat rule, left open."""
+    """A score and a repeat rule, left open. Both follow from the settings, and are made once."""
 
-    @property
+    @cached_property
     @abstractmethod
     def score(self) -> Score:
         """Which candidate."""
 
-    @property
+    @cached_property
     @abstractmethod
     def repeats(self) -> RepeatRule:
         """How often."""
@@ -109,7 +106,7 @@ class ScoredPolicy(Limited, BasePolicy):
         best = scores.first_best(belief)
         if not belief.travels:
             return best
-        near = scores.above(scores.best - max(score.slack(belief, best), scores.tolerance))
+        near = scores.values.above(scores.best - max(score.slack(belief, best), scores.tolerance))
         costs = belief.costs(near)
         cheapest = near[costs <= costs.min()]
         values = [scores.at(int(candidate)) for candidate in cheapest]
@@ -123,10 +120,10 @@ class Combined(ScoredPolicy):
     picks: Score
     times: RepeatRule
 
-    @property
+    @cached_property
     def score(self) -> Score:
         return self.picks
 
-    @property
+    @cached_property
     def repeats(self) -> RepeatRule:
         return self.times

@@ -5,7 +5,7 @@ choice is the one that computing all of them makes.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,8 +25,7 @@ class Rising(Protocol):
     linear: whether it is mean + β · standard deviation.
     """
 
-    @property
-    def linear(self) -> bool: ...
+    linear: ClassVar[bool]
 
     @property
     def beta(self) -> float:

@@ -15,10 +15,7 @@ class TS(Score):
     """u = one draw of the posterior."""
 
     smooth = False
-
-    @property
-    def seeks(self) -> str:
-        return "was the best in a draw of what the values may be"
+    seeks = "was the best in a draw of what the values may be"
 
     def __call__(self, belief: Belief) -> Scores:
         return Scores(belief.draw(), belief.resolution(1.0))

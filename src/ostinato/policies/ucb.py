@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 from ostinato.arrays import Array
 from ostinato.confidence import Schedule, as_schedule, width_at
@@ -17,10 +18,7 @@ class Bound:
 
     belief: Belief
     beta: float
-
-    @property
-    def linear(self) -> bool:
-        return True
+    linear: ClassVar[bool] = True
 
     def __call__(self, mean: Array, variance: Array) -> Array:
         return upper_confidence(mean, variance, self.beta)
@@ -45,19 +43,16 @@ class UCB(Score):
     """u = μ + β σ. beta: a number, or a schedule from `confidence`."""
 
     beta: float | Schedule = 2.0
+    seeks = "would be the best of all if it were {width:.3g} standard deviations better than that"
 
-    @property
-    def seeks(self) -> str:
-        return "would be the best of all if it were {width:.3g} standard deviations better than that"
+    def __post_init__(self) -> None:
+        as_schedule(self.beta)
 
     def width(self, belief: Belief) -> float:
-        return width_at(as_schedule(self.beta), belief.progress)
+        return width_at(self.beta, belief.progress)
 
     def __call__(self, belief: Belief) -> Scores:
-        bound = Bound(belief, self.width(belief))
-        if not belief.travels:  # else all that are nearly as good must be known, too
-            belief.lazily(bound.beta)
-        return belief.leaders(bound)
+        return belief.leaders(Bound(belief, self.width(belief)))
 
     def everywhere(self, belief: Belief) -> Scores:
         return Bound(belief, self.width(belief)).everywhere(belief)

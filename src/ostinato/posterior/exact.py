@@ -8,7 +8,6 @@ means every q epochs, the variances every 64 q. That is 3% of a long run at q = 
 cheap.
 """
 
-from collections.abc import Collection
 from copy import copy
 from functools import cached_property
 from math import inf, sqrt
@@ -33,10 +32,10 @@ from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
 from ostinato.posterior.lazy_block import LazyBlock, Leaves
-from ostinato.posterior.model import Drawn, Model
+from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
-from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
+from ostinato.posterior.unique import Direction, Unique, rounding_at
 
 FEW = 64  # epochs between two repairs, at the least
 MANY = 20_000  # candidates from which choices are screened in single precision
@@ -137,7 +136,7 @@ class Posterior:
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
-        found = self.sketch
+        found = self.sketch if self._screened else None
         if found is None or not (found.rough or found.busy > BUSY):
             return found
         self._screened = False
@@ -148,7 +147,8 @@ class Posterior:
 
         Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike.
         """
-        if self.behind or self.unique.size < self._lazy_from or not self._may_be_lazy:
+        few = len(self.features) < VERY_MANY or self.unique.size < self._lazy_from
+        if few or self.behind or not self._may_be_lazy:
             return
         self._lazy_from = 1.25 * self.unique.size
         mean, variance = self.means.flat() - self.prior_mean, self.variances.flat()
@@ -178,7 +178,7 @@ class Posterior:
         kernel = without_constant(self.kernel)[0]
         smooth = has_single_form(self.kernel) and not cast("Stationary", kernel).categories
         blocks = is_numpy(self.xp) and self._grid is None and self.device is None
-        return smooth and blocks and len(self.features) >= VERY_MANY and self.fits(4 * self.unique.size)
+        return smooth and blocks and self.fits(4 * self.unique.size)
 
     @property
     def sketch(self) -> Screen | None:
@@ -223,7 +223,8 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks, gain = None if self._screened and self.behind else self.blocks, self.gain(candidate, n)
+        blocks = None if self._screened and self.behind else self.blocks
+        gain = self.direction(candidate).gain(float(self.noise[candidate]) / n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
@@ -239,10 +240,6 @@ class Posterior:
         """The variance of a candidate that was just measured, to the last digit."""
         self.variances[candidate] = variance
 
-    def gain(self, candidate: int, n: float) -> Gain:
-        """What n measurements of a candidate would change."""
-        return self.direction(candidate).gain(float(self.noise[candidate]) / n)
-
     def direction(self, candidate: int) -> Direction:
         """Where measuring a candidate moves the posterior; with its variance, to the last digit.
 
@@ -257,6 +254,10 @@ class Posterior:
                 found = self.unique.beyond(k_x, self.prior_variance(candidate))
             self._direction = candidate, found
         return self._direction[1]
+
+    def variance(self, candidate: int) -> float:
+        """The variance of f at one candidate, to the last digit."""
+        return self.direction(candidate).variance
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
@@ -323,16 +324,6 @@ class Posterior:
             other._screened, other._screening = False, self._unseen()
             other.__dict__.pop("_leaves", None)
         return other
-
-    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "Posterior":
-        """Always up to date."""
-        return self
-
-    def drawn(self, candidates: Collection[int]) -> None:
-        """Nothing is."""
-
-    def recall(self, drawn: Drawn) -> None:
-        """Nothing was."""
 
     def ghost(self) -> ExactGhost:
         """Its variances can go on without it."""
@@ -473,7 +464,8 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        drifted = not self.behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
+        long_ago = self._since_variances >= VARIANCES_EVERY * every
+        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
         everything = everything or drifted
         if not (everything or self._since_means >= every):
             return

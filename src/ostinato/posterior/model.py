@@ -1,10 +1,8 @@
 """What every model of f answers, so that policies need not know which one they see."""
 
-from collections.abc import Collection
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from ostinato.arrays import Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
@@ -50,6 +48,10 @@ class Model(Protocol):
     @property
     def log_det(self) -> float: ...
 
+    def variance(self, candidate: int) -> float:
+        """The variance of f at one candidate, to the last digit."""
+        ...
+
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates."""
         ...
@@ -60,18 +62,6 @@ class Model(Protocol):
 
     def rebuild(self, tally: Tally) -> None:
         """Start again from the facts."""
-        ...
-
-    def refreshed(self, rng: np.random.Generator, drawn: "Drawn | None" = None) -> "Model":
-        """The model with which a round is decided: what is done once a round is done here. This one stays as it is."""
-        ...
-
-    def drawn(self, candidates: Collection[int]) -> "Drawn | None":
-        """What the next round rests on besides measurements, where these candidates are measured in this one."""
-        ...
-
-    def recall(self, drawn: "Drawn") -> None:
-        """Go on from what was drawn before."""
         ...
 
     def covariance_with(self, candidate: int) -> Vector:

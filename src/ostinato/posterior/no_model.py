@@ -1,7 +1,5 @@
 """No model at all, for policies that need none: the prior, whatever is measured."""
 
-from collections.abc import Collection
-
 import numpy as np
 
 from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, namespace_of
@@ -10,7 +8,6 @@ from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
-from ostinato.posterior.model import Drawn
 from ostinato.posterior.pending import Ghost
 
 
@@ -51,16 +48,6 @@ class NoModel:
 
     def rebuild(self, tally: Tally) -> None:
         """Learn nothing."""
-
-    def refreshed(self, rng: np.random.Generator, drawn: Drawn | None = None) -> "NoModel":
-        """Nothing to bring up to date."""
-        return self
-
-    def drawn(self, candidates: Collection[int]) -> None:
-        """Nothing is."""
-
-    def recall(self, drawn: Drawn) -> None:
-        """Nothing was."""
 
     def warn_where_float64_ends(self) -> None:
         """It does not end here."""

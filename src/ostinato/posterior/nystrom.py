@@ -121,8 +121,9 @@ class Nystrom:
         self.inducing = slots
         self.sketch = self._sketch() if len(slots) else None
         self.blocks = self.blocks.fork()
-        for block in self.blocks:
-            block.mean, block.variance = self._prior(block) if self.sketch is None else self._sweep(self.sketch, block)
+        made = [self._prior(block) if self.sketch is None else self._sweep(self.sketch, block) for block in self.blocks]
+        self.blocks.means = BlockedVector([mean for mean, _ in made], self.blocks.starts)
+        self.blocks.variances = BlockedVector([variance for _, variance in made], self.blocks.starts)
 
     # Answers
 
@@ -133,6 +134,10 @@ class Nystrom:
             return to_numpy(prior)
         p = self.sketch.shrinks(from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0]))
         return to_numpy(prior) - self.spread(to_numpy(p)[None, :])[0]
+
+    def variance(self, candidate: int) -> float:
+        """Of one candidate, the inducing set being what it is."""
+        return max(self.variances[candidate], 0.0)
 
     def ghost(self) -> Ghost:
         """Its variances can go on without it, with the inducing set frozen."""

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.optimizer.decide import Wish
+from ostinato.optimizer.plan import Wish
 from ostinato.storage import Lease, Writer
 from ostinato.study.leases import handed_out, in_hand
 

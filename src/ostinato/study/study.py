@@ -11,8 +11,8 @@ from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidFeedback, InvalidSetting, MissingSetting, OstinatoError, Unavailable
 from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.decide import Wish
 from ostinato.optimizer.memory import read_limit
+from ostinato.optimizer.plan import Wish
 from ostinato.posterior.device import read_device
 from ostinato.records import Best
 from ostinato.running.events import Events, Listener, callbacks

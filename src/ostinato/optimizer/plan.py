@@ -1,0 +1,113 @@
+"""Plans of several batches: each counts those before it as if they had come."""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import cast
+
+import msgspec
+from msgspec.structs import replace
+
+from ostinato.checks import flag, whole
+from ostinato.errors import InvalidSetting, NothingToAsk
+from ostinato.optimizer.belief import lots_with
+from ostinato.optimizer.costs import shortest_way
+from ostinato.optimizer.foresight import Foresight, largest_ratio, worths_of
+from ostinato.optimizer.parts import ask_ratio, lots_for
+from ostinato.optimizer.thinking import Planned, Thinking
+from ostinato.policies import Proposal
+from ostinato.posterior import ShardedPosterior
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """A plan of several batches: that fills so many slots, or gives work to so many workers.
+
+    distinct: each is of another candidate. shared: columns in which all are alike.
+    """
+
+    slots: int | None = None
+    workers: int | None = None
+    distinct: bool = False
+    shared: tuple[str | int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.slots is None) == (self.workers is None):
+            both = "Both workers= and slots= were given: give one of them."
+            none = "distinct= and shared= are for plans: give slots= or workers= too."
+            raise InvalidSetting(none if self.slots is None else both)
+        whole("slots", self.slots) if self.slots is not None else whole("workers", cast("int", self.workers))
+
+    @classmethod
+    def of(cls, slots: int | None, workers: int | None, distinct: bool, shared: str | Sequence[str | int]) -> "Wish":
+        """As a user says it."""
+        columns = (shared,) if isinstance(shared, str) else tuple(shared)
+        return cls(slots, workers, flag("distinct", distinct), columns)
+
+    def least(self, in_flight: int) -> int:
+        """How many measurements are wanted, with so many under way."""
+        return self.slots if self.slots is not None else max(1, cast("int", self.workers) - in_flight)
+
+
+def plan(thinking: Thinking, wish: Wish, most: int | None) -> tuple[list[Planned], float]:
+    """Batches until there are enough measurements; each counts those before it as if they had come.
+
+    With the factor by which, within the plan, some standard deviation shrinks.
+    """
+    planned: list[Planned] = []
+    ledger, columns = thinking.state.ledger, _columns(thinking, wish)
+    wanted = wish.least(sum(ledger.pending.values()))
+    least = min(wanted, most or wanted)
+    most = least if wish.slots is not None else most
+    while (total := sum(each.proposal.repeats for each in planned)) < least:
+        left = None if most is None else most - total
+        try:
+            new = thinking.next(1 if wish.distinct else left, [each.proposal for each in planned])
+        except NothingToAsk:
+            if not planned:
+                raise
+            break
+        planned = _with_one_more(thinking, planned, new)
+        thinking.set_apart(new.proposal.candidate, columns, distinct=wish.distinct)
+    ratio = _ratio(thinking, [each.proposal for each in planned])
+    stops = list(dict.fromkeys(each.proposal.candidate for each in planned))
+    order = shortest_way(ledger.position, stops, thinking.problem.switch_cost)
+    return sorted(planned, key=lambda each: order.index(each.proposal.candidate)), ratio
+
+
+def _columns(thinking: Thinking, wish: Wish) -> list[int]:
+    """The places of columns that a plan shares."""
+    names = [column.name for column in thinking.problem.table.columns]
+    for name in wish.shared:
+        if name not in names:
+            raise InvalidSetting(f"shared={name!r} is not a column: they are {', '.join(map(repr, names))}.")
+    return [names.index(name) for name in wish.shared]
+
+
+def _with_one_more(thinking: Thinking, planned: list[Planned], new: Planned) -> list[Planned]:
+    """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
+
+    What was planned last comes last.
+    """
+    more = new.proposal
+    caps = [each for each in (thinking.problem.settings.max_repeats, thinking.problem.policy.longest_batch) if each]
+    cap = min(caps, default=None)
+    for place, each in enumerate(planned):
+        last, repeats = each.proposal, each.proposal.repeats + more.repeats
+        if last.candidate != more.candidate or thinking.known.prior.setup > 0 or repeats > (cap or repeats):
+            continue
+        wanted = max(last.wanted or 0, last.repeats + (more.wanted or more.repeats))
+        joined = Proposal(last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated, more.cause)
+        reason = replace(each.reason, staleness=each.reason.staleness_of(repeats))
+        return [*planned[:place], *planned[place + 1 :], replace(new, proposal=joined, reason=reason)]
+    return [*planned, new]
+
+
+def _ratio(thinking: Thinking, planned: Sequence[Proposal]) -> float:
+    """By how much a plan shrinks some standard deviation, on top of what is in flight."""
+    honest = thinking.known.honest
+    if isinstance(honest, ShardedPosterior):
+        lots = [worths_of(thinking.known, lots_with(thinking.state, each)) for each in ((), planned)]
+        return sqrt(ask_ratio(honest, *(lots_for(honest, each) for each in lots)))
+    own = thinking.foresights[0 if honest is thinking.known.model else 1]
+    after = own.brought_up(thinking.known, honest, lots_with(thinking.state, planned))
+    before = Foresight().brought_up(thinking.known, honest, lots_with(thinking.state, ()))
+    return sqrt(largest_ratio(before, after))

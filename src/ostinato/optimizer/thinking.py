@@ -1,0 +1,212 @@
+"""One decision in the making: what is learned for it, what the policy is shown, what it proposes, and why."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from ostinato.arrays import Vector
+from ostinato.checks import brief
+from ostinato.errors import InvalidSetting
+from ostinato.learning import Learner
+from ostinato.optimizer.belief import Present, pending_with
+from ostinato.optimizer.facts import Asked, Mind
+from ostinato.optimizer.foresight import Foresight
+from ostinato.optimizer.knowledge import INITIAL, Knowledge
+from ostinato.optimizer.order import Order, lowest
+from ostinato.optimizer.problem import Problem
+from ostinato.optimizer.settings import checked_round
+from ostinato.optimizer.state import State
+from ostinato.policies import Belief, Proposal
+from ostinato.posterior import Model, Nystrom
+from ostinato.records import Batch, Reason
+
+HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
+DOUBTED = "gave a value that does not fit, and is measured again to see whether that was a mistake"
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A proposal that will be asked for: of which round it is, and why."""
+
+    proposal: Proposal
+    reason: Reason
+    round: int
+
+
+class Thinking:
+    """One decision in the making. It owns all that it changes: a copy of what is known, randomness, the round."""
+
+    def __init__(self, problem: Problem, state: State, known: Knowledge) -> None:
+        self.problem, self.state, self.known = problem, state, known
+        self.round = list(state.mind.round)
+        self._rounds = state.ledger.rounds
+        self._model: Model = known.model  # of the last round, as long as nothing was learned since
+        self._proposed: list[Proposal] = []
+        self.apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
+        self._rng = state.generator()
+        self.foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
+
+    def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
+        """The next proposal of the round, or of a new one, cut at `most`; and why.
+
+        extra: what is planned already.
+        """
+        first, belief = (False, self.belief(extra)) if self.round else self._new_round(most, extra)
+        proposal, self.round = self.round[0], self.round[1:]
+        cap = self.problem.settings.max_repeats
+        if cap is not None and proposal.repeats > cap:
+            wanted = proposal.wanted or proposal.repeats
+            proposal = replace(proposal, repeats=cap, wanted=wanted, capped=True, cause="of the cap on repeats")
+        if most is not None and proposal.repeats > most:
+            wanted = proposal.wanted or proposal.repeats
+            proposal = replace(proposal, repeats=most, wanted=wanted, truncated=True)
+        self._proposed.append(proposal)
+        return Planned(proposal, self.reason(proposal, belief, first=first), self._rounds)
+
+    def _new_round(self, most: int | None, extra: Sequence[Proposal]) -> tuple[bool, Belief]:
+        """What the policy proposes; whether it is one of the first candidates instead, and what it was shown."""
+        first, proposals = (False, []) if self.known.learner is None else self.learn(extra)
+        if isinstance(self.known.model, Nystrom):
+            self._draw_anew(self.known.model)
+        belief = self.belief(extra) if proposals else self.consider(extra)
+        proposals = proposals or self.problem.policy.propose(belief, most)
+        if self.known.learner is not None:
+            proposals = self._at_least_twice(proposals)
+        self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
+        for each in self.round:
+            if each.candidate in self.state.retired:  # a policy of the user's own may not know of them
+                raise InvalidSetting(
+                    f"The policy {self.problem.policy!r} proposed {brief(self.problem.table.point(each.candidate))}, "
+                    "which was retired: leave out what is in belief.barred."
+                )
+        self._rounds += 1
+        return first, belief
+
+    def learn(self, extra: Sequence[Proposal]) -> tuple[bool, list[Proposal]]:
+        """What the next decision rests on, learned; and what comes before whatever the policy says, if anything does.
+
+        That is the first candidates, as (True, …), or a value that is doubted.
+        """
+        first = self._first_candidates(extra)
+        if first:
+            return True, first
+        self.known.learn()
+        return False, self._checks(extra) if self.known.looked.aside else []
+
+    def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
+        """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
+        if not isinstance(self.known.learner, Learner):
+            return []
+        known = self.known.counts(pending_with(self.state, extra))
+        if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
+            return []
+        tried = known.keys() | self.state.failures.keys() | self.state.retired | self.apart
+        priority, few = self.problem.priority, len(tried) + 1
+        new = map(int, priority.lowest(few) if isinstance(priority, Order) else lowest(priority, few))
+        return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
+
+    def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
+        """A value that does not fit, with no repeats that say the same or another, is measured again first."""
+        pending = pending_with(self.state, extra)
+        wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self.barred}
+        return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
+
+    def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
+        """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
+        learner = self.known.learner
+        if not (isinstance(learner, Learner) and learner.wants_repeats(self.known.tally)):
+            return proposals
+        return [replace(each, repeats=max(each.repeats, 2), wanted=max(each.wanted or 0, 2)) for each in proposals]
+
+    def _draw_anew(self, model: Nystrom) -> None:
+        """An inducing set for this round, where there are more measurements than when the last one was drawn."""
+        drawn = self.state.mind.drawn if model is self._model else None
+        self.known.model = self._model = model.refreshed(self._rng, drawn)
+
+    def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
+        """What the policy is shown."""
+        return Present(self.problem, self.state, self.known, self._rng, extra, self.barred, self.foresights)
+
+    consider = belief  # what it is shown to choose by; in a space, some points are looked for first
+
+    def set_apart(self, candidate: int, columns: list[int], *, distinct: bool) -> None:
+        """What is out of the question once a candidate is planned."""
+        if distinct:
+            self.apart |= {candidate}
+        if columns:
+            self.share(columns, self.problem.features[candidate])
+        self.round = [each for each in self.round if each.candidate not in self.apart]
+
+    def share(self, columns: list[int], point: Vector) -> None:
+        """All candidates from now on are like this one in some columns."""
+        self.apart |= frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist())
+
+    @property
+    def barred(self) -> frozenset[int]:
+        """Candidates that must not be asked for: whose measurements fail, and that were retired."""
+        counts = self.state.history.counts
+        failing = (c for c, failed in self.state.failures.items() if failed >= HOPELESS and failed > counts[c])
+        return self.state.retired | self.apart | frozenset(failing)
+
+    def reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
+        """What is believed now, for `explain`."""
+        candidate, policy, sign, table = proposal.candidate, self.problem.policy, self.problem.sign, self.problem.table
+        mean, variance = belief.at(candidate)
+        repeat_value = belief.repeat_value(candidate)
+        leader = self._leading()
+        width = policy.width(belief)
+        return Reason(
+            mean=sign * mean,
+            std=sqrt(max(variance, 0.0)),
+            noise_std=sqrt(repeat_value.noise),
+            setup_std=sqrt(repeat_value.setup),
+            staleness=repeat_value.staleness(proposal.repeats),
+            leads=leader is not None and leader[0] == candidate,
+            measured=int(self.known.tally[candidate].n),
+            leader=None if leader is None else table.point(leader[0]),
+            leader_mean=None if leader is None else sign * leader[1],
+            first=first or (self.known.learner is not None and leader is None),
+            beta=width,
+            C=policy.keeps_within,
+            switch_cost=repeat_value.switch if belief.travels else None,
+            cause=proposal.cause,
+            policy=self.problem.policy_name,
+            seeks=proposal.seeks or policy.seeks.format(width=width),
+            limits=self.known.limits(candidate) if self.problem.settings.robust else None,
+        )
+
+    def _leading(self) -> tuple[int, float] | None:
+        """Number and mean of the best measured candidate, in the policy's own model."""
+        numbers = self.known.tally.numbers
+        if len(numbers) == 0:
+            return None
+        means, _ = self.known.model.at_each(numbers)
+        place = int(np.argmax(means))
+        return int(numbers[place]), float(means[place])
+
+    def asked(self, decided: list[Planned]) -> list[Asked]:
+        """What was decided, as batches."""
+        number, table, asked = self.state.ledger.asked, self.problem.table, list[Asked]()
+        for each in decided:
+            proposal, index = each.proposal, table.index_of(each.proposal.candidate)
+            how = (proposal.repeats, proposal.wanted or proposal.repeats, proposal.capped, proposal.truncated)
+            batch = Batch(number + len(asked), index, table[index], *how, each.reason, each.round)
+            asked.append(Asked(batch, proposal.candidate, each.reason.limits))
+        return asked
+
+    def mind(self) -> Mind:
+        """What the next decision rests on, once this one is taken."""
+        learner, model, began, drawn = self.known.learner, self.known.model, self.state.mind.began, None
+        if isinstance(model, Nystrom):
+            measured = {each.candidate for each in (*self.round, *self._proposed)}
+            drawn = model.drawn(measured.union(self.state.ledger.pending))
+        return Mind(
+            dict(self._rng.bit_generator.state),
+            self.round,
+            None if learner is None else learner.fit_state,
+            self.known.looked,
+            self.state.told if began is None else began,
+            drawn,
+        )
