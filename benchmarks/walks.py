@@ -107,7 +107,7 @@ def in_a_study() -> dict[str, list[Walk]]:
     problem = Problem()
     with TemporaryDirectory() as folder:
         settings: dict[str, Any] = {"kernel": KERNEL, "noise_std": NOISE_STD, "policy": MiniUCB(C, BETA), "seed": 0}
-        study = Study(f"{folder}/walk.db", candidates=problem.X, **settings)
+        study = Study("walk", f"sqlite:///{folder}/walk.db", problem.X, **settings)
         return _walks("study.", problem, study)
 
 

@@ -378,7 +378,7 @@ def test_an_interrupt_in_the_middle_of_a_tell_takes_nothing_in(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ostinato.posterior.blocks.Block, "condition", interrupted)
+        patch.setattr(ostinato.posterior.blocks.Blocks, "condition", interrupted)
         with pytest.raises(KeyboardInterrupt):
             opt.tell(batch, np.ones(batch.repeats))
     assert opt.steps == 50

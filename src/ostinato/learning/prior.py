@@ -36,8 +36,8 @@ class Prior:
 
     def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
         """What new feedback adds to the evidence; None where it is not mere addition, and all is to be built anew."""
-        known = candidate in tally
-        if known and min(self._merged(tally, candidate).mean, feedback.mean) < self.floor:
+        floored = self.floor > -inf and candidate in tally
+        if floored and min(self._merged(tally, candidate).mean, feedback.mean) < self.floor:
             return None
         if self.setup > 0 and tally.has(candidate, setup):
             return None

@@ -57,15 +57,16 @@ class Statistics(msgspec.Struct, frozen=True):
     @classmethod
     def of_values(cls, values: Any) -> "Statistics":
         """The statistics of one value or a sequence of them; an InvalidFeedback where they cannot be used."""
-        y = as_values(values)
-        n = y.size
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is explained below
-            mean = float(y.sum()) / n
-            deviations = y - mean
-            statistics = cls(n, mean, float(deviations @ deviations))
-        if not (isfinite(statistics.squares) and max(float(y.max()), -float(y.min())) <= LARGEST):
+        return cls.of_array(as_values(values))
+
+    @classmethod
+    def of_array(cls, y: NDArray[np.float64]) -> "Statistics":
+        """The same of an array that was read."""
+        if not (float(y.max()) <= LARGEST and float(y.min()) >= -LARGEST):
             _explain(y)
-        return statistics
+        mean = float(y.sum()) / y.size
+        deviations = y - mean
+        return cls(y.size, mean, float(deviations @ deviations))
 
     @classmethod
     def of_weighted(cls, values: Any, errors: Any) -> "Statistics":

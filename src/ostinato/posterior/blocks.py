@@ -1,13 +1,14 @@
 """Candidates in blocks: everything that has the size of the candidate set happens here, block by block.
 
-The block is the one unit of memory, of laziness and of transfer. `Block` holds one: its part of the kernel cache, and
-the mean and variance of its members. `Blocks` holds them all, and knows where a candidate lives. `BlockedVector` is one
-number for every candidate, in the same blocks; the rest of the program reads, gathers and compares through it.
+The block is the one unit of memory, of laziness and of transfer. `Block` holds one: its part of the kernel cache.
+`Blocks` holds them all, with the mean and variance of every candidate, and knows where a candidate lives.
+`BlockedVector` is one number for every candidate, in the same blocks; the rest of the program reads, gathers and
+compares through it.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import ceil, inf, isfinite
@@ -40,13 +41,12 @@ TAIL = 512  # candidates, at most, of a block that grows
 SWEEP = 1024  # candidates whose variances are recomputed at a time, to bound memory
 
 
+@dataclass(slots=True, eq=False)
 class BlockedVector:
     """One number for every candidate, in blocks that begin at the candidates `starts`."""
 
-    __slots__ = ("parts", "starts")
-
-    def __init__(self, parts: list[Array], starts: Sequence[int]) -> None:
-        self.parts, self.starts = parts, starts
+    parts: list[Array]
+    starts: Sequence[int]
 
     def __iter__(self) -> Iterator[Array]:
         return iter(self.parts)
@@ -161,66 +161,44 @@ class Listed:
 
 
 class Block:
-    """Candidates start … start + size of the table."""
+    """Candidates start … start + size of the table: what never changes of them, and their part of the kernel cache."""
 
-    def __init__(self, xp: Namespace, start: int, prior_mean: float, prior_variance: Array, cache: Cache) -> None:
-        self._prior_mean, self.cache = prior_mean, cache
-        self.start = start
+    def __init__(self, start: int, prior_mean: float, prior_variance: Array, cache: Cache) -> None:
+        self.start, self._prior_mean, self.prior_variance, self.cache = start, prior_mean, prior_variance, cache
         self.size: int = prior_variance.shape[0]
-        self.prior_variance = prior_variance
-        self.mean = xp.full(self.size, prior_mean, dtype=xp.float64)
-        self.variance = xp.asarray(prior_variance, copy=True)
-        self.rounding = 0.0
 
-    _xp = property(lambda self: namespace_of(self.mean))
-
-    def fork(self) -> "Block":
-        """The same covariances, with a mean and a variance that go their own way."""
-        other = copy(self)
-        other.mean, other.variance = _copy(self.mean), _copy(self.variance)
-        return other
-
-    def condition(self, p: Array, z: float) -> None:
-        """mean += z c, variance −= c², for c = p · k(X, A)."""
-        c = self.cache.spread(p)
-        self.mean += z * c
-        self.variance = self._not_negative(self.variance - c * c)
+    _xp = property(lambda self: namespace_of(self.prior_variance))
 
     def fresh_mean(self, factor: Factor) -> Array:
         return self._prior_mean + self.cache.spread(factor.alpha)
 
     def fresh_variance(self, factor: Factor) -> Array:
-        fresh = self._xp.zeros_like(self.variance)
+        fresh = self._xp.zeros_like(self.prior_variance)
         for start in range(0, self.size, SWEEP):
             part = slice(start, min(start + SWEEP, self.size))
             fresh[part] = factor.variance_of_many(self.cache.columns(part), self.prior_variance[part])
-        return self._not_negative(fresh)
+        return fresh
 
-    def fill(self, factor: Factor, part: slice) -> None:
-        """Mean and variance of some candidates, computed afresh."""
+    def fresh(self, factor: Factor, part: slice) -> tuple[Array, Array]:
+        """Mean and variance of some candidates."""
         k_x = self.cache.columns(part)
-        self.mean[part] = self._prior_mean + factor.mean(k_x)
-        self.variance[part] = self._not_negative(factor.variance(k_x, self.prior_variance[part]))
+        return self._prior_mean + factor.mean(k_x), factor.variance(k_x, self.prior_variance[part])
 
     def features_with(self, more: Matrix) -> Array:
         """The features of its candidates, and of more."""
         return self._xp.concat([cast("Rows", self.cache).features, from_numpy(self._xp, more)])
 
-    def _not_negative(self, variance: Array) -> Array:
-        """Variances fall below zero by rounding only; how far is noted, for the posterior to judge."""
-        below = lowest(variance)
-        if below < 0:
-            self.rounding = max(self.rounding, -below)
-            variance = self._xp.where(variance > 0, variance, self._xp.zeros_like(variance))
-        return variance
-
 
 class Blocks:
     """All candidates: their covariances with the unique ones, and the mean and variance of each."""
 
-    def __init__(self, parts: Iterable[Block]) -> None:
+    def __init__(self, parts: Iterable[Block], means: list[Array], variances: list[Array]) -> None:
         self._parts = list(parts)
         self.starts = tuple(block.start for block in self._parts)
+        self.prior_variances = BlockedVector([block.prior_variance for block in self._parts], self.starts)  # k(x, x)
+        self.means = BlockedVector(means, self.starts)
+        self.variances = BlockedVector(variances, self.starts)
+        self.rounding = 0.0  # how far below zero a variance came since this was last set
 
     @classmethod
     def of(
@@ -239,70 +217,44 @@ class Blocks:
         memory: bytes that their covariances may take.
         """
         if grid is not None:
-            return cls([Block(xp, 0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))])
-        parts = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
-        most = None if memory is None else memory // (8 * max(1, len(features)))
-        made = Rows if most is None else partial(LimitedRows, most=most)
-        return cls(Block(xp, start, mean, kernel.diag(part), made(kernel, part)) for start, part in parts)
+            parts = [Block(0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))]
+        else:
+            edges = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
+            most = None if memory is None else memory // (8 * max(1, len(features)))
+            made = Rows if most is None else partial(LimitedRows, most=most)
+            parts = [Block(start, mean, kernel.diag(part), made(kernel, part)) for start, part in edges]
+        means = [xp.full(block.size, mean, dtype=xp.float64) for block in parts]
+        return cls(parts, means, [_copy(block.prior_variance) for block in parts])
 
     def extended(self, kernel: Kernel, X: Array, more: Matrix, factor: Factor, prior_mean: float) -> "Blocks":
         """With more candidates, after all others: in a small block at the end, which grows. X: the unique ones."""
         *others, last = self._parts
         grows = last.size + len(more) <= TAIL
-        kept = last if grows else None
-        start = last.start if grows else last.start + last.size
-        features = from_numpy(self.xp, more) if kept is None else kept.features_with(more)
-        tail = Block(self.xp, start, prior_mean, kernel.diag(features), Rows(kernel, features))
+        kept = last.size if grows else 0
+        features = last.features_with(more) if grows else from_numpy(self.xp, more)
+        tail = Block(last.start + last.size - kept, prior_mean, kernel.diag(features), Rows(kernel, features))
         tail.cache.add(X)
-        new = slice(0 if kept is None else kept.size, tail.size)
-        tail.fill(factor, new)
-        if kept is not None:
-            tail.mean[: kept.size], tail.variance[: kept.size] = kept.mean, kept.variance
-        return Blocks([*others, tail] if grows else [*self._parts, tail])
+        mean, variance = tail.fresh(factor, slice(kept, tail.size))
+        known = len(others) if grows else len(self._parts)
+        means, variances = self.means.parts[:known], self.variances.parts[:known]
+        if grows:
+            mean = self.xp.concat([self.means.parts[-1], mean])
+            variance = self.xp.concat([self.variances.parts[-1], variance])
+        wider = Blocks([*self._parts[:known], tail], [*means, mean], variances)
+        wider.rounding = self.rounding
+        wider.variances.parts.append(wider.not_negative(variance))
+        return wider
 
     def fork(self) -> "Blocks":
         """The same covariances, with means and variances that go their own way."""
-        return Blocks(block.fork() for block in self._parts)
+        return Blocks(self._parts, *([_copy(part) for part in each] for each in (self.means, self.variances)))
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._parts)
 
     @property
     def xp(self) -> Namespace:
-        return namespace_of(self._parts[0].mean)
-
-    @property
-    def means(self) -> BlockedVector:
-        return BlockedVector([block.mean for block in self._parts], self.starts)
-
-    @means.setter
-    def means(self, values: Iterable[Array]) -> None:
-        for block, mean in zip(self._parts, values, strict=True):
-            block.mean = mean
-
-    @property
-    def variances(self) -> BlockedVector:
-        return BlockedVector([block.variance for block in self._parts], self.starts)
-
-    @variances.setter
-    def variances(self, values: Iterable[Array]) -> None:
-        for block, variance in zip(self._parts, values, strict=True):
-            block.variance = variance
-
-    @property
-    def prior_variances(self) -> BlockedVector:
-        """k(x, x)."""
-        return BlockedVector([block.prior_variance for block in self._parts], self.starts)
-
-    @property
-    def rounding(self) -> float:
-        """How far below zero a variance came since this was last set."""
-        return max(block.rounding for block in self._parts)
-
-    @rounding.setter
-    def rounding(self, value: float) -> None:
-        for block in self._parts:
-            block.rounding = value
+        return namespace_of(self.means.parts[0])
 
     def add(self, X: Array) -> None:
         """Cache the covariances with more unique candidates."""
@@ -311,8 +263,21 @@ class Blocks:
 
     def condition(self, p: Array, z: float) -> None:
         """mean += z c, variance −= c², for c = p · k(X, A)."""
-        for block in self._parts:
-            block.condition(p, z)
+        variances: list[Array] = []
+        for block, mean, variance in zip(self._parts, self.means, self.variances, strict=True):
+            c = block.cache.spread(p)
+            mean += z * c
+            variances.append(self.not_negative(variance - c * c))
+        self.variances = BlockedVector(variances, self.starts)
+
+    def not_negative(self, variance: Array) -> Array:
+        """Variances fall below zero by rounding only; how far is noted, for the posterior to judge."""
+        below = lowest(variance)
+        if below < 0:
+            self.rounding = max(self.rounding, -below)
+            xp = namespace_of(variance)
+            variance = xp.where(variance > 0, variance, xp.zeros_like(variance))
+        return variance
 
     def spread(self, P: Array) -> BlockedVector:
         """P · k(X, A): from coefficients on the unique candidates to numbers for all; for several P, one a row."""
@@ -336,7 +301,7 @@ class Blocks:
         return BlockedVector([block.fresh_mean(factor) for block in self._parts], self.starts)
 
     def fresh_variances(self, factor: Factor) -> BlockedVector:
-        return BlockedVector([block.fresh_variance(factor) for block in self._parts], self.starts)
+        return BlockedVector([self.not_negative(block.fresh_variance(factor)) for block in self._parts], self.starts)
 
 
 def _copy(part: Array) -> Array:

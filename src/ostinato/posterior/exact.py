@@ -35,7 +35,7 @@ from ostinato.posterior.lazy_block import LazyBlock, Leaves, Sample
 from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
-from ostinato.posterior.unique import Direction, Gain, Unique, rounding_at
+from ostinato.posterior.unique import Direction, Unique, rounding_at
 
 FEW = 64  # epochs between two repairs, at the least
 MANY = 20_000  # candidates from which choices are screened in single precision
@@ -232,7 +232,8 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks, gain = None if self._screened and self.behind else self.blocks, self.gain(candidate, n)
+        blocks = None if self._screened and self.behind else self.blocks
+        gain = self.direction(candidate).gain(float(self.noise[candidate]) / n)
         if candidate not in self._slots:
             self._add([candidate])
         z = self.unique.absorb(gain, value - self.prior_mean)
@@ -247,10 +248,6 @@ class Posterior:
     def _know(self, candidate: int, variance: float) -> None:
         """The variance of a candidate that was just measured, to the last digit."""
         self.variances[candidate] = variance
-
-    def gain(self, candidate: int, n: float) -> Gain:
-        """What n measurements of a candidate would change."""
-        return self.direction(candidate).gain(float(self.noise[candidate]) / n)
 
     def direction(self, candidate: int) -> Direction:
         """Where measuring a candidate moves the posterior; with its variance, to the last digit.
@@ -477,7 +474,8 @@ class Posterior:
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
-        drifted = not self.behind and (self._since_variances >= VARIANCES_EVERY * every or self._rounding > DRIFT)
+        long_ago = self._since_variances >= VARIANCES_EVERY * every
+        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
         everything = everything or drifted
         if not (everything or self._since_means >= every):
             return

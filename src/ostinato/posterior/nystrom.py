@@ -121,8 +121,9 @@ class Nystrom:
         self.inducing = slots
         self.sketch = self._sketch() if len(slots) else None
         self.blocks = self.blocks.fork()
-        for block in self.blocks:
-            block.mean, block.variance = self._prior(block) if self.sketch is None else self._sweep(self.sketch, block)
+        made = [self._prior(block) if self.sketch is None else self._sweep(self.sketch, block) for block in self.blocks]
+        self.blocks.means = BlockedVector([mean for mean, _ in made], self.blocks.starts)
+        self.blocks.variances = BlockedVector([variance for _, variance in made], self.blocks.starts)
 
     # Answers
 

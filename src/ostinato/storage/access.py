@@ -30,7 +30,7 @@ from ostinato.storage.rows import (
     source_row,
     study_row,
 )
-from ostinato.storage.schema import answers, leases, revisions, studies, tables
+from ostinato.storage.schema import answers, revisions, studies, tables
 from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
 T = TypeVar("T", int, str)
@@ -257,16 +257,11 @@ class SQLReader(Reader):
 
     def _entry(self, row: Row[Any]) -> Entry:
         with self._whole(f"row {row.number} of the log"):
-            return self._entry_of(row)
-
-    def _entry_of(self, row: Row[Any]) -> Entry:
-        if row.kind not in list(Kind):
-            raise self._damage(f"row {row.number} of the log (batch {row.batch})")
-        told = Told(row.repeats, Kind(row.kind), row.data)
-        place = (row.study, row.number, row.batch, row.start)
-        if row.check != checksum_of_log(place, told, row.source, row.began):
-            raise self._damage(f"row {row.number} of the log (batch {row.batch})")
-        return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
+            told = Told(row.repeats, Kind(row.kind), row.data) if row.kind in list(Kind) else None
+            place = (row.study, row.number, row.batch, row.start)
+            if told is None or row.check != checksum_of_log(place, told, row.source, row.began):
+                raise self._damage(f"row {row.number} of the log (batch {row.batch})")
+            return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
 
     def _study(self, row: Row[Any]) -> StudyRecord:
         values: dict[str, Any] = dict(row._mapping)
@@ -361,12 +356,10 @@ class SQLWriter(SQLReader, Writer):
         return kept
 
     def lease(self, lease: Lease) -> None:
-        self.release(lease)
-        self._connection.execute(insert(leases), lease_row(self._record.id, lease))
+        self.change_leases([lease], [lease])
 
     def release(self, lease: Lease) -> None:
-        which = {"in_study": self._record.id, "in_batch": lease.batch, "low": lease.start}
-        self._connection.execute(statements.RELEASE, which)
+        self.change_leases([lease], [])
 
     def change_leases(self, gone: Sequence[Lease], new: Sequence[Lease]) -> None:
         study = self._record.id

@@ -49,7 +49,8 @@ class Patience:
     def __call__(self, action: Callable[[], T]) -> T:
         start: float | None = None
         wait, said = FIRST_WAIT, False
-        self._refuse_while_away()
+        if self._last is not None:
+            self._refuse_while_away(*self._last)
         while True:
             try:
                 answer = action()
@@ -70,13 +71,13 @@ class Patience:
             self._sleep(wait * random.uniform(0.5, 1.5))
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _refuse_while_away(self) -> None:
+    def _refuse_while_away(self, since: float, why: Unavailable) -> None:
         """Where somebody has just waited in vain, nobody else has to: a server that is away can take long to say so.
 
         Whoever hurries does not even try what did not work the last time.
         """
-        if self._last is not None and (self._hurried or monotonic() - self._last[0] < AGAIN):
-            raise self._last[1]
+        if self._hurried or monotonic() - since < AGAIN:
+            raise why
 
     def _sleep(self, seconds: float) -> None:
         end = monotonic() + seconds

@@ -91,7 +91,8 @@ def _commit(stored: Stored, request: Request, decision: Decision | None, *, last
             missing = 0 if left == 0 else max(0, request.missing(writer, leases))
             if missing and last and decision is None:
                 decision = stored.synced(writer).optimizer.core.decision(left, request.rest(missing))
-            if missing and decision is not None and _may_decide(stored.replica, writer):
+            replica = stored.replica
+            if missing and decision is not None and replica is not None and replica.may_decide(writer.record):
                 leases = request.take(writer, _keep(stored, writer, decision))
                 missing = 0
             tasks = [_task(stored, writer, lease) for lease in leases]
@@ -129,18 +130,14 @@ def shortage(reader: Reader, request: Request, found: int) -> str:
     return f"{short}: {why}" if short else why
 
 
-def _may_decide(replica: Replica | None, writer: Writer) -> bool:
-    return replica is not None and replica.may_decide(writer.record)
-
-
 def _keep(stored: Stored, writer: Writer, decision: Decision) -> list[int]:
     """Batches that were decided, with the state that the next decision rests on; returns their numbers."""
     replica = cast("Replica", stored.replica)
     batches, record = replica.optimizer.core.take_up(decision), writer.record
     if batches[0].id != record.asked:
         raise Damaged(f"The study {stored.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
-    for batch in batches:
-        writer.add_batch(BatchRecord(BatchFacts(batch), writer.now(), _as_text(batch.reason)))
+    now = writer.now()
+    writer.add_batches([BatchRecord(BatchFacts(batch), now, _as_text(batch.reason)) for batch in batches])
     stored.keep_table(writer, replica.optimizer.core.problem.table)
     state, asked = msgspec.json.encode(replica.stored_mind), record.asked + len(batches)
     writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))

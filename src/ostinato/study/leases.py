@@ -51,7 +51,7 @@ def handed_out(
         rest = batch.facts.places - batch.leased
         if rest > 0:
             count = min(max(1, ceil(batch.facts.repeats / share)), rest, most or rest)
-            writer.change_batch(replace(batch, leased=batch.leased + count))
+            writer.change_batches([replace(batch, leased=batch.leased + count)])
             return _leased(writer, Lease(batch.facts.id, batch.leased, count, "", 0.0), seconds, worker, None)
     return None
 
@@ -145,11 +145,8 @@ def _first(lease: Lease) -> int:
 
 def _leased(writer: Writer, given: Lease, seconds: float, worker: str, most: int | None) -> Lease:
     """Repeats assigned to a worker; those beyond the most it takes are left for others."""
-    count = min(given.count, most or given.count)
-    writer.release(given)
-    if count < given.count:
-        writer.lease(Lease(given.batch, given.start + count, given.count - count, "", 0.0))
-    now = writer.now()
+    count, now = min(given.count, most or given.count), writer.now()
     lease = Lease(given.batch, given.start, count, worker, now + seconds, seconds, now)
-    writer.lease(lease)
+    rest = Lease(given.batch, given.start + count, given.count - count, "", 0.0)
+    writer.change_leases([given], [lease, rest] if rest.count else [lease])
     return lease
