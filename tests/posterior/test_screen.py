@@ -63,6 +63,15 @@ def test_covariances_are_as_good_as_is_said(name, at_once):
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 
 
+def test_one_candidate_measured_of_a_large_block(monkeypatch):
+    """Its covariances are computed some at a time, as for many."""
+    monkeypatch.undo()
+    rows = np.random.default_rng(0).random((100_000, 2))
+    posterior = Posterior(rows, Matern52(0.3), np.full(len(rows), 0.1))
+    posterior.condition(5, 1, 1.0)
+    assert posterior.screen.highest == pytest.approx(1 / 1.1, abs=1e-5)
+
+
 def test_columns_of_very_many_length_scales_have_no_such_form():
     assert single_form(Matern52(1e-6), X) is None
 

@@ -21,11 +21,8 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
 
 SWEEP = 2_048  # candidates whose variances are refined at a time
-WIDE = 65_536  # candidates that are brought up to date at a time: what is made of them stays in the processor's cache
-NARROW, TILE = (
-    512,
-    98_304,
-)  # the same where all covariances are computed: candidates at the least, covariances at the most
+WIDE = 65_536  # candidates, at the most, that are brought up to date at a time
+NARROW, TILE = 512, 98_304  # candidates at the least, covariances at the most, where all of them are computed
 STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
 SPREAD = 16_384  # candidates of which one is hopeful
 FIRST, HALF = 32, 16  # unique candidates by which variances are bounded at first, and as many at a time
@@ -299,7 +296,7 @@ class HostBlock(ScreenBlock):
         ones = self._covariances.ones
         few = min(len(W), FIRST, STRIP - ones)
         self._refined[:] = few == len(W)
-        for part in self._passed(max(NARROW, TILE // len(alpha))):
+        for part in self._passed(min(WIDE, max(NARROW, TILE // len(alpha)))):
             self._mean[part] = self._spread(alpha, part)
             left = self._variance[part]
             left[:] = 1
