@@ -8,7 +8,7 @@ and a failure that was begun in the outage belongs to it, however late it is tol
 by which a run finds out whether it was an outage: what others see fail meanwhile is part of it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import groupby
 from math import isnan
@@ -17,10 +17,9 @@ import msgspec
 
 from ostinato.running.pausing import OUTAGE
 from ostinato.running.task import Task
-from ostinato.storage import Entry, Reader
+from ostinato.storage import BatchRecord, Entry, Reader, Revision
 from ostinato.storage.values import Kind
 from ostinato.study.origins import Sources
-from ostinato.study.revise import changes_of
 
 LATELY, LONG_AGO = 100, 1_000  # rows of the log: in which a row is looked for, and all that an outage may have taken
 
@@ -60,10 +59,17 @@ def recent(reader: Reader, program: str, rows: int = LATELY) -> list[Stretch]:
     entries = reader.log(after=max(0, reader.record.told - rows), most=rows)
     sources = Sources().read(reader, entries)
     alike = [entry for entry in entries if sources[entry.source].program == program]
-    return [stretch for entry in alike for stretch in _stretches(reader, entry)]
+    failing = {entry.batch for entry in alike if any(map(isnan, _values(entry)))}
+    batches = reader.batches_of(failing)
+    revisions = {batch: reader.revisions(batch) for batch in failing} if reader.record.revised else {}
+    return [
+        stretch
+        for entry in alike
+        for stretch in _stretches(reader.record.name, entry, batches.get(entry.batch), revisions.get(entry.batch, ()))
+    ]
 
 
-def rows(told: Iterable[Stretch]) -> list[list[Task]]:
+def rows_of(told: Iterable[Stretch]) -> list[list[Task]]:
     """The failures between one value and the next; after the last value there may be more to come."""
     rows: list[list[Task]] = [[]]
     for each in told:
@@ -95,31 +101,28 @@ def _are_together(one: Stretch, two: Stretch, values: Iterable[Stretch]) -> bool
     )
 
 
-def _stretches(reader: Reader, entry: Entry) -> Iterable[Stretch]:
-    values = entry.told.numbers()[: entry.told.count]
-    if entry.told.kind == Kind.SUMMARY:
-        return
-    became = _became(reader, entry) if any(map(isnan, values)) else None
+def _stretches(study: str, entry: Entry, batch: BatchRecord | None, revisions: Iterable[Revision]) -> Iterable[Stretch]:
+    """batch: of which the row is; only needed where something failed."""
+    index, began = -1 if batch is None else batch.facts.index, entry.began or entry.at
+    lease, came = (entry.batch, entry.source, began), _became(entry, revisions)
+    for each, places in groupby(range(len(came)), key=came.__getitem__):
+        tasks = [Task(study, entry.batch, index, None, entry.start + place, 1) for place in places]
+        yield Stretch(each, tasks, lease, began, entry.at)
+
+
+def _became(entry: Entry, revisions: Iterable[Revision]) -> list[Came]:
     worked = Came.PROBE if entry.batch < 0 else Came.VALUE
-    came = [worked if became is None or not isnan(value) else became(place) for place, value in enumerate(values)]
-    batch = reader.batch(entry.batch) if became is not None else None
-    index = -1 if batch is None else batch.facts.index
-    began = entry.began or entry.at
-    lease = (entry.batch, entry.source, began)
-    for kind, places in groupby(range(len(came)), key=came.__getitem__):
-        tasks = [Task(reader.record.name, entry.batch, index, None, entry.start + place, 1) for place in places]
-        yield Stretch(kind, tasks, lease, began, entry.at)
+    last = {each.place: each for each in revisions if each.row == entry.number}
+    return [_became_of(last.get(place)) if isnan(value) else worked for place, value in enumerate(_values(entry))]
 
 
-def _became(reader: Reader, entry: Entry) -> Callable[[int], Came]:
-    """Of a failure, by its place in a row of the log."""
-    revisions = [each for each in reader.revisions(entry.batch) if each.row == entry.number]
-    now = changes_of(revisions).get(entry.number, {})
-    why = {each.place: each.why for each in revisions}
+def _became_of(revision: Revision | None) -> Came:
+    """Of a failure, which may have been revised."""
+    if revision is None:
+        return Came.FAILURE
+    return Came.OUTAGE if revision.value is None and revision.why.startswith(OUTAGE) else Came.NOTHING
 
-    def became(place: int) -> Came:
-        if place not in now:
-            return Came.FAILURE
-        return Came.OUTAGE if now[place] is None and why[place].startswith(OUTAGE) else Came.NOTHING
 
-    return became
+def _values(entry: Entry) -> list[float]:
+    """Single values; what people tell as an average is none of a program's."""
+    return [] if entry.told.kind == Kind.SUMMARY else entry.told.numbers()[: entry.told.count].tolist()

@@ -14,9 +14,10 @@ from ostinato.optimizer import Optimizer
 from ostinato.running.pausing import Pause
 from ostinato.running.program import Program
 from ostinato.running.task import Place, Task
+from ostinato.storage import Reader
 from ostinato.study.asking import key_of, tasks_for
 from ostinato.study.assigned import Waiting
-from ostinato.study.failing import LONG_AGO, of_outages, recent, rows
+from ostinato.study.failing import LATELY, LONG_AGO, of_outages, recent, rows_of
 from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.origins import source_of
 from ostinato.study.pauses import PauseNote, Recovery
@@ -79,7 +80,7 @@ class RunTasks:
         """The next repeats."""
         self._remark()
         if self._recovery.looked():
-            self.take_back_rest(over=True)
+            self._take_back_rest(LONG_AGO, over=True)
         with self._stored.alone():
             request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
             found = [self._marked(task) for task in tasks_for(self._stored, request)]
@@ -182,12 +183,17 @@ class RunTasks:
 
     def failed_in_rows(self) -> list[list[Task]]:
         """What failed lately in all runs with the same program."""
-        return self._stored.read(lambda reader: rows(recent(reader, self._program.name)))
+        return self._stored.read(lambda reader: rows_of(recent(reader, self._program.name)))
 
     def take_back_rest(self, *, over: bool) -> Collection[Place]:
         """What else failed in all these runs, of outages that any of them has judged."""
-        name = self._program.name
-        rest = self._stored.read(lambda reader: of_outages(recent(reader, name, LONG_AGO), over=over))
+        return self._take_back_rest(LATELY if over else LONG_AGO, over=over)
+
+    def _take_back_rest(self, rows: int, *, over: bool) -> Collection[Place]:
+        def look(reader: Reader) -> list[Task]:
+            return of_outages(recent(reader, self._program.name, rows), over=over) if reader.record.revised else []
+
+        rest = self._stored.read(look)
         if rest:
             self._study.retract(rest, failures=True, why=REST)
         return {task.place for task in rest}
