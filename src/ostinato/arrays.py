@@ -54,8 +54,8 @@ def from_numpy(xp: Namespace, array: NDArray[Any]) -> Array:
 
 
 def indices(mask: Array) -> NDArray[np.int64]:
-    """Where a mask is true."""
-    return np.flatnonzero(to_numpy(mask))
+    """Where a flat mask is true."""
+    return to_numpy(mask).nonzero()[0]
 
 
 def highest(array: Array) -> float:
