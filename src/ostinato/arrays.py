@@ -62,8 +62,8 @@ def from_numpy_like(array: NDArray[Any], like: Array) -> Array:
 
 
 def indices(mask: Array) -> NDArray[np.int64]:
-    """Where a mask is true."""
-    return np.flatnonzero(to_numpy(mask))
+    """Where a flat mask is true."""
+    return to_numpy(mask).nonzero()[0]
 
 
 def highest(array: Array) -> float:

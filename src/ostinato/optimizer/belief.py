@@ -70,13 +70,16 @@ class Present(Belief):
     def _ghost(self) -> Ghost:
         return self._with_pending.ghost if self.pending else self._model.ghost()
 
-    @cached_property
-    def variances(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
-        found = self._model.variances
-        return found.like(self._with_pending.variances.everywhere()) if self.pending else found
+    @property
+    def variances(self) -> BlockedVector:
+        return self._variances_with_pending if self.pending else self._model.variances
 
     @cached_property
-    def means(self) -> BlockedVector:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _variances_with_pending(self) -> BlockedVector:
+        return self._model.variances.like(self._with_pending.variances.everywhere())
+
+    @property
+    def means(self) -> BlockedVector:
         return self._model.means
 
     @cached_property

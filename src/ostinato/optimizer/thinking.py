@@ -183,7 +183,7 @@ class Thinking:
         if len(numbers) == 0:
             return None
         means, _ = self.known.model.at_each(numbers)
-        place = int(np.argmax(means))
+        place = int(means.argmax())
         return int(numbers[place]), float(means[place])
 
     def asked(self, decided: list[Planned]) -> list[Asked]:
