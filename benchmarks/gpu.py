@@ -78,7 +78,7 @@ def conditioned(block: CardBlock, kernel: Kernel, width: int, q: int) -> tuple[A
     for number, x in enumerate(X):
         model.condition(number, 1, float(np.sin(5 * x).sum()))
     block.refresh(block.prepared(model.factor.alpha), block.prepared(model.factor.whitener))
-    p = model.gain(0, 1).p
+    p = model.direction(0).gain(0.01).p
     return block.prepared(p[None, :]), block.prepared(np.array([0.1]))
 
 
