@@ -195,8 +195,9 @@ class Answers:
         """In the user's sign, within the bounds of the outcome; the interval without the luck of being chosen."""
         believed = np.array([self._sign * mean]), np.array([std])
         inside = self._outcome.inside(*believed)
-        middle = believed[0] + self._sign * (self._trust.shift(number) - self._luck(number) * std)
-        low, high = self._outcome.interval(middle, believed[1], width)
+        shift, wider = self._trust.interval(number)
+        middle = believed[0] + self._sign * (shift - self._luck(number) * wider * std)
+        low, high = self._outcome.interval(middle, wider * believed[1], width)
         return Estimate(
             index=self._table.index_of(number),
             mean=float(inside[0][0]),

@@ -8,16 +8,18 @@ candidates never measured. With the half of the measured candidates that have th
     z² = (Σ z_i² + 3)/(n + 3)            c = max(1, 1.25 z^2.5)
 
 What is known of a candidate from others is c times as uncertain as the model says: its standard deviation is c σ. At a
-measured candidate, others have said m_i with variance σ_i², and its own measurements ȳ_i with variance ℓ_i = λ/n. The
-further apart these are, the less the others know of this candidate (a peak that is sharper than the kernel thinks):
+measured candidate, others have said m_i with variance σ_i², and its own measurements ȳ_i with variance ℓ_i = λ/n.
+Together they leave c²σ_i²ℓ_i/(c²σ_i² + ℓ_i), and a tenth more standard deviation for what its noise was mistaken for.
+
+The interval of a candidate that is recommended goes further: the further apart m_i and ȳ_i are, the less others know of
+this candidate (a peak that is sharper than the kernel thinks). With
 
     c_i² = c² max(1, (1 + z_i²)/2)
 
-Together they leave the variance c_i²σ_i²ℓ_i/(c_i²σ_i² + ℓ_i), and a tenth more standard deviation for what its noise
-was mistaken for; an interval lies about (c_i²σ_i² ȳ_i + ℓ_i m_i)/(c_i²σ_i² + ℓ_i).
+in place of c², it lies about (c_i²σ_i² ȳ_i + ℓ_i m_i)/(c_i²σ_i² + ℓ_i).
 
-The recommended candidate was chosen for its measurements. Where it is the best of those measured with a chance of w
-only, it was chosen for its luck: its interval lies 0.45 (1 − w) standard deviations further down.
+It was chosen for its measurements. Where it is the best of those measured with a chance of w only, it was chosen for its
+luck: its interval lies 0.45 (1 − w) standard deviations further down.
 
 The chance u that no candidate is better by more than a gap, by joint draws, is worse where candidates are many: it
 hangs on the tails of thousands of them at once, where a learned kernel knows nothing. There the size of the gap in
@@ -66,13 +68,13 @@ HIGH = 0.975  # the quantile at which Student's t is compared with the normal la
 class Calibration:
     """Factors on standard deviations: `others`, c, and one for each of the measured candidates.
 
-    shifts: how far the middle of each measured candidate's interval lies from the model's mean.
+    own: for each of them, how far the middle of its own interval lies from the model's mean, and how much wider it is.
     """
 
     others: float
     measured: NDArray[np.int64]
     at_measured: Vector
-    shifts: Vector
+    own: tuple[Vector, Vector]
     posterior: Posterior
     learned: bool
 
@@ -103,9 +105,11 @@ class Calibration:
             return np.full(len(numbers), others)
         return np.where(known[places] == numbers, self.at_measured[order][places], others)
 
-    def shift(self, number: int) -> float:
-        """How far the middle of a candidate's interval lies from the model's mean."""
-        return float(np.sum(self.shifts[self.measured == number]))
+    def interval(self, number: int) -> tuple[float, float]:
+        """How far the middle of a candidate's own interval lies from the model's mean, and how much wider it is."""
+        place = np.flatnonzero(self.measured == number)
+        shift, wider = self.own
+        return (float(shift[place[0]]), float(wider[place[0]])) if len(place) else (0.0, 1.0)
 
     def luck(self, best_of_measured: float) -> float:
         """By how many standard deviations the recommended candidate is worse than it looks, from the chance w."""
@@ -144,18 +148,20 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     slots = np.flatnonzero(weights > 0)
     measured = posterior.measured[slots]
     if "kernel" not in learned or not len(slots):
-        return Calibration(few, measured, np.full(len(slots), few), np.zeros(len(slots)), posterior, learned=False)
+        as_they_are = np.zeros(len(slots)), np.ones(len(slots))
+        return Calibration(few, measured, np.full(len(slots), few), as_they_are, posterior, learned=False)
     M, alpha, own = np.diagonal(to_numpy(factor.M))[slots], to_numpy(factor.alpha)[slots], 1 / weights[slots]
     variance: Vector = np.maximum(1 / M - own, 0.0)  # of f at each candidate, as the others leave it
     z2 = alpha**2 / M
     far = z2[variance >= np.median(variance)]
     z = sqrt((float(np.sum(far)) + PSEUDO) / (len(far) + PSEUDO))
     c = max(LEAST, SCALE * z**POWER)
+    widened = c * np.sqrt((variance + own) / (c**2 * variance + own))  # of what both leave, in place of σ²ℓ/(σ² + ℓ)
     c_i = c * np.sqrt(np.maximum(1.0, (1 + z2) / 2))
     doubted = c_i**2 * variance
-    widened = c_i * np.sqrt((variance + own) / (doubted + own))  # of what both leave, in place of σ²ℓ/(σ² + ℓ)
-    shifts = alpha / M * (doubted / (doubted + own) - variance / (variance + own))
-    return Calibration(few * c, measured, few * MEASURED * widened, shifts, posterior, learned=True)
+    shift = alpha / M * (doubted / (doubted + own) - variance / (variance + own))
+    wider = c_i / c * np.sqrt((c**2 * variance + own) / (doubted + own))
+    return Calibration(few * c, measured, few * MEASURED * widened, (shift, wider), posterior, learned=True)
 
 
 def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:
