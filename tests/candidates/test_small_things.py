@@ -4,7 +4,7 @@ import pytest
 
 from ostinato import Float, Integer, Optimizer, Space
 from ostinato.candidates import read_file
-from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.errors import IdentifierColumn, InvalidCandidates, InvalidSetting
 
 
 def test_whole_numbers_on_a_logarithmic_scale():
@@ -43,7 +43,8 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path):
 
 def test_codes_that_are_mostly_texts_stay_texts(tmp_path):
     (tmp_path / "lab.csv").write_text("code,x\nA1,1\nB2,2\n7,3\n")
-    assert read_file(tmp_path / "lab.csv")[2]["code"] == "7"
+    with pytest.warns(IdentifierColumn, match="'code'"):
+        assert read_file(tmp_path / "lab.csv")[2]["code"] == "7"
 
 
 def test_spaces_of_files(tmp_path):

@@ -103,7 +103,7 @@ def test_where_nothing_moves_a_half_life_costs_little():
 
 def test_drift_is_diagnosed_and_only_drift():
     found = str(shop(None, moves=True)[0].diagnose())
-    assert "half_life= (such as 1,500)" in found
+    assert "half_life= (such as 400)" in found
     assert "half_life" not in str(shop(None, moves=False)[0].diagnose())
 
 

@@ -18,8 +18,8 @@ this candidate (a peak that is sharper than the kernel thinks). With
 
 in place of c², it lies about (c_i²σ_i² ȳ_i + ℓ_i m_i)/(c_i²σ_i² + ℓ_i).
 
-It was chosen for its measurements. Where it is the best of those measured with a chance of w only, it was chosen for its
-luck: its interval lies 0.45 (1 − w) standard deviations further down.
+It was chosen for its measurements. Where it is the best of those measured with a chance of w only, it was chosen for
+its luck: its interval lies 0.45 (1 − w) standard deviations further down.
 
 The chance u that no candidate is better by more than a gap, by joint draws, is worse where candidates are many: it
 hangs on the tails of thousands of them at once, where a learned kernel knows nothing. There the size of the gap in
