@@ -42,6 +42,7 @@ MANY = 20_000  # candidates from which choices are screened in single precision
 LAZY_FROM = 48  # unique candidates from which a screen may be lazy
 VERY_MANY = 300_000  # candidates, likewise: below, looking after leaves takes longer than it saves
 BUSY = 0.4  # the share of leaves that are brought up to date at a time, from which laziness does not pay
+NARROW = 5  # columns, up to which the boxes of leaves are small enough that laziness pays
 DOUBTFUL = 0.1  # by how much that share in a sample may be off
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
@@ -185,7 +186,8 @@ class Posterior:
     @property
     def _may_be_lazy(self) -> bool:
         kernel = without_constant(self.kernel)[0]
-        smooth = has_single_form(self.kernel) and not cast("Stationary", kernel).categories
+        narrow = self.features.shape[1] <= NARROW
+        smooth = narrow and has_single_form(self.kernel) and not cast("Stationary", kernel).categories
         blocks = is_numpy(self.xp) and self._grid is None and self.device is None
         return smooth and blocks and self.fits(4 * self.unique.size)
 
