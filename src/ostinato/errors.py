@@ -22,7 +22,7 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn.
 """
 
 import sys
@@ -128,6 +128,10 @@ class FewerSlots(OstinatoWarning):
 
 class IdentifierColumn(OstinatoWarning):
     """A column of the candidates probably names rows, and is taken as a setting."""
+
+
+class MeasuredColumn(OstinatoWarning):
+    """A column of the candidates is called as what is measured, and is taken as a setting."""
 
 
 class LimitedPrecision(OstinatoWarning):

@@ -140,3 +140,16 @@ def test_a_plate_is_filled_in_and_told(lab):
     write(wrong)
     assert "nothing was taken in" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
     assert "has no column 'batch'" in said(ostinato("tell", "lab.db", "catalogue.csv", cwd=lab))
+
+
+@pytest.mark.parametrize("column", ["yield", "Yield (%)"])
+def test_a_column_of_values_among_the_candidates_is_said_and_the_remedy_works(lab, column):
+    (lab / "plate.csv").write_text(f"temp,{column}\n20,51\n30,55.5\n40,63.2\n50,70.1\n60,66\n")
+    naming = ("--value", "yield", "--unit", "%")
+    done = ostinato("create", "a.db", "plate.csv", *naming, cwd=lab)
+    assert done.returncode == 0
+    assert f"Column '{column}' is called as what is measured" in said(done)
+    done = ostinato("create", "b.db", "plate.csv", *naming, "--ignore", column, cwd=lab)
+    assert "is measured" not in said(done)
+    assert ostinato("import", "b.db", "plate.csv", cwd=lab).returncode == 0
+    assert ostinato("best", "b.db", cwd=lab).stdout.startswith("{'temp': 50}: yield")

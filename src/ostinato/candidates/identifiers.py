@@ -1,4 +1,4 @@
-"""Columns that name rows, as a number of the sample does, and are no settings: found, and said."""
+"""Columns that are no settings, found and said: what names rows, as a number of the sample does, and measurements."""
 
 import re
 from typing import Any
@@ -7,13 +7,15 @@ import numpy as np
 
 from ostinato.candidates.columns import Levels, Numbers
 from ostinato.candidates.table import Candidates
-from ostinato.errors import IdentifierColumn, notify
+from ostinato.errors import IdentifierColumn, MeasuredColumn, notify
+from ostinato.records import Quantity
 
 NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "no", "nr", "number", "name", "label", "code"}
 NAMES |= {"barcode", "sku", "asin", "sample", "specimen", "well", "vial", "run", "experiment", "row", "item"}
 FIRST = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
 FEW = 3  # rows of which a column may well be different in each by chance, whatever it is called
 MANY = 10  # rows from which on texts that are all different are hardly levels of a setting
+UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # after a name: yield (%), yield [%]
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
 
 
@@ -37,6 +39,30 @@ def remark_identifiers(table: Candidates) -> None:
         f"{' '.join(f'--ignore {_quoted(name)}' for name in found)}; in Python give a table without.)",
         IdentifierColumn,
     )
+
+
+def measured_columns(table: Candidates, quantity: Quantity) -> list[str]:
+    """The columns that are called as what is measured, with its unit or without, where the user gave it a name."""
+    if not (quantity.given and table.named):
+        return []
+    names = [str(column.name) for column in table.columns]
+    return [name for name in names if _without_unit(name) == _without_unit(quantity.name)]
+
+
+def remark_measured(table: Candidates, quantity: Quantity) -> None:
+    """Say which columns probably hold what was measured: taken as settings, they are what the model should find out."""
+    for name in measured_columns(table, quantity):
+        notify(
+            f"Column {name!r} is called as what is measured, and taken as a setting. If it holds measurements, leave "
+            "it out of the candidates, and give them as measurements. (On the command line: "
+            f"--ignore {_quoted(name)}, then `ostinato import` with the same file; in Python give a table without, "
+            "then `observe`.)",
+            MeasuredColumn,
+        )
+
+
+def _without_unit(name: str) -> str:
+    return UNIT.sub("", name).strip().casefold()
 
 
 def _names_rows(table: Candidates, codec: Any, place: int) -> bool:

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from ostinato.arrays import Matrix, Namespace, is_numpy
-from ostinato.candidates import Sampled, ShardedTable, extended
+from ostinato.candidates import Candidates, Sampled, ShardedTable, extended
+from ostinato.candidates.identifiers import remark_measured
 from ostinato.checks import brief, whole
 from ostinato.errors import FewerSlots, InvalidFeedback, InvalidSetting, UnknownBatch, notify
 from ostinato.kernels import Kernel
@@ -130,6 +131,8 @@ class Optimizer(OptimizerView):
         if isinstance(self._table, Sampled):
             self._table = self._table.seeded(int(rng.integers(2**32)))
         problem = settings.problem(self._table, priority_of(self._table, rng))
+        if not isinstance(candidates, Candidates):  # but as the user gave them; of a study it is said when it is made
+            remark_measured(self._table, problem.quantity)
         draws = rng.spawn(1)[0]
         mind = Mind(dict(rng.bit_generator.state))
         state = State(sign, problem.cost, mind, None if budget is None else whole("budget", budget))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ostinato.candidates import Candidates, Head, Packed, Sampled, ShardedTable, head_of, packed, unlike
+from ostinato.candidates.identifiers import remark_measured
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidSetting, StudyDiffers, UnknownStudy
 from ostinato.measurements.tally import MOST
@@ -69,7 +70,7 @@ def _checked(table: Candidates, budget: int | None, settings: dict[str, Any]) ->
     check_names(own, Optimizer)
     watched(settings.get("stop"))
     most = None if budget is None else read_budget(budget)
-    Optimizer(table, budget=most, **own)
+    remark_measured(table, Optimizer(table, budget=most, **own).quantity)
     return {**settings, "seed": seed}, most
 
 
