@@ -2,6 +2,7 @@
 
 import csv
 import json
+from contextlib import nullcontext
 
 import pytest
 
@@ -153,3 +154,30 @@ def test_a_column_of_values_among_the_candidates_is_said_and_the_remedy_works(la
     assert "is measured" not in said(done)
     assert ostinato("import", "b.db", "plate.csv", cwd=lab).returncode == 0
     assert ostinato("best", "b.db", cwd=lab).stdout.startswith("{'temp': 50}: yield")
+
+
+@pytest.mark.parametrize("name", ["count", "successes", "temp", "batch"])
+def test_a_sheet_can_be_told_whatever_is_measured_is_called(lab, name):
+    with pytest.warns() if name == "temp" else nullcontext():
+        Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), value=name)
+    sheet = ostinato("ask", "lab.db", "--slots", "2", "--csv", cwd=lab).stdout.splitlines()
+    (lab / "plate.csv").write_text("\n".join([sheet[0], *(f"{line}3.5" for line in sheet[1:])]) + "\n")
+    assert "took in 2 measurements" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("batch,repeat,row,temp,ph,colonies\n0,0,1,20,5,3\n", "has no column 'value'"),
+        ("value,batch,repeat\n3.5\n", "batch is '', which is not a number"),
+        ("batch,repeat,value\n0,nan,3.5\n", "repeat is 'nan', which is not a whole number"),
+        ("batch,repeat,value\n0.7,0,3.5\n", "batch is '0.7', which is not a whole number"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_says_why(lab, text, why):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"))
+    ostinato("ask", "lab.db", cwd=lab)
+    (lab / "plate.csv").write_text(text)
+    done = ostinato("tell", "lab.db", "plate.csv", cwd=lab)
+    assert done.returncode == 2
+    assert why in said(done)

@@ -61,6 +61,7 @@ def test_a_peak_that_is_sharper_than_the_model_thinks_is_judged_by_its_own_measu
         opt.observe(50, truth[50] + rng.standard_normal(27))
         best = opt.best(0.9)
         held.append(best.index == 50 and best.interval[0] <= 1.5 <= best.interval[1])
+        assert all(each.interval[0] <= each.mean <= each.interval[1] for each in opt.top(5))
     assert np.mean(held) >= 0.7
 
 

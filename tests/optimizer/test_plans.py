@@ -182,3 +182,16 @@ def test_a_batch_that_was_joined_is_explained_as_a_whole():
     opt = Optimizer(np.array([[0.0]]), kernel=RBF(1.0), noise_std=1.0, policy=GPUCB(), seed=0)
     (batch,) = opt.ask(slots=8)
     assert batch.reason.staleness == pytest.approx(3.0)
+
+
+def test_a_plan_that_the_budget_cuts_short_says_so():
+    opt = Optimizer(np.arange(50.0)[:, None], budget=10, seed=0)
+    with pytest.warns(FewerSlots, match="the budget leaves no more"):
+        assert opt.ask(slots=24).repeats == 10
+
+
+def test_slots_are_whole_numbers_also_within_a_limit():
+    opt = Optimizer(np.arange(50.0)[:, None], seed=0)
+    for slots in ("8", 2.5):
+        with pytest.raises(InvalidSetting, match="slots"):
+            opt.ask(slots=slots, limit=2)

@@ -132,7 +132,7 @@ def test_the_client_tells_for_the_worker_that_a_task_was_for(listening, tokens):
         study.observe(0, 2.0, worker="robot-8")
         task = study.ask(limit=1, worker="robot-7")
         with pytest.raises(Denied, match="as 'Ana' alone"):
-            ana.study("reaction").tell(task, [3.0])
-        assert ana.study("reaction").tell(task, [3.0], worker="Ana") == 1
+            ana.study("reaction").tell(task, [3.0], worker="robot-7")
+        assert ana.study("reaction").tell(task, [3.0]) == 1
         assert [each.worker for each in study.history()] == ["robot-7", "robot-8", "Ana"]
         assert [each.token for each in study.history()] == ["cell-1", "cell-1", "Ana"]

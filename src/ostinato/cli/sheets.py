@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.cli.importing import columns_named, number_in, value_column
+from ostinato.cli.importing import TRIALS, columns_named, number_in, value_column
 from ostinato.errors import InvalidFeedback, OstinatoError
 from ostinato.study import Task
 from ostinato.study.exchange import Answer
@@ -19,7 +19,9 @@ PLACE = ("batch", "repeat", "row")  # what says which measurement a line is of
 def print_sheet(study: StudyView, tasks: Iterable[Task]) -> None:
     """All measurements of some tasks as CSV, with an empty cell for the value of each."""
     own = dict(zip(OWN, own_names(study.table), strict=True))
-    value = study.quantity.label if study.quantity.given else own["value"]
+    taken = {each.casefold() for each in (*OWN, *TRIALS, *own.values(), *columns_of(study.table))}
+    label = study.quantity.label if study.quantity.given else ""
+    value = own["value"] if not label or label.casefold() in taken else label
     writer = csv.writer(sys.stdout, lineterminator="\n")  # what other programs of the shell expect
     writer.writerow([*(own[name] for name in PLACE), *columns_of(study.table), value])
     for task in tasks:
@@ -39,14 +41,27 @@ def read_sheet(source: Path, study: StudyView) -> Iterator[Answer]:
             "for is taken in by `ostinato import`."
         )
     value = value_column(source.name, names, study, own["value"], None)
+    if value not in names:
+        raise InvalidFeedback(
+            f"{source.name} has no column {value!r} for the values: its columns are {', '.join(names)}. Keep the "
+            "headings that `ostinato ask --csv` wrote."
+        )
     for line, cells in lines:
         row = dict(zip(names, cells, strict=False))
         if not row.get(value):
             continue
         try:
-            batch, repeat, number = (number_in(row, name) for name in (own["batch"], own["repeat"], value))
-            which = number_in(row, own["row"]) if row.get(own["row"]) else None
+            batch, repeat = (_whole_in(row, own[name]) for name in ("batch", "repeat"))
+            which = _whole_in(row, own["row"]) if row.get(own["row"]) else None
+            number = number_in(row, value)
         except OstinatoError as error:
             raise InvalidFeedback(f"{source.name}, line {line}: {error} Nothing of the file was taken in.") from None
         told = None if number != number else number
-        yield Answer(int(batch), row=None if which is None else int(which), start=int(repeat), values=[told])
+        yield Answer(batch, row=which, start=repeat, values=[told])
+
+
+def _whole_in(row: dict[str, str], name: str) -> int:
+    number = number_in({name: row.get(name, "")}, name)
+    if not number.is_integer():
+        raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a whole number.")
+    return int(number)

@@ -212,7 +212,11 @@ class Optimizer(OptimizerView):
             return batches[0]
         plan = Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
         if short := wish.short_of(plan.repeats):
-            notify(f"{short}: no other candidate may be part of the plan.", FewerSlots)
+            state = self.core.state
+            coming = state.told + sum(state.ledger.pending.values())
+            spent = state.budget is not None and coming >= state.budget
+            why = "the budget leaves no more" if spent else "no other candidate may be part of the plan"
+            notify(f"{short}: {why}.", FewerSlots)
         return plan
 
     def tell(

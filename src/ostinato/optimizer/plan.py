@@ -49,7 +49,7 @@ class Wish(msgspec.Struct, frozen=True):
         if slots is None and workers is None and not distinct and not shared:
             return None
         columns = (shared,) if isinstance(shared, str) else tuple(shared)
-        most = slots if slots is None or limit is None else min(slots, limit)
+        most = slots if slots is None or limit is None else min(whole("slots", slots), limit)
         return cls(most, workers, flag("distinct", distinct), columns)
 
     def short_of(self, planned: int) -> str:

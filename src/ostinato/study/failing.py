@@ -14,6 +14,8 @@ from itertools import groupby
 from math import isnan
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.running.pausing import OUTAGE
 from ostinato.running.task import Task
@@ -43,12 +45,6 @@ class Stretch(msgspec.Struct, frozen=True, eq=False):
     lease: tuple[int, int, float]
     began: float
     at: float
-
-    def is_before(self, other: "Stretch") -> bool:
-        """Whether it was over, for sure, when the other one was begun."""
-        if self.lease == other.lease:
-            return self.tasks[-1].start < other.tasks[0].start
-        return self.at <= other.began
 
 
 def recent(reader: Reader, program: str, rows: int = LATELY) -> list[Stretch]:
@@ -90,15 +86,22 @@ def of_outages(told: Sequence[Stretch], *, over: bool) -> list[Task]:
         return []
     last = max((place for place, each in enumerate(told) if each.came is Came.VALUE), default=-1)
     failed = [each for each in told[: last + 1 if over else None] if each.came is Came.FAILURE]
-    return [task for each in failed if any(_are_together(each, one, values) for one in judged) for task in each.tasks]
+    near = ~np.all(_apart(failed, judged, values) | _apart(judged, failed, values).T, axis=1)
+    return [task for each, belongs in zip(failed, near, strict=True) if belongs for task in each.tasks]
 
 
-def _are_together(one: Stretch, two: Stretch, values: Iterable[Stretch]) -> bool:
-    """Whether no value lies for sure between them."""
-    return not any(
-        (one.is_before(value) and value.is_before(two)) or (two.is_before(value) and value.is_before(one))
-        for value in values
-    )
+def _apart(ones: Sequence[Stretch], twos: Sequence[Stretch], values: Sequence[Stretch]) -> NDArray[np.bool_]:
+    """Of each pair, whether a value lies for sure after the first and before the second."""
+    between = _before(ones, values).astype(np.float32) @ _before(values, twos).astype(np.float32)
+    return between > 0
+
+
+def _before(ones: Sequence[Stretch], twos: Sequence[Stretch]) -> NDArray[np.bool_]:
+    """Of each pair, whether the first was over, for sure, when the second was begun."""
+    numbers = {lease: number for number, lease in enumerate({each.lease for each in (*ones, *twos)})}
+    same = np.equal.outer([numbers[each.lease] for each in ones], [numbers[each.lease] for each in twos])
+    order = np.less.outer([each.tasks[-1].start for each in ones], [each.tasks[0].start for each in twos])
+    return np.where(same, order, np.less_equal.outer([each.at for each in ones], [each.began for each in twos]))
 
 
 def _stretches(study: str, entry: Entry, batch: BatchRecord | None, revisions: Iterable[Revision]) -> Iterable[Stretch]:
@@ -120,7 +123,7 @@ def _became_of(revision: Revision | None) -> Came:
     """Of a failure, which may have been revised."""
     if revision is None:
         return Came.FAILURE
-    return Came.OUTAGE if revision.value is None and revision.why.startswith(OUTAGE) else Came.NOTHING
+    return Came.OUTAGE if revision.value is None and revision.why.startswith(f"{OUTAGE}, since ") else Came.NOTHING
 
 
 def _values(entry: Entry) -> list[float]:

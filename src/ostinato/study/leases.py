@@ -94,8 +94,12 @@ def free(writer: Writer, worker: str | None, batch: int | None, token: str | Non
 
 
 def is_of(lease: Lease, worker: str | None, token: str | None) -> bool:
-    """Whether it is assigned to a worker, and was asked for with a token; None for any."""
-    return worker in (None, name_of(lease.worker)) and token in (None, token_of(lease.worker))
+    """Whether it is assigned to a worker, and was asked for with a token; None for any.
+
+    Leases of earlier versions know no token: there the worker's name was that of the token.
+    """
+    name = name_of(lease.worker)
+    return worker in (None, name) and token in (None, token_of(lease.worker) or name)
 
 
 def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:

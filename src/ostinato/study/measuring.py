@@ -54,10 +54,13 @@ class Teller(Protocol):
 
 
 class RunTasks:
-    """What a run asks and tells goes to its study; what it holds in between is kept alive."""
+    """What a run asks and tells goes to its study; what it holds in between is kept alive.
 
-    def __init__(self, study: Teller, stored: Stored, lease: float, program: Program) -> None:
-        self._study, self._stored, self._program = study, stored, program
+    judges: whether it takes back failures of outages; else every failure counts.
+    """
+
+    def __init__(self, study: Teller, stored: Stored, lease: float, program: Program, *, judges: bool) -> None:
+        self._study, self._stored, self._program, self._judges = study, stored, program, judges
         self._heart = Heartbeat(lambda keys: stored.storage.renew(stored.name, keys, lease), lease)
         self._note, self._recovery = PauseNote(stored, lease), Recovery(stored, lease)
         self._waiting, self._unsaved = Waiting(stored), Unsaved(stored.name, stored.created, stored.storage)
@@ -193,7 +196,7 @@ class RunTasks:
         def look(reader: Reader) -> list[Task]:
             return of_outages(recent(reader, self._program.name, rows), over=over) if reader.record.revised else []
 
-        rest = self._stored.read(look)
+        rest = self._stored.read(look) if self._judges else []
         if rest:
             self._study.retract(rest, failures=True, why=REST)
         return {task.place for task in rest}

@@ -45,7 +45,7 @@ def begun(source: Source, first: int, ended: Iterable[Lease]) -> tuple[Source, f
     """
     for lease in ended:
         worker = name_of(lease.worker)
-        same = source.worker in ("", worker) and source.token == token_of(lease.worker)
+        same = source.worker in ("", worker) and source.token in ("", token_of(lease.worker))
         if first in lease.repeats and worker and same:
             return replace(source, worker=worker), lease.since
     return replace(source, worker=source.worker or source.token), 0.0

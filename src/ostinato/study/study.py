@@ -510,7 +510,7 @@ class Study(StudyView):
         measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), self.outcome, how)
         events = Events(self.name, [*callbacks(on_tell, on_best, on_stop), *listeners])
         pauses.recover(self._stored)
-        tasks = RunTasks(self, self._stored, positive("lease", lease), measured_with(f))
+        tasks = RunTasks(self, self._stored, positive("lease", lease), measured_with(f), judges=how.pauses)
         with Interrupts(tasks.hurry) as interrupts:
             try:
                 with reporter(self.looked, most or 0, progress) as report, tasks:

@@ -271,7 +271,7 @@ def _told(
         "stderr": errors,
         "successes": successes,
         "trials": trials,
-        "worker": worker or task.worker,
+        "worker": worker,
     }
     return Told(batch=task.batch, start=first, **said)
 
