@@ -55,6 +55,7 @@ def make_studies(file):
         temps = {"temp": [20.0 + 5 * i for i in range(12)], "solvent": ["water", "ethanol"] * 6}
         told(study("yield", temps, budget=60), lambda c, i: 50 - (c["temp"] - 45) ** 2 / 40 + i * 0.3)
         study("empty", temps, budget=10)
+        study("clicks", {"page": ["a", "b", "c"]}, outcome="binary")
         told(study("one measurement", temps), lambda c, i: 3.0, 1)
         told(study("one candidate", {"temp": [20.0]}, noise_std=1.0), lambda c, i: 4.0 + 0.1 * i, 3)
         told(study("all failed", temps), lambda c, i: None, 4)

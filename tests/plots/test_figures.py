@@ -8,6 +8,7 @@ import pytest
 
 import scenarios
 from ostinato import Category, Float, Optimizer, Space, optimize
+from ostinato.candidates.reading import listed
 from ostinato.errors import InvalidSetting, OstinatoWarning
 from ostinato.plots import FIGURES, data, plot, save, ticks
 from ostinato.plots.data.limits import limits
@@ -131,6 +132,19 @@ def test_a_legend_has_as_many_columns_as_have_room():
     assert axes.get_legend()._ncols == 3
     style.dress(axes, "a title", legend=120)
     assert axes.get_legend()._ncols == 5
+
+
+@pytest.mark.parametrize("length", [4, 20, 33])
+def test_a_legend_does_not_reach_the_heading_beside_it(length):
+    names = [f"{i}{'n' * (length - 1)}" for i in range(6)]
+    opt = Optimizer(listed({"strain": names}), noise_std=1.0, seed=0)
+    for i in range(6):
+        opt.observe(i, [i + 0.5, i - 0.5])
+    figure = plot(opt)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    heading = next(each for each in axes.texts if each.get_text() == "measured")
+    assert not axes.get_legend().get_window_extent().overlaps(heading.get_window_extent())
 
 
 def test_all_failed_is_said_in_words():

@@ -31,7 +31,17 @@ from ostinato.storage import open_storage
 
 pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.OstinatoWarning")
 HOST = "http://localhost"
-NAMES = ("yield", "empty", "one measurement", "one candidate", "all failed", "long names", "extreme", "minimize")
+NAMES = (
+    "yield",
+    "empty",
+    "clicks",
+    "one measurement",
+    "one candidate",
+    "all failed",
+    "long names",
+    "extreme",
+    "minimize",
+)
 NAMES = (*NAMES, SCRIPT)
 PAGES = ("", "/candidates", "/log", "/progress", "/bench", "/plate")
 PARTS = ("best", "counters", "answer", "warnings", "candidates", "log", "progress", *(f"figures/{k}" for k in FIGURES))

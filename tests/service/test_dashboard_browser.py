@@ -181,8 +181,62 @@ def test_candidates_are_filtered_and_sorted(owner, expect):
     expect(rows).to_have_count(3)
     page.get_by_role("button", name="temp").click()
     expect(rows.first.locator("td").first).to_have_text("50")
+    page.get_by_label("Filter").fill("temp >= 60, solvent = water")  # they stay sorted
+    expect(rows).to_have_count(2)
+    expect(rows.first.locator("td").first).to_have_text("60")
+    page.get_by_role("button", name="temp").click()  # the click is not overtaken by the filter that is left
+    expect(rows.first.locator("td").first).to_have_text("70")
+    expect(page.locator(".htmx-request")).to_have_count(0)
+    expect(rows.first.locator("td").first).to_have_text("70")
+    page.get_by_label("measured only").check()
+    expect(page).to_have_url(re.compile("measured=true"))
     page.get_by_label("Filter").fill("colour = red")
     expect(page.get_by_role("alert").filter(has_text="colour")).to_be_visible()
+
+
+def test_the_keyboard_stays_where_it_was(owner, file, expect):
+    page = owner.open("yield", "/candidates")
+    sorts = page.get_by_role("button", name="temp")
+    for order in ("ascending", "descending"):
+        sorts.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("columnheader", name="temp")).to_have_attribute("aria-sort", order)
+        expect(sorts).to_be_focused()
+    owner.open("yield", "/log")
+    corrects = page.get_by_role("button", name="Correct measurement 2", exact=True)
+    corrects.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("45.5")
+    page.keyboard.press("Enter")
+    expect(page.locator("#m2")).to_contain_text("45.5")
+    expect(corrects).to_be_focused()
+    takes_back = page.get_by_role("button", name="Take back measurement 2", exact=True)
+    takes_back.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator("#m2")).to_contain_text("taken back")
+    expect(page.locator("#log")).to_be_focused()
+    owner.open("yield")
+    settled(page, expect)
+    chart = page.locator("#figure-measurements svg.chart")
+    chart.focus()
+    chart.evaluate("chart => chart.setAttribute('data-old', 'yes')")
+    other = Study("yield", file)
+    task = other.ask(limit=1, worker="Ana")
+    other.tell(task, [44.0] * task.repeats)
+    expect(chart).not_to_have_attribute("data-old", "yes")
+    expect(chart).to_be_focused()
+
+
+def test_enter_in_an_empty_field_answers_neither_yes_nor_no(owner, expect):
+    page = owner.open("clicks", "/bench")
+    page.get_by_role("button", name="What should I measure?").click()
+    expect(page.get_by_label(re.compile("^Value 1 of"))).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="No value was given")).to_be_visible()
+    expect(page.locator(".told")).to_have_count(0)
+    page.get_by_role("button", name="No", exact=True).click()
+    expect(page.locator(".told")).to_contain_text("0")
 
 
 def test_figures_say_values_and_zoom(owner, expect):
@@ -241,14 +295,21 @@ def test_a_plate_is_planned_and_filled_in(owner, expect):
     page.get_by_role("button", name="Plan it").click()
     wells = page.get_by_label(re.compile("^Value of well"))
     expect(wells).to_have_count(3)
+    expect(wells.first).to_be_focused()
     page.emulate_media(media="print")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Plate of empty")  # the sheet says of what it is
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
     page.emulate_media(media="screen")
     wells.nth(0).fill("3.5")
     wells.nth(1).fill("failed")
     page.get_by_role("button", name="Save the values").click()
     expect(wells).to_have_count(1)
-    expect(page.locator("#plate")).to_contain_text("3.5")
+    expect(wells.first).to_be_focused()
+    page.locator("#plate").get_by_role("link", name="3.5").click()  # a typing mistake, put right
+    page.get_by_text("Undo").click()
+    page.get_by_label("3.5 should have been").fill("5.3")
+    page.locator(".told").get_by_role("button", name="Save").click()
+    expect(page.locator(".told")).to_contain_text("5.3")
 
 
 def test_a_reader_sees_no_buttons_and_is_refused(browser, root, file, expect):

@@ -25,7 +25,8 @@ from ostinato.plots.drawing.style import (
 
 TITLE = "Measurements by candidate"
 LONGEST = 34  # characters of a label
-LEGEND = 56  # characters: beside it stands how often each was measured
+ROOM = 82  # characters across the figure: for labels, the legend, and how often each was measured
+MEASURED = "measured"  # the heading of that, beside the legend
 CELL = 6  # characters, at least, of each column in it
 ROW = 0.27  # inches
 BUSY = 40  # points of a candidate from which they are paler
@@ -38,13 +39,14 @@ def draw(series: Measurements) -> Figure:
     for y, row in rows:
         _points(axes, y, row)
         _estimate(axes, y, row)
-    _labels(axes, series)
+    labels, counts = short_labels(series.rows), [_count(row) for row in series.rows]
+    _labels(axes, labels, counts)
     if series.shown is not None:
         _cut(axes, series, series.shown)
     number_axis(axes.xaxis, value_label(series))
     axes.grid(visible=False, axis="y")
     _key(axes, series)
-    dress(axes, TITLE, legend=LEGEND)
+    dress(axes, TITLE, legend=ROOM - max(map(len, labels)) - max(map(len, (MEASURED, *counts))))
     if not any(row.n for row in series.rows):
         axes.set_xticks([])
         axes.grid(visible=False)
@@ -86,15 +88,15 @@ def _cut(axes: Axes, series: Measurements, shown: tuple[float, float]) -> None:
         mark_beyond(axes, [(mean, y) for mean, y, own in means if own == best], colour)
 
 
-def _labels(axes: Axes, series: Measurements) -> None:
-    places = range(len(series.rows))
-    axes.set_yticks(places, short_labels(series.rows), fontsize=9)
-    axes.set_ylim(len(series.rows) - 0.4, -0.6)
+def _labels(axes: Axes, labels: list[str], counts: list[str]) -> None:
+    places = range(len(labels))
+    axes.set_yticks(places, labels, fontsize=9)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
     beside = axes.secondary_yaxis("right")
-    beside.set_yticks(places, [_count(row) for row in series.rows], fontsize=9)
+    beside.set_yticks(places, counts, fontsize=9)
     beside.tick_params(length=0)
     beside.spines["right"].set_visible(False)
-    axes.text(1.015, 1.005, "measured", transform=axes.transAxes, fontsize=8, color=INK, ha="left", va="bottom")
+    axes.text(1.015, 1.005, MEASURED, transform=axes.transAxes, fontsize=8, color=INK, ha="left", va="bottom")
 
 
 def _count(row: CandidateRow) -> str:

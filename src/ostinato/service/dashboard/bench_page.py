@@ -117,25 +117,26 @@ def _task(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
 
 
 def _entry(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
-    place = task.left[0] - task.start + 1
+    """Two buttons for yes and no, in a form of their own: the Enter key in an empty field must not press one."""
+    sent: dict[str, Any] = {"hx_post": address_of(name, "bench", "tell"), **TARGET}
+    return div(_yes_or_no(task, sent) if binary else None, _typed(task, quantity, sent, binary=binary))
+
+
+def _yes_or_no(task: Held, sent: dict[str, Any]) -> Html:
     answers = (
-        div(
-            *(
-                button(words, name="values", value=value, class_="button huge", type="submit", formnovalidate=True)
-                for words, value in (("Yes", "1"), ("No", "0"))
-            ),
-            class_="two",
-        )
-        if binary
-        else None
+        button(words, name="values", value=value, class_="button huge") for words, value in (("Yes", "1"), ("No", "0"))
     )
+    return form(_hidden(task), div(*answers, class_="two"), p(class_="form-error", role="alert"), **sent)
+
+
+def _typed(task: Held, quantity: Quantity, sent: dict[str, Any], *, binary: bool) -> Html:
+    place = task.left[0] - task.start + 1
     return form(
         _hidden(task),
-        answers,
         label(
             f"{quantity.heading} {place} of {task.repeats}",
             input_(
-                name="values" if not binary else "typed",
+                name="values",
                 inputmode="decimal",
                 autocomplete="off",
                 autofocus=True,
@@ -155,8 +156,7 @@ def _entry(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
             button("It failed", name="failed", value="yes", class_="button huge", type="submit"),
             class_="two",
         ),
-        hx_post=address_of(name, "bench", "tell"),
-        **TARGET,
+        **sent,
     )
 
 
@@ -263,7 +263,7 @@ async def tell_values(request: Request[Any, Any, Any], study: FromPath[str]) -> 
     place, service = _task_in(fields), service_of(request)
     task: Held = await service.viewing(name, held, *place)
     binary = (await service.opened(name)).viewing.outcome.binary
-    said = "failed" if fields.text("failed") else fields.text("typed") or fields.text("values")
+    said = "failed" if fields.text("failed") else fields.text("values")
     values = values_in(said, binary=binary)
     left = task.left_after(fields.whole("seen", task.seen))
     check_room(left, values)

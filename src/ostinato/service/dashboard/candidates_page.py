@@ -19,6 +19,7 @@ from ostinato.service.dashboard.html import (
     h1,
     header,
     input_,
+    joined,
     label,
     p,
     span,
@@ -123,19 +124,20 @@ def _filter(name: str, wanted: Wanted) -> Html:
             class_="check",
         ),
         p(HINT, class_="muted small"),
+        id="filter",
         class_="filter",
         role="search",
         hx_get=address_of(name, "parts", "candidates"),
         hx_target="#rows",
         hx_swap="outerHTML",
-        hx_trigger="input changed delay:300ms, submit, change",
+        hx_trigger="input delay:300ms, submit",
     )
 
 
 def _rows(name: str, found: Rows, columns: list[str]) -> Html:
     wanted = found.wanted
     if not found.rows:
-        return div(empty("No candidate passes this filter."), id="rows", class_="rows")
+        return div(empty("No candidate passes this filter."), _order(wanted), id="rows", class_="rows")
     shown_columns = columns[:COLUMNS]
     beliefs = BELIEFS if found.believed else BELIEFS[:1]
     heads = [_head(name, wanted, "row", "Row")]
@@ -155,6 +157,7 @@ def _rows(name: str, found: Rows, columns: list[str]) -> Html:
             "candidates-table",
         ),
         _pager(name, found),
+        _order(wanted),
         id="rows",
         class_="rows",
         hx_get=_address(name, wanted),
@@ -162,6 +165,12 @@ def _rows(name: str, found: Rows, columns: list[str]) -> Html:
         hx_swap="outerHTML",
         data_live="5",
     )
+
+
+def _order(wanted: Wanted) -> Html:
+    """How the rows are sorted, for the filter to keep."""
+    kept = {key: _said(wanted)[key] for key in ("sort", "down")}
+    return joined(input_(type="hidden", form="filter", name=key, value=value) for key, value in kept.items() if value)
 
 
 def _head(name: str, wanted: Wanted, key: str, words: str) -> Html:

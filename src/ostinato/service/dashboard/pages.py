@@ -44,6 +44,7 @@ HTMX = {  # nothing is evaluated, and no style or script is made in the page
     "historyCacheSize": 0,
     "scrollIntoViewOnBoost": False,
     "defaultSwapStyle": "innerHTML",
+    "defaultSettleDelay": 0,  # a form is htmx's own as soon as it has the focus
 }
 TABS = (  # name, address, words, and the role that it takes
     ("overview", "", "Overview", Role.READ),

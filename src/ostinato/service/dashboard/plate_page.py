@@ -23,7 +23,6 @@ from ostinato.service.dashboard.html import (
     label,
     legend,
     p,
-    span,
     td,
     th,
     tr,
@@ -125,7 +124,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wante
     return div(
         header(
             div(
-                h1("Plate"),
+                h1(f"Plate of {name}"),
                 p(
                     f"{counted(len(wells), 'measurement')} in {counted(len(found), 'task')}; {left} to come",
                     class_="muted",
@@ -142,7 +141,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wante
         form(
             input_(type="hidden", name="tasks", value=tasks),
             input_(type="hidden", name="wanted", value=wanted),
-            _wells(wells, columns, value),
+            _wells(name, wells, columns, value),
             p(class_="form-error", role="alert"),
             button("Save the values", class_="button primary") if left else p("All values are stored.", class_="lead"),
             hx_post=address_of(name, "plate", "tell"),
@@ -159,12 +158,15 @@ def _fewer(wells: int, wanted: int, why: str) -> Html:
     return p(f"{words}: {why}." if why else f"{words}.", class_="lead", role="status")
 
 
-def _wells(wells: list[tuple[Held, int]], columns: list[str], value: str) -> Html:
-    rows = [_well(place, task, repeat, columns) for place, (task, repeat) in enumerate(wells, start=1)]
+def _wells(name: str, wells: list[tuple[Held, int]], columns: list[str], value: str) -> Html:
+    next_one = next((well for well in wells if well[1] in well[0].left), None)
+    rows = [_well(name, place, well, columns, chosen=well is next_one) for place, well in enumerate(wells, start=1)]
     return scrolling_table("Wells of the plate", heads_of(["Well", *columns, value]), rows, "plate-table")
 
 
-def _well(place: int, task: Held, repeat: int, columns: list[str]) -> Html:
+def _well(name: str, place: int, well: tuple[Held, int], columns: list[str], *, chosen: bool) -> Html:
+    """A field for the value; a value that was stored leads to where it is undone. chosen: typing starts here."""
+    task, repeat = well
     values = cells(task.candidate)
     told = next((each for each in task.told if each.repeat == repeat), None)
     entry = (
@@ -172,10 +174,15 @@ def _well(place: int, task: Held, repeat: int, columns: list[str]) -> Html:
             name=f"v-{task.batch}-{repeat}",
             inputmode="decimal",
             autocomplete="off",
+            autofocus=chosen,
             aria_label=f"Value of well {place}",
         )
         if told is None
-        else span(_said(told))
+        else a(
+            _said(told),
+            href=address_of(name, "bench", batch=task.batch, start=task.start or "0", repeats=task.repeats),
+            title="Change it",
+        )
     )
     return tr(th(str(place), scope="row"), *(td(values.get(each, "–")) for each in columns), td(entry, class_="fill"))
 

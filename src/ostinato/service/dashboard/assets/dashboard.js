@@ -58,6 +58,27 @@
     if (spoken) announce.dataset.said = spoken;
   });
 
+  // The keyboard stays where it was when a part is fetched anew: at what has the same name there, or at the part itself.
+  const CHOSEN = "a[href], button, input, select, textarea, summary, [tabindex]";
+  const nameOf = (elt) => [elt.tagName, elt.localName === "svg" ? "" : elt.id || elt.getAttribute("aria-label") || elt.name
+    || elt.firstChild?.textContent].join(" ");
+  let left;
+  body.addEventListener("htmx:beforeSwap", ({ detail: { target, shouldSwap } }) => {
+    const active = document.activeElement, focused = active.closest("dialog")?.opener || active;
+    if (shouldSwap && focused !== body && target.contains(focused)) left = { part: target.id, name: nameOf(focused) };
+  });
+  function stay() {
+    const part = left && document.getElementById(left.part), name = left?.name;
+    if (!part || document.querySelector("dialog[open]")) return;
+    left = undefined;
+    const active = document.activeElement;
+    if (active !== body && !active.closest("dialog")) return;
+    const same = all(CHOSEN, part).find((each) => nameOf(each) === name);
+    if (!same) part.tabIndex = -1;
+    (same || part).focus({ preventScroll: true });
+  }
+  body.addEventListener("htmx:afterSettle", stay);
+
   // Problems: the server says what is wrong and what to do; it is shown beside the form, or at the foot of the page.
   function show(words, elt) {
     const form = elt?.closest?.("form");
@@ -255,6 +276,7 @@
     form.querySelector("[data-about]").textContent = `${button.dataset.value || "failed"} of ${button.dataset.of}`;
     form.querySelector("[data-save]").textContent = what === "correct" ? "Save" : "Take back";
     form.querySelector(".form-error").textContent = "";
+    dialog.opener = button;
     dialog.showModal();
     const first = what === "correct" ? form.elements.value : form.elements.why;
     first.focus();
@@ -262,7 +284,9 @@
   }
   body.addEventListener("htmx:afterRequest", (event) => {
     const dialog = event.detail.elt.closest("dialog");
-    if (dialog && event.detail.successful) dialog.close();
+    if (!dialog || !event.detail.successful) return;
+    dialog.close();
+    stay();
   });
 
   // A file, dropped or chosen: shown as it was understood before anything is made.
