@@ -10,6 +10,7 @@ from typing import Any
 import site_api
 import site_commands
 import site_http
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 
 DOCS = Path(__file__).resolve().parent.parent
@@ -21,6 +22,7 @@ OUTSIDE = {
 }
 FOLDER = re.compile(r"\[([^\]]+)\]\(results/\w+\)")
 STORY = re.compile(r"\]\(gallery/(plot_\w+)\.py\)")  # the script, and on the site the page that it makes
+AS_DRAWN = re.compile(r"dashboard/|plots/map\.svg$")
 ROOTED = re.compile(r"\[([^\]\n]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 LINK = re.compile(r"\[([^\]\n]*)\]\(\.\./([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -68,9 +70,17 @@ def _inside(link: re.Match[str]) -> str:
     return words if words.startswith("`") else f"{words} (`{target}`)"
 
 
+def mark_pictures(_app: Any, document: nodes.document) -> None:
+    """Pictures that site.css shows in the dark as they are: of the dashboard, and maps."""
+    for image in document.findall(nodes.image):
+        if AS_DRAWN.match(image["uri"]):
+            image["classes"].append("as-drawn")
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Join in."""
     app.connect("builder-inited", write)
     app.connect("source-read", lead_inside)
+    app.connect("doctree-read", mark_pictures)
     app.add_lexer("csv", TextLexer)
     return {"parallel_read_safe": True}

@@ -153,9 +153,8 @@ for name, found in ways.items():
 figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name in ways:
     axis.scatter(spent[name], reached[name], label=name, alpha=0.85)
-axis.set(
-    xlabel="processor time of the search (s)", ylabel="time of the setting found (ms)", ylim=(0, None), xlim=(0, None)
-)
+axis.set(xlabel="processor time of the search (s)", ylabel="time of the setting found (ms)")
+axis.set(xlim=(0, None), ylim=(0, 1.1 * max(map(max, reached.values()))))
 axis.legend(loc="lower right")
 plt.show()
 # sphinx_gallery_thumbnail_number = 2
@@ -170,7 +169,7 @@ image = axis.imshow(table, norm="log", cmap="cividis_r", origin="lower")
 axis.set(xticks=range(7), xticklabels=BLOCKS, yticks=range(7), yticklabels=ROWS)
 axis.set(xlabel="points in a block (number)", ylabel="queries in a block (number)")
 axis.grid(visible=False)
-figure.colorbar(image, label="time (ms)", format="%g", ticks=[4, 6, 10, 20])
+figure.colorbar(image, label="time (ms)", format="%g", ticks=[4, 6, 10, 20, 30]).minorticks_off()
 plt.show()
 
 # %%

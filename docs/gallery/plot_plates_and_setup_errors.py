@@ -76,17 +76,19 @@ print(optimizer.learned)
 # The wells, plate by plate. The first plate looks around; later ones come back to the best mixtures and prepare them
 # anew, since more wells of the same mixture would only repeat its error.
 
-figure, axes = plt.subplots(1, PLATES, figsize=(11, 2.2), layout="constrained")
-for number, (axis, plate) in enumerate(zip(axes, plates, strict=True), start=1):
+figure, axes = plt.subplots(2, 3, figsize=(7, 3.8), layout="constrained")
+*places, spare = axes.flat
+for number, (axis, plate) in enumerate(zip(places, plates, strict=True), start=1):
     yields = np.concatenate([values for _, values in plate]).reshape(4, 6)
     image = axis.imshow(yields, vmin=20, vmax=82, cmap="viridis")
     ends = np.cumsum([0, *(len(values) for _, values in plate)])
     for mixed, (start, end) in enumerate(pairwise(ends), start=1):
         for well in range(start, end):
             color = "white" if yields.flat[well] < 60 else "black"
-            axis.text(well % 6, well // 6, mixed, ha="center", va="center", fontsize=7, color=color)
+            axis.text(well % 6, well // 6, mixed, ha="center", va="center", fontsize=8, color=color)
     axis.set(title=f"plate {number}, {plate[0][0]['temp']:.0f} °C", xticks=[], yticks=[])
-figure.colorbar(image, ax=axes, label="measured yield (%)", fraction=0.02)
+spare.set_axis_off()
+figure.colorbar(image, ax=axes, label="measured yield (%)", fraction=0.04)
 figure.suptitle("Wells with the same number were filled from one mixture")
 plt.show()
 

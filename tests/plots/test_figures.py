@@ -124,6 +124,16 @@ def test_names_in_other_scripts_and_lines(tmp_path):
     assert "\n" not in "".join(each.get_text() for each in plot(opt).axes[0].get_yticklabels())
 
 
+def test_labels_are_alike_and_names_without_room_stand_above_them():
+    space = Space({"temp (°C)": Float(20, 80, step=5), "pH": Float(4, 9), "solvent": Category("water", "isopropanol")})
+    opt = Optimizer(space, seed=1)
+    opt.observe({"temp (°C)": 20, "pH": 5, "solvent": "water"}, [1.0, 2.0])  # with all names it would have room
+    opt.observe({"temp (°C)": 25, "pH": 6.5, "solvent": "isopropanol"}, [3.0, 4.0])
+    axes = plot(opt).axes[0]
+    assert [each.get_text() for each in axes.get_yticklabels()] == ["25, 6.5, isopropanol", "20, 5, water"]
+    assert "temp (°C), pH, solvent" in [each.get_text() for each in axes.texts]
+
+
 def test_a_legend_has_as_many_columns_as_have_room():
     axes = style.new_figure().add_subplot()
     for label in ("measurement", "told as average ± std", "estimate", "recommended", "failed"):

@@ -40,7 +40,7 @@ def draw(series: Measurements) -> Figure:
         _points(axes, y, row)
         _estimate(axes, y, row)
     labels, counts = short_labels(series.rows), [_count(row) for row in series.rows]
-    _labels(axes, labels, counts)
+    _labels(axes, labels, counts, _heading(series.rows, labels))
     if series.shown is not None:
         _cut(axes, series, series.shown)
     number_axis(axes.xaxis, value_label(series))
@@ -88,7 +88,7 @@ def _cut(axes: Axes, series: Measurements, shown: tuple[float, float]) -> None:
         mark_beyond(axes, [(mean, y) for mean, y, own in means if own == best], colour)
 
 
-def _labels(axes: Axes, labels: list[str], counts: list[str]) -> None:
+def _labels(axes: Axes, labels: list[str], counts: list[str], heading: str) -> None:
     places = range(len(labels))
     axes.set_yticks(places, labels, fontsize=9)
     axes.set_ylim(len(labels) - 0.4, -0.6)
@@ -96,7 +96,9 @@ def _labels(axes: Axes, labels: list[str], counts: list[str]) -> None:
     beside.set_yticks(places, counts, fontsize=9)
     beside.tick_params(length=0)
     beside.spines["right"].set_visible(False)
-    axes.text(1.015, 1.005, MEASURED, transform=axes.transAxes, fontsize=8, color=INK, ha="left", va="bottom")
+    above: Any = {"transform": axes.transAxes, "fontsize": 8, "color": INK, "va": "bottom"}
+    axes.text(1.015, 1.005, MEASURED, ha="left", **above)
+    axes.text(-0.01, 1.005, heading, ha="right", **above)
 
 
 def _count(row: CandidateRow) -> str:
@@ -105,17 +107,28 @@ def _count(row: CandidateRow) -> str:
 
 
 def short_labels(rows: tuple[CandidateRow, ...]) -> list[str]:
-    """Candidates in few characters, all different."""
-    labels = [_short(row) for row in rows]
+    """Candidates in few characters, all different: with the names of columns where all of them have room."""
+    labels = [_cells(row) for row in rows] if _needs_heading(rows) else [row.label for row in rows]
     return [label if labels.count(label) == 1 else f"row {row.index}" for label, row in zip(labels, rows, strict=True)]
 
 
-def _short(row: CandidateRow) -> str:
-    if len(row.label) <= LONGEST:
-        return row.label
-    cells = [said(value) for value in row.candidate.values() if value is not None]
+def _needs_heading(rows: tuple[CandidateRow, ...]) -> bool:
+    """Whether labels are without the names of columns, which then stand above them."""
+    return any(len(row.label) > LONGEST for row in rows)
+
+
+def _cells(row: CandidateRow) -> str:
+    cells = ["–" if value is None else said(value) for value in row.candidate.values()]
+    if len(whole := ", ".join(cells)) <= LONGEST:
+        return cut(whole, LONGEST)
     room = LONGEST // max(len(cells), 1) - 2
     return ", ".join(cut(cell, room) for cell in cells) if room >= CELL else f"row {row.index}"
+
+
+def _heading(rows: tuple[CandidateRow, ...], labels: list[str]) -> str:
+    """The names of the columns, above labels that are without; nothing where labels are numbers of rows."""
+    listed = _needs_heading(rows) and any(not label.startswith("row ") for label in labels)
+    return cut(", ".join(map(str, rows[0].candidate)), LONGEST) if listed else ""
 
 
 def _key(axes: Axes, series: Measurements) -> None:
