@@ -8,7 +8,7 @@ import pytest
 
 from ostinato import Optimizer, Study
 from ostinato.candidates import read_file
-from ostinato.errors import IdentifierColumn, InvalidSetting
+from ostinato.errors import IdentifierColumn, InvalidCandidates, InvalidSetting
 
 TEMPERATURES = list(range(20, 80, 5))  # twelve
 
@@ -73,6 +73,8 @@ def test_columns_of_files_are_left_out(tmp_path):
 
 def test_what_is_left_out_need_not_be_filled(tmp_path):
     (tmp_path / "lab.csv").write_text("temp,remark\n20,\n30,broken\n")
+    with pytest.raises(InvalidCandidates, match=r"line 2: remark is empty\. Fill it, or leave out .* \(--ignore\)"):
+        read_file(tmp_path / "lab.csv")
     assert len(read_file(tmp_path / "lab.csv", ignore=["remark"])) == 2
 
 

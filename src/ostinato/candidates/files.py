@@ -127,7 +127,9 @@ def _typed_table(
             )
         empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip() and name not in ignore]
         if empty:
-            raise InvalidCandidates(f"{file}, line {line}: {empty[0]} is empty. Fill it, or leave the line out.")
+            raise InvalidCandidates(
+                f"{file}, line {line}: {empty[0]} is empty. Fill it, or leave out the line or the column (--ignore)."
+            )
     lines = [line for line, _ in numbered[1:]]
     columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names) if name not in ignore}
     if decimal_commas:
