@@ -130,7 +130,7 @@ def choices(settings, **more):
     opt, noise = Optimizer(X[:800], seed=3, **settings, **more), np.random.default_rng(3)
     truth, found = np.sin(7 * X[:, 0]) + X[:, 1] * np.cos(2 * X[:, 2]), []
     while opt.steps < 36:
-        for batch in opt.ask(slots=3) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
+        for batch in opt.ask(slots=3, limit=36 - opt.steps) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
             found.append((batch.index, batch.repeats))
             opt.tell(batch, truth[batch.index] + 0.2 * noise.standard_normal(batch.repeats))
     return found, opt.best().index
@@ -160,7 +160,7 @@ def test_so_are_those_on_a_grid(settings):
 def chosen_on_grid(settings, device):
     opt, noise, found = Optimizer(GRID, seed=5, device=device, **settings), np.random.default_rng(3), []
     while opt.steps < 36:
-        for batch in opt.ask(slots=3) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
+        for batch in opt.ask(slots=3, limit=36 - opt.steps) if len(found) % 9 == 8 else [opt.ask(limit=36 - opt.steps)]:
             found.append((batch.index, batch.repeats))
             x = batch.candidate
             truth = np.sin(7 * x["x"]) + x["y"] * (x["z"] == "b")
