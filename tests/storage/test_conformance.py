@@ -47,7 +47,7 @@ def test_studies_have_names(storage):
 def test_what_is_written_is_read(storage, address):
     make(storage)
     with storage.write("study") as writer:
-        writer.add_batch(batch(0))
+        writer.add_batches([batch(0)])
         writer.append(0, 0, told_values(np.array([1.5, np.nan, -0.0, 1e99])))
         writer.append(0, 4, told_values(np.array([1.0, 2.0]), np.array([0.1, 0.2])))
         writer.append(-1, 0, told_summary(Statistics(10**12, 3.25, 7.5)))
@@ -113,7 +113,7 @@ def test_all_of_it_or_nothing(storage):
 
     def stopped():
         with storage.write("study") as writer:
-            writer.add_batch(batch(0))
+            writer.add_batches([batch(0)])
             writer.append(0, 0, told_values(np.ones(3)))
             writer.lease(Lease(0, 0, 1, "", 0.0))
             writer.keep_answer(b"answer")
@@ -185,7 +185,7 @@ def test_leases_are_renewed_in_one_go_and_beside_whoever_writes(storage, address
 def test_which_rows_of_the_log_hold_a_repeat(storage):
     make(storage)
     with storage.write("study") as writer:
-        writer.add_batch(batch(0, repeats=100))
+        writer.add_batches([batch(0, repeats=100)])
         for start, count in ((0, 5), (10, 1), (11, 9), (50, 50)):
             writer.append(0, start, told_values(np.full(count, float(start))))
         writer.append(1, 0, told_values(np.ones(100)))
@@ -206,7 +206,7 @@ def test_batches_that_are_unfinished_or_changed(storage):
     make(storage)
     with storage.write("study") as writer:
         for number in range(4):
-            writer.add_batch(batch(number))
+            writer.add_batches([batch(number)])
         done = replace(
             writer.batch(1), facts=replace(writer.batch(1).facts, told=Measured(Statistics(10, 1.0))), last=5
         )
@@ -231,7 +231,7 @@ def test_batches_that_are_unfinished_or_changed(storage):
 def test_damage_is_noticed_when_it_is_read(storage, damage, what):
     make(storage)
     with storage.write("study") as writer:
-        writer.add_batch(batch(0))
+        writer.add_batches([batch(0)])
         writer.append(0, 0, told_values(np.ones(3)))
         writer.change(replace(writer.record, state=b"x"))
     with storage._transaction(write=True) as connection:

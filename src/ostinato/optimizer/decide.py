@@ -35,8 +35,8 @@ def decide(problem: Problem, state: State, known: Knowledge, limit: int | None, 
 
     Beyond the budget, whoever asks may go on.
     """
-    left = 0 if state.budget is None else state.budget - state.told - sum(state.ledger.pending.values())
-    most = min(left, limit or left) if left > 0 else limit
+    left = state.left
+    most = min(left, limit or left) if left else limit
     thinking = (Exploring if isinstance(problem.table, Sampled) else Thinking)(problem, state, known.fork())
     if wish is None:
         decided, ratio = [thinking.next(most)], 1.0

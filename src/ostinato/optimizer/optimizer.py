@@ -212,9 +212,7 @@ class Optimizer(OptimizerView):
             return batches[0]
         plan = Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
         if short := wish.short_of(plan.repeats):
-            state = self.core.state
-            coming = state.told + sum(state.ledger.pending.values())
-            spent = state.budget is not None and coming >= state.budget
+            spent = self.core.state.left == 0
             why = "the budget leaves no more" if spent else "no other candidate may be part of the plan"
             notify(f"{short}: {why}.", FewerSlots)
         return plan

@@ -59,6 +59,11 @@ class State:
         return self.history.steps + self.failures.total()
 
     @property
+    def left(self) -> int | None:
+        """Measurements that the budget leaves, with those in flight taken off; None where there is no budget."""
+        return None if self.budget is None else max(0, self.budget - self.told - sum(self.ledger.pending.values()))
+
+    @property
     def readings(self) -> Iterator[Told]:
         """All that was told, value by value where that is known."""
         for fact in self.facts:

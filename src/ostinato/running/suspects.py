@@ -26,7 +26,7 @@ class Suspects:
         self._log, self._own = log, Row()
         self._together = list[Task]()  # since anybody got a value, if any of this run's own are among them
         self.past = list[Task]()  # a row that is over, of which it is not known what it means
-        self._unsettled = set[Place]()  # this run's own
+        self._unsettled = set[Place]()  # this run's own, and after a judgement those of its row
         self._news = False  # something was heard since that was looked into
 
     def fail(self, at: float, task: Task) -> None:

@@ -271,9 +271,6 @@ class Writer(Reader):
     @abstractmethod
     def change_batches(self, batches: Sequence[BatchRecord]) -> None: ...
 
-    def add_batch(self, batch: BatchRecord) -> None:
-        self.add_batches([batch])
-
     def change_batch(self, batch: BatchRecord) -> None:
         self.change_batches([batch])
 
