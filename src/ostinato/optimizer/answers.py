@@ -198,10 +198,7 @@ class Answers:
         shift, wider = self._trust.interval(number)
         middle = believed[0] + self._sign * (shift - self._luck(number) * wider * std)
         low, high = self._outcome.interval(middle, wider * believed[1], width)
-        low, high = (
-            np.minimum(low, inside[0]),
-            np.maximum(high, inside[0]),
-        )  # it may lie elsewhere than the mean that is shown
+        low, high = np.minimum(low, inside[0]), np.maximum(high, inside[0])  # with the mean that is shown
         return Estimate(
             index=self._table.index_of(number),
             mean=float(inside[0][0]),
