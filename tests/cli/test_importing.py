@@ -143,6 +143,20 @@ def test_a_plate_is_filled_in_and_told(lab):
     assert "has no column 'batch'" in said(ostinato("tell", "lab.db", "catalogue.csv", cwd=lab))
 
 
+def test_a_sheet_whose_columns_were_mixed_up_is_refused(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), seed=0)
+    rows = list(csv.DictReader(ostinato("ask", "lab.db", "--slots", "2", "--csv", cwd=lab).stdout.splitlines()))
+    rows[0] |= {"value": "3.5", "temp": str(float(rows[0]["temp"]) + 10)}
+    with (lab / "plate.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    done = ostinato("tell", "lab.db", "plate.csv", cwd=lab)
+    assert done.returncode == 2
+    assert "nothing was taken in" in said(done)
+    assert f"temp {float(rows[0]['temp'])}" in said(done)
+
+
 @pytest.mark.parametrize("column", ["yield", "Yield (%)"])
 def test_a_column_of_values_among_the_candidates_is_said_and_the_remedy_works(lab, column):
     (lab / "plate.csv").write_text(f"temp,{column}\n20,51\n30,55.5\n40,63.2\n50,70.1\n60,66\n")

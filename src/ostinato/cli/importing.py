@@ -114,7 +114,7 @@ def _candidate(row: dict[str, str], own_row: str, study: StudyView) -> Any:
     if missing:
         raise InvalidFeedback(f"there is no {missing[0]} (nor {own_row}, the number of the candidate's row).")
     columns = zip(columns_of(table), table.codecs, strict=True)
-    cells = {name: _cell(row.get(name) or "", codec) for name, codec in columns}
+    cells = {name: cell_in(row.get(name) or "", codec) for name, codec in columns}
     if isinstance(table, Sampled):
         table.holding(cells)
         return cells
@@ -143,10 +143,10 @@ def number_in(row: dict[str, str], name: str) -> float:
         raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a number.") from None
 
 
-def _cell(text: str, codec: Any) -> Any:
+def cell_in(text: str, codec: Any) -> Any:
     """A cell, as the kind of thing that the candidates hold in its column."""
     if isinstance(codec, Absent):
-        return None if text in ("", "None") else _cell(text, codec.codec)
+        return None if text in ("", "None") else cell_in(text, codec.codec)
     if isinstance(codec, Levels):
         known = {str(level): level for level in codec.levels} | {str(level).lower(): level for level in codec.levels}
         return known.get(text, known.get(text.lower(), text))

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.cli.importing import TRIALS, columns_named, number_in, value_column
+from ostinato.cli.importing import TRIALS, cell_in, columns_named, number_in, value_column
 from ostinato.errors import InvalidFeedback, OstinatoError
 from ostinato.study import Task
-from ostinato.study.exchange import Answer
+from ostinato.study.exchange import Answer, plain
 from ostinato.study.lines import OWN, columns_of, own_names
 from ostinato.study.view import StudyView
 
@@ -57,7 +57,16 @@ def read_sheet(source: Path, study: StudyView) -> Iterator[Answer]:
         except OstinatoError as error:
             raise InvalidFeedback(f"{source.name}, line {line}: {error} Nothing of the file was taken in.") from None
         told = None if number != number else number
-        yield Answer(batch, row=which, start=repeat, values=[told])
+        yield Answer(batch, row=which, candidate=_candidate_in(row, study), start=repeat, values=[told])
+
+
+def _candidate_in(row: dict[str, str], study: StudyView) -> dict[str, Any] | list[Any] | None:
+    """What a line says of its candidate: a sheet that was sorted by some of its columns only must not be taken in."""
+    columns = zip(columns_of(study.table), study.table.codecs, strict=True)
+    said = {name: cell_in(row[name], codec) for name, codec in columns if row.get(name)}
+    if study.table.named:
+        return plain(said)
+    return plain(list(said.values())) if len(said) == len(study.table.codecs) else None
 
 
 def _whole_in(row: dict[str, str], name: str) -> int:
