@@ -14,7 +14,7 @@ from ostinato import Float, Optimizer, Space
 from ostinato.arrays import Vector
 
 RESTARTS, RAW = 10, 512  # of BoTorch's optimize_acqf, as in its tutorials
-SCATTERED = 5_000
+POINTS = 5_000  # scattered in the cube
 
 
 class Ours:
@@ -42,7 +42,7 @@ class Scattered(Ours):
     """The same on random points of the cube."""
 
     def __init__(self, columns: int, seed: int, budget: int) -> None:
-        X = np.random.default_rng((seed, 2)).random((SCATTERED, columns))
+        X = np.random.default_rng((seed, 2)).random((POINTS, columns))
         self.optimizer = Optimizer(X, budget=budget, seed=seed)
 
     def point(self, row: Any) -> Vector:
