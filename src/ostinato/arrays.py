@@ -61,19 +61,6 @@ def from_numpy_like(array: NDArray[Any], like: Array) -> Array:
     return xp.asarray(array, device=like.device) if is_torch_namespace(xp) else from_numpy(xp, array)
 
 
-def indices(mask: Array) -> NDArray[np.int64]:
-    """Where a flat mask is true."""
-    return to_numpy(mask).nonzero()[0]
-
-
-def highest(array: Array) -> float:
-    return float(array.max() if type(array) is np.ndarray else namespace_of(array).max(array))
-
-
-def lowest(array: Array) -> float:
-    return float(array.min() if type(array) is np.ndarray else namespace_of(array).min(array))
-
-
 def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float], categories: Sequence[int] = ()) -> Array:
     """‖(x − y)/lengthscale‖² for every row x of X and y of Y; one length-scale, or one a column.
 
