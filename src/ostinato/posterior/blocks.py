@@ -92,7 +92,9 @@ class BlockedVector:
 
     def above(self, bar: float) -> Indices:
         """The candidates whose number is this much or more."""
-        found = [to_numpy(part >= bar).nonzero()[0] + start for part, start in zip(self.parts, self.starts, strict=True)]
+        found = [
+            to_numpy(part >= bar).nonzero()[0] + start for part, start in zip(self.parts, self.starts, strict=True)
+        ]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def map(self, function: Callable[..., Array], *others: "BlockedVector") -> "BlockedVector":

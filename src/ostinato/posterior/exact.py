@@ -239,17 +239,18 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks = None if self.screened and self.behind else self.blocks
+        if self.behind and not self.screened:
+            self._catch_up()
         direction, noise = self.direction(candidate), float(self.noise[candidate]) / n
         if candidate not in self._slots:
             self._add([candidate])
         p, z = self.unique.absorb(direction, noise, value - self.prior_mean)
-        if blocks is None:
+        if self.behind:
             self._screening.hold(to_numpy(p), z)
         else:
-            blocks.condition(p, z)
+            self._blocks.condition(p, z)
             if candidate < len(self.features):  # v e/D, the variance there, without a subtraction
-                blocks.variances[candidate] = direction.variance * noise / (direction.variance + noise)
+                self._blocks.variances[candidate] = direction.variance * noise / (direction.variance + noise)
         self._factor = self._fresh = self._direction = None
         self._repair()
 
@@ -379,11 +380,9 @@ class Posterior:
 
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
-        return (
-            self._afresh_at.at(candidates)
-            if self.behind
-            else (self.means.at(candidates), self.variances.at(candidates))
-        )
+        if self.behind:
+            return self._afresh_at.at(candidates)
+        return self._blocks.means.at(candidates), self._blocks.variances.at(candidates)
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
