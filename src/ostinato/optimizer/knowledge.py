@@ -105,7 +105,7 @@ class Knowledge:
         """The same, to go its own way."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
-        other.learner = copy(self.learner)
+        other.learner, other._made = copy(self.learner), copy(self._made)
         return other
 
     def over(self, problem: Problem) -> "Knowledge":

@@ -1,6 +1,6 @@
 """Expected improvement: from the mean and variance of f at candidates, and a width β, to scores.
 
-      u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
+    u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
 
 EI is convex in μ and w = β σ. So the means at which it reaches some τ are a concave function of w, which lies above its
 chords from w = 0 to the largest w: a candidate below the chords does not reach τ, and its EI need not be computed.
