@@ -78,7 +78,8 @@ def conditioned(block: CardBlock, kernel: Kernel, width: int, q: int) -> tuple[A
     for number, x in enumerate(X):
         model.condition(number, 1, float(np.sin(5 * x).sum()))
     block.refresh(block.prepared(model.factor.alpha), block.prepared(model.factor.whitener))
-    p = model.direction(0).gain(0.01).p
+    direction = model.direction(0)
+    p = direction.p / sqrt(direction.variance + 0.01)
     return block.prepared(p[None, :]), block.prepared(np.array([0.1]))
 
 

@@ -61,19 +61,6 @@ def from_numpy_like(array: NDArray[Any], like: Array) -> Array:
     return xp.asarray(array, device=like.device) if is_torch_namespace(xp) else from_numpy(xp, array)
 
 
-def indices(mask: Array) -> NDArray[np.int64]:
-    """Where a flat mask is true."""
-    return to_numpy(mask).nonzero()[0]
-
-
-def highest(array: Array) -> float:
-    return float(array.max() if type(array) is np.ndarray else namespace_of(array).max(array))
-
-
-def lowest(array: Array) -> float:
-    return float(array.min() if type(array) is np.ndarray else namespace_of(array).min(array))
-
-
 def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float], categories: Sequence[int] = ()) -> Array:
     """‖(x − y)/lengthscale‖² for every row x of X and y of Y; one length-scale, or one a column.
 
@@ -81,22 +68,9 @@ def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float], categori
     candidates to cancellation. In the columns of `categories` a difference is 1, whatever the codes.
     """
     xp, width = namespace_of(X), X.shape[1]
-    r2: Array
     scales = tuple(lengthscale) * width if len(lengthscale) == 1 else tuple(lengthscale)
-    numbers = [j for j in range(width) if j not in categories]
-    if not categories:
-        r2 = _of_numbers(xp, X, Y, scales)
-    elif numbers:
-        x, y = (xp.take(rows, xp.asarray(numbers), axis=1) for rows in (X, Y))
-        r2 = _of_numbers(xp, x, y, [scales[j] for j in numbers])
-    else:
-        r2 = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
-    for j in categories:
-        r2 += xp.astype(X[:, j][:, None] != Y[:, j][None, :], r2.dtype) * scales[j] ** -2.0
-    return r2
-
-
-def _of_numbers(xp: Namespace, X: Array, Y: Array, scales: Sequence[float]) -> Array:
+    if categories:
+        return _with_categories(X, Y, scales, categories)
     if is_numpy(xp):
         from scipy.spatial.distance import cdist
 
@@ -107,6 +81,20 @@ def _of_numbers(xp: Namespace, X: Array, Y: Array, scales: Sequence[float]) -> A
         return cdist(X, Y, "sqeuclidean", w=np.asarray(scales) ** -2.0)
     gap = (X[:, None, :] - Y[None, :, :]) / xp.asarray(list(scales), dtype=X.dtype)
     return xp.sum(gap * gap, axis=-1)
+
+
+def _with_categories(X: Array, Y: Array, scales: Sequence[float], categories: Sequence[int]) -> Array:
+    """The same, where some of the columns hold codes of categories."""
+    xp = namespace_of(X)
+    numbers = [j for j in range(X.shape[1]) if j not in categories]
+    if numbers:
+        x, y = (xp.take(rows, xp.asarray(numbers), axis=1) for rows in (X, Y))
+        r2 = squared_distances(x, y, [scales[j] for j in numbers])
+    else:
+        r2 = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype)
+    for j in categories:
+        r2 += xp.astype(X[:, j][:, None] != Y[:, j][None, :], r2.dtype) * scales[j] ** -2.0
+    return r2
 
 
 def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, log, pi, sqrt
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -133,9 +133,17 @@ def as_schedule(beta: float | Schedule) -> Schedule:
     return beta if callable(beta) else Fixed(not_negative("beta", beta))
 
 
-def width_at(beta: float | Schedule, progress: Progress) -> float:
-    """β now."""
-    width = float(beta(progress) if callable(beta) else beta)
+class Run(Protocol):
+    """Whatever knows how far a run is."""
+
+    @property
+    def progress(self) -> Progress: ...
+
+
+def width_at(beta: float | Schedule, run: Run) -> float:
+    """β now. How far the run is, is asked for where β depends on it."""
+    given = beta.value if isinstance(beta, Fixed) else beta
+    width = float(given(run.progress) if callable(given) else given)
     if not (isfinite(width) and width >= 0):
         raise InvalidSetting(f"The β schedule {beta!r} gave {width!r}: it must give a finite number, 0 or more.")
     return width

@@ -63,10 +63,7 @@ def running(settings, steps=40):
 CACHES = {  # what looking fills: it follows from the rest, and is made again where it is missing
     Core: {"_answers": "made when something is asked"},
     Knowledge: {
-        "_exact": "the posterior of all answers",
-        "_answers": "what answers leave out, and the tally without it",
-        "_answering": "the prior of all answers",
-        "_peek": "the prior that the next decision will be made with",
+        "_made": "what answers rest on: their prior and posterior, what they leave out, the prior of the next decision",
         "_draws": "how the prior is drawn under the last kernel",
     },
     Posterior: {

@@ -91,7 +91,7 @@ class Candidates:
 
     def point(self, number: int) -> Any:
         """A candidate by its number, as the user knows it."""
-        return self[self.index_of(number)]
+        return self._row(self.index_of(number))
 
     def row_at(self, feature: Vector) -> Any:
         """The candidate that has these features, but for rounding, as the user knows it."""

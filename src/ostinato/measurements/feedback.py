@@ -32,13 +32,9 @@ class Feedback:
     weighted: tuple[Vector, Vector] | None = None
 
     @property
-    def n(self) -> int:
-        """Measurements that succeeded."""
-        return int(self.statistics.n)
-
-    @property
     def answered(self) -> int:
-        return self.n + self.failed
+        """Measurements that succeeded, or failed."""
+        return int(self.statistics.n) + self.failed
 
     @property
     def singly(self) -> bool:
@@ -71,8 +67,8 @@ class Feedback:
     def measured(self, sign: int, told: int, failed: int) -> Measured:
         """With the lowest and highest values by themselves, numbered on from what was told before, or failed."""
         statistics, at = self.statistics if sign > 0 else -self.statistics, told + failed + self.answered
-        if self.values is None or not self.n:
-            return Measured(statistics, (), statistics, at if self.n else 0)
+        if self.values is None or not statistics.n:
+            return Measured(statistics, (), statistics, at if statistics.n else 0)
         y = sign * self.values
         places: Any = range(len(y)) if self.places is None else self.places
         if len(y) <= 2 * ENDS:
@@ -105,7 +101,9 @@ class Given(msgspec.Struct, frozen=True):
                 "trials=."
             )
         if self.values is not None:
-            return _of_values(self.values, self.stderr, outcome)
+            y = outcome.values(self.values)
+            alone = self.stderr is None
+            return told(y, range(len(y))) if alone else told_weighted(y, _of_all(self.stderr, ~np.isnan(y)))
         if self.stderr is not None:
             raise InvalidFeedback("stderr was given without values: give the values that it belongs to.")
         if tried:
@@ -161,14 +159,6 @@ def _one_each(name: str, given: Any, candidates: list[int]) -> None:
         raise InvalidFeedback(
             f"{len(candidates)} candidates came with {name} of shape {np.shape(given)}: give one for each."
         )
-
-
-def _of_values(values: Any, stderr: Any, outcome: Outcome) -> Feedback:
-    y = outcome.values(values)
-    if stderr is None:
-        return told(y, range(len(y)))
-    fine = ~np.isnan(y)
-    return told_weighted(y, _of_all(stderr, fine))
 
 
 def _of_all(stderr: Any, fine: NDArray[np.bool_]) -> Vector:

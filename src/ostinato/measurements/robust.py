@@ -46,11 +46,11 @@ class RobustTally:
 
         limits: what was expected of the candidate, where it was asked for.
         """
-        early, new = self.early, {number: each for number, each in feedback.items() if each.n}
+        early, new = self.early, {number: each for number, each in feedback.items() if each.statistics.n}
         usual = None if early else limits or self._usual()
         told = {number: self._limited(each, usual) for number, each in new.items()}
         for number, each in new.items():
-            self._steps += each.n
+            self._steps += int(each.statistics.n)
             self._seen.add(number)
             if each.values is not None:
                 self._values.append(self._sign * each.values)

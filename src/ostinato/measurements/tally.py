@@ -8,6 +8,7 @@ came with standard errors of their own. A tally keeps them as groups of a candid
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from copy import copy
 from math import isfinite, isnan
 from typing import Any, NoReturn
 
@@ -126,8 +127,8 @@ class Tally:
 
     def plus(self, feedback: Mapping[int, Statistics], setup: Hashable = None) -> "Tally":
         """A new tally, with more feedback."""
-        total = Tally(by_setup=self.by_setup)
-        total._rows, total.steps, total.told = dict(self._rows), self.steps, self.told
+        total = copy(self)
+        total._rows = dict(self._rows)
         total._groups = {candidate: dict(groups) for candidate, groups in self._groups.items()}
         for candidate, statistics in feedback.items():
             total.add(candidate, statistics, setup)
@@ -143,7 +144,8 @@ class Tally:
             groups[key] = groups.get(key, Statistics()) + feedback
             self._rows[candidate] = _merged(groups.values())
         else:
-            self._rows[candidate] = self[candidate] + feedback
+            before = self._rows.get(candidate)
+            self._rows[candidate] = feedback if before is None else before + feedback
         self.steps += feedback.n
         self.told += int(feedback.n)
 

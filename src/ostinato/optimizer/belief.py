@@ -50,7 +50,7 @@ class Present(Belief):
         model = self._model = known.model
         self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
         self.setup, self.learned = known.prior.setup, isinstance(known.learner, Learner)
-        self.pending = pending_with(state, planned)
+        self.pending = state.ledger.pending_with(planned)
         self._repeat_values: dict[int, RepeatValue] = {}
         here = planned[-1].candidate if planned else state.ledger.position
         costs = problem.switch_cost
@@ -72,7 +72,7 @@ class Present(Belief):
 
     @property
     def variances(self) -> BlockedVector:
-        return self._variances_with_pending if self.pending else self._model.variances
+        return self._variances_with_pending if self.pending else self._model.blocks.variances
 
     @cached_property
     def _variances_with_pending(self) -> BlockedVector:
@@ -80,7 +80,7 @@ class Present(Belief):
 
     @property
     def means(self) -> BlockedVector:
-        return self._model.means
+        return self._model.blocks.means
 
     @cached_property
     def span(self) -> tuple[float, float]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -105,7 +105,7 @@ class Present(Belief):
     def screen(self) -> Screen | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.pending:
             return self._with_pending.screen
-        return self._model.screen if isinstance(self._model, Posterior) else None
+        return self._model.screen if isinstance(self._model, Posterior) and self._model.screened else None
 
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if not self.pending:
@@ -148,7 +148,9 @@ class Present(Belief):
     def repeat_value(self, candidate: int) -> RepeatValue:
         """Kept, since the reason for a batch is told in the same terms as it is decided."""
         if candidate not in self._repeat_values:
-            self._repeat_values[candidate] = super().repeat_value(candidate)
+            switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
+            what = self.variance(candidate), float(self.noise[candidate]), self.setup
+            self._repeat_values[candidate] = RepeatValue(*what, switch, self.cost)
         return self._repeat_values[candidate]
 
     def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
@@ -203,16 +205,10 @@ class Present(Belief):
         return np.zeros(len(candidates)) if self._costs is None else self._costs(candidates)
 
 
-def pending_with(state: State, planned: Sequence[Proposal]) -> dict[int, int]:
-    """Repeats in flight by candidate, and those of a plan."""
-    pending = state.ledger.pending
-    for proposal in planned:
-        pending[proposal.candidate] = pending.get(proposal.candidate, 0) + proposal.repeats
-    return pending
-
-
 def lots_with(state: State, planned: Sequence[Proposal]) -> dict[Hashable, Lot]:
-    """The same, set-up by set-up: each batch is one, and each proposal, by its candidate and its place among those."""
+    """Repeats in flight and those of a plan, set-up by set-up: each batch is one, and each proposal, by its candidate
+    and its place among those.
+    """
     lots: dict[Hashable, Lot] = {
         open_.batch.id: Lot(open_.candidate, open_.values, open_.pending) for open_ in state.ledger.in_flight
     }

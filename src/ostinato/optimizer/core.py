@@ -12,7 +12,6 @@ from ostinato.candidates import Candidates
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
-from ostinato.measurements.history import Entry
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.decide import Decision, decide
@@ -57,7 +56,8 @@ class Core:
 
     def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
         """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        return decide(self.problem, self.state, self.known, limit, wish)
+        known = self.known
+        return decide(self.problem, known.state, known, limit, wish)
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
@@ -66,10 +66,10 @@ class Core:
 
     def take_up(self, decision: Decision) -> list[Batch]:
         """Ask for what was decided, in the state that it was decided in."""
-        if decision.asked[0].batch.id != self.state.ledger.asked:
+        if decision.asked[0].batch.id != self.known.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
-        self.problem, self._state.cost = decision.problem, decision.problem.cost
+        self.problem, self._state.costs = decision.problem, decision.problem.switch_cost
         self._state.absorb(decision.asked, decision.mind)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]
@@ -79,29 +79,24 @@ class Core:
         if table is not self.problem.table:
             problem, known = self.problem.over(table), self.known
             self._known = self._answers = None
-            self.problem, self._state.cost = problem, problem.cost
+            self.problem, self._state.costs = problem, problem.switch_cost
             self._known = known.over(problem)
 
     # Taking in
 
     def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
         """A fact that tells nothing of any value."""
-        self._state.absorb([fact], mind)
-        self._answers = None
+        state, known, answers = self.state, self._known, self._answers
+        self._known = self._answers = None
+        state.absorb([fact], mind)
+        self._known, self._answers = known, answers if isinstance(fact, Asked) else None
 
-    def hear(self, batch: int, feedback: dict[int, Feedback]) -> None:
+    def hear(self, batch: int, feedback: dict[int, Feedback], *, quietly: bool = False) -> None:
         """Feedback by candidate, taken in whole, or, whatever stops it, not at all. Warnings come when it is safe."""
-        told = {entry.candidate: entry.measured.statistics for entry in self._hear(batch, feedback)}
         known = self.known
-        if known.learner is None or not known.due:
-            known.model.warn_where_float64_ends()
-        if known.learner is None:
-            self._warnings.of_surprises(known.model, told)
-
-    def _hear(self, batch: int, feedback: dict[int, Feedback]) -> list[Entry]:
-        known, state = self.known, self.state
+        state = known.state
         size, mind = len(state.facts), state.mind
-        open_ = state.ledger.open_batch(batch)
+        open_ = state.ledger.open.get(batch)
         told = Told(batch, feedback, None if open_ is None else open_.limits)
         entries = state.entries(told)
         self._known = self._answers = None
@@ -112,14 +107,18 @@ class Core:
             state.rewind(size, mind)
             raise
         self._known = known
-        return entries
+        if not (quietly or (known.learner is not None and known.due)):
+            known.model.warn_where_float64_ends()
+        if not quietly and known.learner is None:
+            self._warnings.of_surprises(known.model, entries)
 
     def rewrite(self, facts: Sequence[Fact], mind: Mind, problem: Problem | None = None) -> None:
         """Other facts from now on, or the same of another problem."""
         state = self.state
         self._known = self._answers = None
         self.problem = problem or self.problem
-        state.rewrite(facts, mind, self.problem.cost)
+        state.costs = self.problem.switch_cost
+        state.rewrite(facts, mind)
 
     def retract_failures(self, repeats: Collection[tuple[int, int]]) -> int:
         """Take back those of some repeats, by batch and place in what was told of it, that failed; returns how many."""
@@ -166,15 +165,15 @@ class Core:
 
     def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""
-        self._state.absorb([Asked(self._with_row(fact).batch, self.problem.table.number_of(fact.index), limits)])
+        self.absorb(Asked(self._with_row(fact).batch, self.problem.table.number_of(fact.index), limits))
 
     def waits_for(self, batch: int) -> bool:
         """Whether a batch, by its number, is still in flight."""
-        return self.state.ledger.open_batch(batch) is not None
+        return batch in self.state.ledger.open
 
     def take(self, batch: int, index: int, feedback: Feedback) -> None:
         """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
-        self._hear(batch, {self.problem.table.number_of(index): feedback})
+        self.hear(batch, {self.problem.table.number_of(index): feedback}, quietly=True)
 
     def _with_row(self, fact: BatchFacts) -> BatchFacts:
         """With the candidate's row, which a storage does not keep."""

@@ -26,6 +26,11 @@ class SwitchCost(Protocol):
     def __call__(self, start: int, others: Indices) -> Vector: ...
 
 
+def cost_between(costs: SwitchCost, start: int, end: int) -> float:
+    """Of going from one candidate to another."""
+    return float(costs(start, np.array([end]))[0])
+
+
 class Same:
     """Every switch costs the same."""
 

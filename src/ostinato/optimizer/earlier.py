@@ -19,7 +19,7 @@ from ostinato.policies import Uniform
 def answers_after(problem: Problem, now: State, facts: Sequence[Fact]) -> Answers:
     """The answers of an optimiser of this problem that knows these facts of the present state only."""
     mind = Mind(now.mind.random)
-    state = State(problem.sign, problem.cost, mind)
+    state = State(problem.sign, problem.switch_cost, mind)
     state.gaps = now.gaps
     state.rewrite(facts, mind)
     return Core(problem, state).answers

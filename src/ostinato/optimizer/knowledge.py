@@ -7,7 +7,7 @@ nothing behind.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, NamedTuple, cast
 
@@ -64,6 +64,16 @@ class Lot(NamedTuple):
     pending: int
 
 
+@dataclass
+class Made:
+    """What was made from a tally when it was asked for; with another tally it begins anew."""
+
+    exact: Posterior | None = None
+    answers: tuple[list[Misfit], Tally] | None = None
+    answering: Prior | None = None
+    peek: Prior | None = None
+
+
 class Knowledge:
     """Tally, prior and model, for a problem and what happened so far."""
 
@@ -84,14 +94,7 @@ class Knowledge:
             self._rebuild(self.model, self.prior, self.tally)
         self.recall(state.mind.drawn)
         self._draws: tuple[Kernel, PriorDraw] | None = None
-        self._forget()
-
-    def _forget(self) -> None:
-        """What was made from a tally that is another one now."""
-        self._exact: Posterior | None = None
-        self._answers: tuple[list[Misfit], Tally] | None = None
-        self._answering: Prior | None = None
-        self._peek: Prior | None = None
+        self._made = Made()
 
     def recall(self, drawn: Drawn | None) -> None:
         """Go on from an inducing set that was drawn before, where there is one."""
@@ -102,7 +105,7 @@ class Knowledge:
         """The same, to go its own way."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
-        other.learner = copy(self.learner)
+        other.learner, other._made = copy(self.learner), copy(self._made)
         return other
 
     def over(self, problem: Problem) -> "Knowledge":
@@ -126,8 +129,7 @@ class Knowledge:
             other.model = problem.model(other.prior)
             other._rebuild(other.model, other.prior, other.tally)
             other.recall(self.state.mind.drawn)
-        other._draws = None
-        other._forget()
+        other._draws, other._made = None, Made()
         return other
 
     # Taking in
@@ -145,10 +147,17 @@ class Knowledge:
             self._fail(failed)
 
     def _add(self, more: Mapping[int, Statistics], setup: int) -> None:
+        """Step by step; made anew where it is not mere addition, or of many candidates at once."""
         tally = self.tally.plus(more, setup)
-        self._condition(more, tally, setup)
-        self.tally = tally
-        self._forget()
+        added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in more.items()}
+        poor = self._poor(self.prior, tally) if self.state.failures else {}
+        if len(added) >= MANY or None in added.values() or self._imputed != poor:
+            self._rebuild(self.model, self.prior, tally)
+        else:
+            for candidate, worth in added.items():
+                for model in (self.model, *([self._honest] if self._honest else [])):
+                    model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
+        self.tally, self._made = tally, Made()
 
     def _told_robustly(self, robust: RobustTally) -> Tally:
         for told in self.state.readings:
@@ -167,8 +176,7 @@ class Knowledge:
     def _take(self, tally: Tally) -> None:
         """Another tally from now on."""
         self._rebuild(self.model, self.prior, tally)
-        self.tally = tally
-        self._forget()
+        self.tally, self._made = tally, Made()
 
     def _rebuild(self, model: Model, prior: Prior, tally: Tally) -> None:
         """A model from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
@@ -213,7 +221,7 @@ class Knowledge:
                 self.prior, self.model = prior, model
             self.tally = tally
         if due or again:
-            self._forget()
+            self._made = Made()
         self.looked = looked
 
     # Single values that do not fit
@@ -280,21 +288,11 @@ class Knowledge:
         return frozenset(misfit.value.number for misfit in self._for_answers()[0])
 
     def _for_answers(self) -> tuple[list[Misfit], Tally]:
-        if self._answers is None:
+        if self._made.answers is None:
             found = self._judged(self._suspected) if self.problem.sets_outliers_aside else []
             aside = {misfit.value.number for misfit in found}
-            self._answers = found, self.tally if aside == self.looked.aside.keys() else self._tally(aside)
-        return self._answers
-
-    def _condition(self, feedback: Mapping[int, Statistics], tally: Tally, setup: int) -> None:
-        added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in feedback.items()}
-        poor = self._poor(self.prior, tally) if self.state.failures else {}
-        if len(added) >= MANY or None in added.values() or self._imputed != poor:
-            self._rebuild(self.model, self.prior, tally)
-            return
-        for candidate, worth in added.items():
-            for model in (self.model, *([self._honest] if self._honest else [])):
-                model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
+            self._made.answers = found, self.tally if aside == self.looked.aside.keys() else self._tally(aside)
+        return self._made.answers
 
     def _fail(self, new: Sequence[int]) -> None:
         """Candidates without a value failed: they do not look attractive any more, nor do their neighbours."""
@@ -333,8 +331,8 @@ class Knowledge:
         """The prior that the next decision will be made with. Looking at it does not disturb a run."""
         if self.settled or self.learner is None:
             return self.prior
-        self._peek = self._peek or self.learner.peek(self.told)
-        return self._peek
+        self._made.peek = self._made.peek or self.learner.peek(self.told)
+        return self._made.peek
 
     @property
     def posterior(self) -> Posterior:
@@ -345,15 +343,15 @@ class Knowledge:
         learned = isinstance(self.learner, Learner) and len(self.told) > 0
         if isinstance(self.honest, Posterior) and not learned:
             return self.honest
-        if self._exact is None:
-            self._answering = cast("Learner", self.learner).for_answers(self.told) if learned else self.prior
-            self._exact = self._posterior(self._answering)
-        return self._exact
+        if self._made.exact is None:
+            self._made.answering = cast("Learner", self.learner).for_answers(self.told) if learned else self.prior
+            self._made.exact = self._posterior(self._made.answering)
+        return self._made.exact
 
     @property
     def answering(self) -> Prior:
         """The prior of all answers."""
-        return self.prior if self.posterior is self.honest else cast("Prior", self._answering)
+        return self.prior if self.posterior is self.honest else cast("Prior", self._made.answering)
 
     def _posterior(self, prior: Prior) -> Posterior:
         posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)

@@ -3,31 +3,31 @@
 An epoch begins with the first feedback of a batch. A switch is a change of candidate between consecutive epochs.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.checks import brief
 from ostinato.errors import UnknownBatch
+from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.robust import Limits
+from ostinato.optimizer.costs import SwitchCost, cost_between
 from ostinato.optimizer.facts import Asked, Recalled
+from ostinato.policies import Proposal
 from ostinato.records import Batch
 
 
 class OpenBatch(msgspec.Struct, frozen=True, eq=False):
-    """A batch in flight, and how many of its repeats were told."""
+    """A batch in flight, and how many of its repeats are to come."""
 
     batch: Batch
     candidate: int
-    told: int = 0  # answered, with a value or by failing
+    pending: int
     values: int = 0
     limits: Limits | None = None
     arrived: bool = False  # whether anything was told of it
-
-    @property
-    def pending(self) -> int:
-        return self.batch.repeats - self.told
 
 
 class Ledger:
@@ -41,22 +41,26 @@ class Ledger:
         self.switch_cost = 0.0
         self.full = self.capped = self.truncated = self.cut_short = 0
         self.certified, self.gap, self.total_gap = 0, 0.0, 0.0
-        self._open: dict[int, OpenBatch] = {}
+        self.open: dict[int, OpenBatch] = {}  # batches in flight, by their numbers
         self._last: int | None = None
         self.position: int | None = None  # the candidate asked for last
 
     def ask(self, asked: Asked) -> None:
         """A batch was asked for."""
         batch = asked.batch
-        self.asked, self.rounds, self.position = batch.id + 1, max(self.rounds, batch.round), asked.candidate
-        self._open[batch.id] = OpenBatch(batch, asked.candidate, limits=asked.limits)
-        self._certify(batch)
+        if batch.id >= self.asked:
+            self.asked, self.position = batch.id + 1, asked.candidate
+        self.rounds = max(self.rounds, batch.round)
+        self.open[batch.id] = OpenBatch(batch, asked.candidate, batch.repeats, limits=asked.limits)
+        if batch.reason is not None and (gap := batch.reason.gap) is not None:  # below a space's highest score, at most
+            self.certified, self.gap = self.certified + 1, max(self.gap, gap)
+            self.total_gap += batch.repeats * gap
 
     def find(self, batch: Any) -> OpenBatch:
         """The batch, which must be in flight."""
         if not isinstance(batch, Batch):
             raise UnknownBatch(f"{brief(batch)} is not a batch: give what ask() returned.")
-        open_ = self._open.get(batch.id)
+        open_ = self.open.get(batch.id)
         if open_ is None or (open_.batch.index, open_.batch.repeats) != (batch.index, batch.repeats):
             over = open_ is None and batch.id < self.asked
             cause = "is over: all its repeats were told, or it was closed" if over else "was not asked here"
@@ -70,82 +74,68 @@ class Ledger:
         switched = not open_.arrived and self._last is not None and self._last != open_.candidate
         return (self._last, open_.candidate) if switched and self._last is not None else None
 
-    def open_batch(self, batch: int) -> OpenBatch | None:
-        """A batch in flight, by its number."""
-        return self._open.get(batch)
-
-    def must_be_open(self, batch: int) -> OpenBatch:
-        return self._open[batch]
-
-    def told(self, open_: OpenBatch, values: int, failed: int, cost: float) -> None:
-        """More repeats of a batch were told: so many values, and so many that failed; `cost` is that of the way."""
+    def told(self, open_: OpenBatch, feedback: Feedback, costs: SwitchCost | None) -> None:
+        """More repeats of a batch were told."""
         if not open_.arrived:
-            self._arrive(open_.candidate, cost)
-        open_ = msgspec.structs.replace(
-            open_, told=open_.told + values + failed, values=open_.values + values, arrived=True
-        )
-        self._open[open_.batch.id] = open_
-        if open_.pending == 0:
-            del self._open[open_.batch.id]
-            self._over(open_.batch, open_.values)
+            self._arrive(open_.candidate, costs)
+        number, answered = open_.batch.id, feedback.answered
+        pending, values = open_.pending - answered, open_.values + answered - feedback.failed
+        self.open[number] = replace(open_, pending=pending, values=values, arrived=True)
+        if pending == 0:
+            self.close(number)
 
-    def close(self, open_: OpenBatch) -> None:
-        """The remaining repeats of a batch will not come."""
-        del self._open[open_.batch.id]
-        self._over(open_.batch, open_.values)
-
-    def recall(self, recalled: Recalled, cost: Callable[[int, int], float]) -> None:
-        """A batch and what became of it. They come in the order of their first feedback."""
-        facts, batch, candidate = recalled.facts, recalled.facts.batch, recalled.candidate
-        if facts.id >= self.asked:
-            self.asked, self.position = facts.id + 1, candidate
-        self.rounds = max(self.rounds, batch.round)
-        values = int(facts.statistics.n)
-        self._certify(batch)
-        if facts.first:
-            self._arrive(candidate, 0.0 if self._last in (None, candidate) else cost(self._last, candidate))
-        if facts.pending > 0 and not facts.closed:
-            told, arrived = facts.repeats - facts.pending, bool(facts.first)
-            self._open[facts.id] = OpenBatch(batch, candidate, told, values, recalled.limits, arrived)
+    def close(self, number: int) -> None:
+        """Nothing more of a batch will come."""
+        open_ = self.open.pop(number)
+        batch, values = open_.batch, open_.values
+        if values < batch.repeats:
+            self.cut_short += values > 0
+        elif batch.truncated:
+            self.truncated += 1
+        elif batch.capped:
+            self.capped += 1
         else:
-            self._over(batch, values)
+            self.full += 1
 
-    def _certify(self, batch: Batch) -> None:
-        """How far below the highest score of a space a batch's own may be, where that is known."""
-        if batch.reason is not None and (gap := batch.reason.gap) is not None:
-            self.certified, self.gap = self.certified + 1, max(self.gap, gap)
-            self.total_gap += batch.repeats * gap
+    def recall(self, recalled: Recalled, costs: SwitchCost | None) -> None:
+        """A batch and what became of it. They come in the order of their first feedback."""
+        facts, number, arrived = recalled.facts, recalled.facts.id, bool(recalled.facts.first)
+        self.ask(Asked(facts.batch, recalled.candidate, recalled.limits))
+        if arrived:
+            self._arrive(recalled.candidate, costs)
+        values = int(facts.statistics.n)
+        self.open[number] = replace(self.open[number], pending=facts.pending, values=values, arrived=arrived)
+        if facts.closed or facts.pending <= 0:
+            self.close(number)
 
-    def _arrive(self, candidate: int, cost: float) -> None:
+    def _arrive(self, candidate: int, costs: SwitchCost | None) -> None:
         """An epoch begins."""
         self.epochs += 1
         if self._last is not None and self._last != candidate:
             self.switches += 1
-            self.switch_cost += cost
+            if costs is not None:
+                self.switch_cost += cost_between(costs, self._last, candidate)
         self._last = candidate
-
-    def _over(self, batch: Batch, values: int) -> None:
-        """Nothing more of a batch will come."""
-        complete = values == batch.repeats
-        self.full += complete and batch.full
-        self.capped += complete and batch.capped and not batch.truncated
-        self.truncated += complete and batch.truncated
-        self.cut_short += 0 < values < batch.repeats
 
     @property
     def partial(self) -> int:
         """Batches answered in part, closed or still open."""
-        return self.cut_short + sum(open_.values > 0 for open_ in self._open.values())
+        return self.cut_short + sum(open_.values > 0 for open_ in self.open.values())
 
     @property
     def in_flight(self) -> list[OpenBatch]:
         """In the order asked."""
-        return [self._open[number] for number in sorted(self._open)]
+        return [self.open[number] for number in sorted(self.open)]
 
     @property
     def pending(self) -> dict[int, int]:
         """Repeats in flight by candidate."""
+        return self.pending_with(())
+
+    def pending_with(self, planned: Sequence[Proposal]) -> dict[int, int]:
+        """The same, with those of a plan."""
+        repeats = [(open_.candidate, open_.pending) for _, open_ in sorted(self.open.items())]
         counts: dict[int, int] = {}
-        for _, open_ in sorted(self._open.items()):
-            counts[open_.candidate] = counts.get(open_.candidate, 0) + open_.pending
+        for candidate, more in [*repeats, *((each.candidate, each.repeats) for each in planned)]:
+            counts[candidate] = counts.get(candidate, 0) + more
         return counts

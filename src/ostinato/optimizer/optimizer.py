@@ -135,7 +135,7 @@ class Optimizer(OptimizerView):
             remark_measured(self._table, problem.quantity)
         draws = rng.spawn(1)[0]
         mind = Mind(dict(rng.bit_generator.state))
-        state = State(sign, problem.cost, mind, None if budget is None else whole("budget", budget))
+        state = State(sign, problem.switch_cost, mind, None if budget is None else whole("budget", budget))
         super().__init__(Core(problem, state), draws)
         self._owner = ""
 
@@ -210,7 +210,7 @@ class Optimizer(OptimizerView):
         batches = self.core.take_up(decision)
         if wish is None:
             return batches[0]
-        plan = Plan(tuple(batches), decision.ratio, self._problem.policy.keeps_within)
+        plan = Plan(tuple(batches), decision.ratio, self._problem.keeps_within)
         if short := wish.short_of(plan.repeats):
             spent = self.core.state.left == 0
             why = "the budget leaves no more" if spent else "no other candidate may be part of the plan"
@@ -237,7 +237,7 @@ class Optimizer(OptimizerView):
         """
         self._check_own()
         core = self.core
-        open_ = core.state.ledger.find(batch)
+        open_ = core.known.state.ledger.find(batch)
         feedback = Given(values, stderr, n, mean, std, successes, trials).read(core.problem.outcome)
         if feedback.answered > open_.pending:
             raise InvalidFeedback(
@@ -249,7 +249,7 @@ class Optimizer(OptimizerView):
     def cost_of(self, repeats: Mapping[int, int]) -> float:
         """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""
         ledger = self._state.ledger
-        ways = [ledger.way(open_) for open_ in map(ledger.open_batch, repeats) if open_ is not None]
+        ways = [ledger.way(ledger.open[batch]) for batch in repeats if batch in ledger.open]
         switches = sum(self._problem.cost(*way) for way in ways if way is not None)
         return switches + sum(repeats.values()) * self.measurement_cost
 

@@ -22,6 +22,7 @@ from ostinato.confidence import Progress
 from ostinato.errors import InvalidSetting
 from ostinato.optimizer.foresight import Foresight, largest_ratio
 from ostinato.optimizer.order import Order
+from ostinato.policies import RepeatValue
 from ostinato.policies.belief import Belief, Rises, Scores
 from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Posterior, Screen
 from ostinato.posterior.part import Facts, PartPosterior, Visited, model_of
@@ -125,6 +126,9 @@ class PartBelief(Belief):
         raise InvalidSetting(EVERYWHERE)
 
     def variance(self, candidate: int) -> float:
+        raise InvalidSetting(EVERYWHERE)
+
+    def repeat_value(self, candidate: int) -> RepeatValue:
         raise InvalidSetting(EVERYWHERE)
 
     def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:

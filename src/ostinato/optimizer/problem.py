@@ -15,7 +15,7 @@ from ostinato.learning import Learner, Prior, Shrinking, Wanted
 from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.measurements.quantity import quantity_of
 from ostinato.optimizer.certifiable import check_search
-from ostinato.optimizer.costs import SwitchCost, read_costs
+from ostinato.optimizer.costs import SwitchCost, cost_between, read_costs
 from ostinato.optimizer.order import MANY, Order, added, drawn
 from ostinato.optimizer.settings import (
     checked_policy,
@@ -136,12 +136,15 @@ class Problem:
     by_setup: bool = field(init=False)  # whether repeats share the error of a set-up
     sets_outliers_aside: bool = field(init=False)
     policy_name: str = field(init=False)
+    keeps_within: float | None = field(init=False)  # what the policy says of itself
+    seeks: str = field(init=False)
 
     def __post_init__(self) -> None:
         wanted = self.wanted
         aside = bool(wanted.learned) and wanted.noise is None and wanted.outcome.real and not self.settings.robust
         made = {"outcome": wanted.outcome, "learned": wanted.learned, "by_setup": wanted.setup != 0}
-        vars(self).update(made, sets_outliers_aside=aside, policy_name=repr(self.policy))
+        said = {name: getattr(self.policy, name) for name in ("keeps_within", "seeks")}
+        vars(self).update(made | said, sets_outliers_aside=aside, policy_name=repr(self.policy))
 
     def over(self, table: Candidates) -> "Problem":
         """The same, with more candidates after those that there were."""
@@ -183,7 +186,7 @@ class Problem:
 
     def cost(self, start: int, end: int) -> float:
         """Of going from one candidate to another."""
-        return 0.0 if self.switch_cost is None else float(self.switch_cost(start, np.array([end]))[0])
+        return 0.0 if self.switch_cost is None else cost_between(self.switch_cost, start, end)
 
 
 def priority_of(table: Candidates, rng: np.random.Generator) -> Any:

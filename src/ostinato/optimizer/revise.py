@@ -62,7 +62,7 @@ def revised(
         if at not in whole and not (isinstance(fact, Told) and not fact.feedback):
             facts.append(fact)
     touched = {fact.batch for fact in (state.facts[at] for at in (*by_fact, *whole)) if isinstance(fact, Told)}
-    facts += [Closed(batch) for batch in sorted(touched) if batch >= 0 and state.ledger.open_batch(batch) is None]
+    facts += [Closed(batch) for batch in sorted(touched) if batch >= 0 and batch not in state.ledger.open]
     return _each_closed_once(facts), Mind(state.mind.random, [], None, Looked(), _began(facts))
 
 

@@ -63,18 +63,20 @@ def checked_policy(policy: Any) -> BasePolicy:
 def checked_round(policy: Policy, proposals: Any, candidates: int) -> list[Proposal]:
     """What a policy proposed: at least one batch, each of a candidate that exists, measured at least once."""
     listed: list[Any] = list(cast("list[Any]", proposals)) if isinstance(proposals, (list, tuple)) else []
-    if not listed or not all(_is_sound(each, candidates) for each in listed):
+    sound = all(
+        isinstance(each, Proposal)
+        and is_whole(each.candidate)
+        and is_whole(each.repeats)
+        and 0 <= each.candidate < candidates
+        and each.repeats >= 1
+        for each in listed
+    )
+    if not (listed and sound):
         raise InvalidSetting(
             f"The policy {policy!r} proposed {brief(proposals)}: it must propose a list of at least one "
             f"Proposal(candidate, repeats), with a candidate from 0 to {candidates - 1} and 1 repeat or more."
         )
     return listed
-
-
-def _is_sound(proposal: Any, candidates: int) -> bool:
-    if not (isinstance(proposal, Proposal) and is_whole(proposal.candidate) and is_whole(proposal.repeats)):
-        return False
-    return 0 <= proposal.candidate < candidates and proposal.repeats >= 1
 
 
 def policy_for(goal: str, *, learned: bool, listed: bool) -> BasePolicy:

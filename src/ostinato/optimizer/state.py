@@ -6,25 +6,24 @@ the model.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from ostinato.measurements.history import Entry, History
+from ostinato.optimizer.costs import SwitchCost
 from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Remembered, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
 
-Cost = Callable[[int, int], float]  # of going from one candidate to another
-
 
 class State:
-    """sign: −1 where values are turned; cost: of a switch; mind: what the next decision rests on."""
+    """sign: −1 where values are turned; costs: of switches, where they cost anything; mind: what decisions rest on."""
 
-    def __init__(self, sign: int, cost: Cost, mind: Mind, budget: int | None = None) -> None:
-        self._sign, self.cost, self.mind, self.budget = sign, cost, mind, budget
+    def __init__(self, sign: int, costs: SwitchCost | None, mind: Mind, budget: int | None = None) -> None:
+        self._sign, self.costs, self.mind, self.budget = sign, costs, mind, budget
         self.facts: list[Fact] = []
         self.gaps: Sequence[int] = ()  # numbers of measurements that a storage knows, and that do not count
         self._rng = generator_in(mind.random)
@@ -90,9 +89,8 @@ class State:
         """Back to the first so many facts."""
         self.rewrite(self.facts[:size], mind)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind, cost: Cost | None = None) -> None:
-        """Other facts from now on, as if they had been told in the first place; or other costs."""
-        self.cost = cost or self.cost
+    def rewrite(self, facts: Sequence[Fact], mind: Mind) -> None:
+        """Other facts from now on, as if they had been told in the first place."""
         self.facts, self.mind, self.whole = list(facts), mind, False
         self.restored()
 
@@ -116,7 +114,7 @@ class State:
             self._numbered = told, list[Entry]()
             steps, failed, many = self.history.steps, self.failures.total(), len(told.feedback) > 1
             for number, each in told.feedback.items():
-                if not each.n:
+                if not each.statistics.n:
                     continue
                 measured = each.measured(self._sign, steps, failed)
                 if many and measured.at and each.singly:  # it came at the place that it has among the others
@@ -128,27 +126,21 @@ class State:
         if isinstance(fact, Asked):
             self.ledger.ask(fact)
         elif isinstance(fact, Told):
-            self._tell(fact)
+            entries, self._numbered = self.entries(fact), None
+            open_ = self.ledger.open.get(fact.batch)
+            if open_ is not None:
+                self.ledger.told(open_, next(iter(fact.feedback.values())), self.costs)
+            self.history.add(entries)
+            self.failures.update({number: each.failed for number, each in fact.feedback.items() if each.failed})
+            self.observed = max(self.observed, -fact.batch)
         elif isinstance(fact, Closed):
-            self.ledger.close(self.ledger.must_be_open(fact.batch))
+            self.ledger.close(fact.batch)
         elif isinstance(fact, Retired):
             self.retired |= fact.candidates
         elif isinstance(fact, Restored):
             self.retired -= fact.candidates
         elif isinstance(fact, Recalled):
             self._recall(fact)
-
-    def _tell(self, fact: Told) -> None:
-        entries = self.entries(fact)
-        self._numbered = None
-        open_ = self.ledger.open_batch(fact.batch)
-        if open_ is not None:
-            way = self.ledger.way(open_)
-            each = next(iter(fact.feedback.values()))
-            self.ledger.told(open_, each.n, each.failed, 0.0 if way is None else self.cost(*way))
-        self.history.add(entries)
-        self.failures.update({number: each.failed for number, each in fact.feedback.items() if each.failed})
-        self.observed = max(self.observed, -fact.batch)
 
     def _recall(self, fact: Recalled) -> None:
         measured = fact.facts.measured if self._sign > 0 else -fact.facts.measured
@@ -158,4 +150,4 @@ class State:
         if fact.facts.id < 0:
             self.observed = max(self.observed, -fact.facts.id)
         else:
-            self.ledger.recall(fact, self.cost)
+            self.ledger.recall(fact, self.costs)

@@ -11,7 +11,7 @@ from ostinato.arrays import Vector
 from ostinato.checks import brief
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
-from ostinato.optimizer.belief import Present, pending_with
+from ostinato.optimizer.belief import Present
 from ostinato.optimizer.facts import Asked, Mind
 from ostinato.optimizer.foresight import Foresight
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
@@ -74,7 +74,7 @@ class Thinking:
         proposals = proposals or self.problem.policy.propose(belief, most)
         if self.known.learner is not None:
             proposals = self._at_least_twice(proposals)
-        self.round = checked_round(self.problem.policy, proposals, len(self.problem.table))
+        self.round = checked_round(self.problem.policy, proposals, len(self.problem.table.features))
         for each in self.round:
             if each.candidate in self.state.retired:  # a policy of the user's own may not know of them
                 raise InvalidSetting(
@@ -99,7 +99,7 @@ class Thinking:
         """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
         if not isinstance(self.known.learner, Learner):
             return []
-        known = self.known.counts(pending_with(self.state, extra))
+        known = self.known.counts(self.state.ledger.pending_with(extra))
         if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
             return []
         tried = known.keys() | self.state.failures.keys() | self.state.retired | self.apart
@@ -109,7 +109,7 @@ class Thinking:
 
     def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """A value that does not fit, with no repeats that say the same or another, is measured again first."""
-        pending = pending_with(self.state, extra)
+        pending = self.state.ledger.pending_with(extra)
         wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self.barred}
         return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
@@ -152,11 +152,11 @@ class Thinking:
 
     def reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
         """What is believed now, for `explain`."""
-        candidate, policy, sign, table = proposal.candidate, self.problem.policy, self.problem.sign, self.problem.table
-        mean, variance = belief.at(candidate)
+        candidate, problem, sign, table = proposal.candidate, self.problem, self.problem.sign, self.problem.table
+        mean, variance = (float(each[0]) for each in belief.at_each(np.array([candidate])))
         repeat_value = belief.repeat_value(candidate)
         leader = self._leading()
-        width = policy.width(belief)
+        width = problem.policy.width(belief)
         return Reason(
             mean=sign * mean,
             std=sqrt(max(variance, 0.0)),
@@ -169,12 +169,12 @@ class Thinking:
             leader_mean=None if leader is None else sign * leader[1],
             first=first or (self.known.learner is not None and leader is None),
             beta=width,
-            C=policy.keeps_within,
+            C=problem.keeps_within,
             switch_cost=repeat_value.switch if belief.travels else None,
             cause=proposal.cause,
-            policy=self.problem.policy_name,
-            seeks=proposal.seeks or policy.seeks.format(width=width),
-            limits=self.known.limits(candidate) if self.problem.settings.robust else None,
+            policy=problem.policy_name,
+            seeks=proposal.seeks or problem.seeks.format(width=width),
+            limits=self.known.limits(candidate) if problem.settings.robust else None,
         )
 
     def _leading(self) -> tuple[int, float] | None:
@@ -192,7 +192,8 @@ class Thinking:
         for each in decided:
             proposal, index = each.proposal, table.index_of(each.proposal.candidate)
             how = (proposal.repeats, proposal.wanted or proposal.repeats, proposal.capped, proposal.truncated)
-            batch = Batch(number + len(asked), index, table[index], *how, each.reason, each.round)
+            row = table.point(proposal.candidate)
+            batch = Batch(number + len(asked), index, row, *how, each.reason, each.round)
             asked.append(Asked(batch, proposal.candidate, each.reason.limits))
         return asked
 

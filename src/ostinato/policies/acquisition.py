@@ -1,7 +1,6 @@
-"""Acquisitions: from the mean and variance of f at candidates, and a width β, to scores. The highest is asked next.
+"""Expected improvement: from the mean and variance of f at candidates, and a width β, to scores.
 
-UCB:  u = μ + β σ
-EI:   u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
+    u = β σ h(z),  z = (μ − max μ)/(β σ),  h(z) = z Φ(z) + φ(z);  kept as log u, which does not underflow
 
 EI is convex in μ and w = β σ. So the means at which it reaches some τ are a concave function of w, which lies above its
 chords from w = 0 to the largest w: a candidate below the chords does not reach τ, and its EI need not be computed.
@@ -21,11 +20,6 @@ SMALLEST = 1e-100  # width, in units of κ: keeps z finite where a candidate's v
 FAR = -50.0  # below this z the series of h is exact, and the closed form cancels
 STEP = 1 / 64  # of z, in the table by which h is inverted
 WIDTHS = (0.4, 0.7, 1.0)  # of the widest, between which there are chords
-
-
-def upper_confidence(mean: Array, variance: Array, beta: float) -> Array:
-    """μ + β σ."""
-    return mean + beta * namespace_of(variance).sqrt(variance)
 
 
 def log_expected_improvement(mean: Array, variance: Array, beta: float, top: float, kappa: float) -> Array:

@@ -126,7 +126,7 @@ class WithBeta(BasePolicy):
         object.__setattr__(self, "beta", as_schedule(self.beta))
 
     def width(self, belief: Belief) -> float:
-        return width_at(self.beta, belief.progress)
+        return width_at(self.beta, belief)
 
 
 @dataclass(frozen=True)

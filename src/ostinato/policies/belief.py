@@ -154,10 +154,9 @@ class Belief(ABC):
             candidate = int(self.rng.integers(self.candidates))
         return candidate
 
+    @abstractmethod
     def repeat_value(self, candidate: int) -> RepeatValue:
         """What repeating a candidate is about."""
-        switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
-        return RepeatValue(self.variance(candidate), float(self.noise[candidate]), self.setup, switch, self.cost)
 
     def at(self, candidate: int) -> tuple[float, float]:
         """Mean and variance at one candidate."""

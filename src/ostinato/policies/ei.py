@@ -64,7 +64,7 @@ class EI(Score):
         as_schedule(self.beta)
 
     def width(self, belief: Belief) -> float:
-        return width_at(self.beta, belief.progress)
+        return width_at(self.beta, belief)
 
     def target(self, belief: Belief) -> float:
         """What is to be improved on: the highest mean of all candidates, as in the paper."""

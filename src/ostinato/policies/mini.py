@@ -36,7 +36,8 @@ class MiniMeta(RepeatRule):
 
     def __call__(self, repeat_value: RepeatValue) -> int:
         """B = max(1, floor((C² − 1) λ/σ²)); more where going there costs so much that more pay."""
-        return max(repeat_value.within(self.C), repeat_value.paying())
+        within = repeat_value.within(self.C)
+        return max(within, repeat_value.paying()) if repeat_value.switch > 0 else within
 
     @property
     def keeps_within(self) -> float:

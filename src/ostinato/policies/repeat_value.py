@@ -33,7 +33,8 @@ class RepeatValue(msgspec.Struct, frozen=True):
         """The most repeats whose staleness is at most C, but at least 1: floor((C² − 1)λ/(σ² − (C² − 1)τ²))."""
         worth, unknown = (C**2 - 1) * self.noise, self.variance - (C**2 - 1) * self.setup
         endless = unknown <= 0 or worth >= ENDLESS * unknown
-        return self.limited(ENDLESS if endless else max(1, floor(worth / unknown)))
+        repeats = ENDLESS if endless else max(1, floor(worth / unknown))
+        return self.limited(repeats) if self.setup > 0 else repeats
 
     def limited(self, repeats: int) -> int:
         """No more than teach something: λ/τ²."""

@@ -102,7 +102,9 @@ class ScoredPolicy(Limited, BasePolicy):
     def candidate(self, belief: Belief) -> int:
         """The best-scoring one, or of those nearly as good the cheapest to go to."""
         score = self.score
-        scores = self.possible(score(belief), belief)
+        scores = score(belief)
+        if self.limits or belief.barred:
+            scores = self.possible(scores, belief)
         best = scores.first_best(belief)
         if not belief.travels:
             return best

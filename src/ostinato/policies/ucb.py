@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
-from ostinato.arrays import Array
+from ostinato.arrays import Array, namespace_of
 from ostinato.confidence import Schedule, as_schedule, width_at
-from ostinato.policies.acquisition import upper_confidence
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
 from ostinato.policies.screened import Search
@@ -21,7 +20,7 @@ class Bound:
     linear: ClassVar[bool] = True
 
     def __call__(self, mean: Array, variance: Array) -> Array:
-        return upper_confidence(mean, variance, self.beta)
+        return mean + self.beta * namespace_of(variance).sqrt(variance)
 
     def nearly(self, mean: float, variance: float) -> float:
         return self.belief.resolution(self.beta) + self.belief.travels * NEAR * self.beta * sqrt(variance)
@@ -29,13 +28,11 @@ class Bound:
     def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
         return [(bar, self.beta)]
 
-    def scores(self, belief: Belief) -> Scores:
-        screen = belief.screen
+    def scores(self, belief: Belief, *, everywhere: bool = False) -> Scores:
+        screen = None if everywhere else belief.screen
         found = None if screen is None else Search(self, screen, belief).listed()
-        return self.everywhere(belief) if found is None else Scores(found, belief.resolution(self.beta))
-
-    def everywhere(self, belief: Belief) -> Scores:
-        return Scores(belief.means.map(self, belief.variances), belief.resolution(self.beta))
+        values = belief.means.map(self, belief.variances) if found is None else found
+        return Scores(values, belief.resolution(self.beta))
 
 
 @dataclass(frozen=True)
@@ -49,13 +46,13 @@ class UCB(Score):
         as_schedule(self.beta)
 
     def width(self, belief: Belief) -> float:
-        return width_at(self.beta, belief.progress)
+        return width_at(self.beta, belief)
 
     def __call__(self, belief: Belief) -> Scores:
         return belief.leaders(Bound(belief, self.width(belief)))
 
     def everywhere(self, belief: Belief) -> Scores:
-        return Bound(belief, self.width(belief)).everywhere(belief)
+        return Bound(belief, self.width(belief)).scores(belief, everywhere=True)
 
     def slack(self, belief: Belief, best: int) -> float:
         return NEAR * self.width(belief) * sqrt(belief.at(best)[1])

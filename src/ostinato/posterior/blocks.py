@@ -22,10 +22,7 @@ from ostinato.arrays import (
     Namespace,
     Vector,
     from_numpy,
-    highest,
-    indices,
     is_numpy,
-    lowest,
     namespace_of,
     to_numpy,
 )
@@ -52,12 +49,12 @@ class BlockedVector:
         return iter(self.parts)
 
     def __getitem__(self, candidate: int) -> float:
-        block, place = self._place(candidate)
-        return float(self.parts[block][place])
+        block = bisect_right(self.starts, candidate) - 1
+        return float(self.parts[block][candidate - self.starts[block]])
 
     def __setitem__(self, candidate: int, value: float) -> None:
-        block, place = self._place(candidate)
-        self.parts[block][place] = value
+        block = bisect_right(self.starts, candidate) - 1
+        self.parts[block][candidate - self.starts[block]] = value
 
     def at(self, candidates: Indices) -> Vector:
         """The numbers of some candidates."""
@@ -80,11 +77,13 @@ class BlockedVector:
 
     @property
     def highest(self) -> float:
-        return max(map(highest, self.parts))
+        xp = namespace_of(self.parts[0])
+        return max(float(xp.max(part)) for part in self.parts)
 
     @property
     def lowest(self) -> float:
-        return min(map(lowest, self.parts))
+        xp = namespace_of(self.parts[0])
+        return min(float(xp.min(part)) for part in self.parts)
 
     @property
     def places_of_highest(self) -> Indices:
@@ -93,7 +92,9 @@ class BlockedVector:
 
     def above(self, bar: float) -> Indices:
         """The candidates whose number is this much or more."""
-        found = [indices(part >= bar) + start for part, start in zip(self.parts, self.starts, strict=True)]
+        found = [
+            to_numpy(part >= bar).nonzero()[0] + start for part, start in zip(self.parts, self.starts, strict=True)
+        ]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def map(self, function: Callable[..., Array], *others: "BlockedVector") -> "BlockedVector":
@@ -124,11 +125,6 @@ class BlockedVector:
         for candidate in candidates:
             others[candidate] = -inf
         return others
-
-    def _place(self, candidate: int) -> tuple[int, int]:
-        """The block of a candidate, and its place there."""
-        block = bisect_right(self.starts, candidate) - 1
-        return block, candidate - self.starts[block]
 
 
 class Listed:
@@ -264,7 +260,7 @@ class Blocks:
     def condition(self, p: Array, z: float) -> None:
         """mean += z c, variance −= c², for c = p · k(X, A)."""
         variances: list[Array] = []
-        for block, mean, variance in zip(self._parts, self.means, self.variances, strict=True):
+        for block, mean, variance in zip(self._parts, self.means.parts, self.variances.parts, strict=True):
             c = block.cache.spread(p)
             mean += z * c
             variances.append(self.not_negative(variance - c * c))
@@ -272,10 +268,10 @@ class Blocks:
 
     def not_negative(self, variance: Array) -> Array:
         """Variances fall below zero by rounding only; how far is noted, for the posterior to judge."""
-        below = lowest(variance)
+        xp = namespace_of(variance)
+        below = float(xp.min(variance))
         if below < 0:
             self.rounding = max(self.rounding, -below)
-            xp = namespace_of(variance)
             variance = xp.where(variance > 0, variance, xp.zeros_like(variance))
         return variance
 
@@ -317,6 +313,7 @@ def _edges(size: int, block_size: int | None) -> list[tuple[int, int]]:
 def prior_variance_of(kernel: Kernel, features: Matrix, xp: Namespace) -> float:
     """κ², the largest k(x, x)."""
     variances = kernel.diag(from_numpy(xp, features))
-    if not lowest(variances) >= 0 or not isfinite(highest(variances)):
+    lowest, highest = float(xp.min(variances)), float(xp.max(variances))
+    if not lowest >= 0 or not isfinite(highest):
         raise InvalidKernel("The kernel gives a candidate a variance k(x, x) that is negative or not finite.")
-    return highest(variances)
+    return highest

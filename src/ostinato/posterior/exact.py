@@ -11,12 +11,12 @@ cheap.
 from copy import copy
 from functools import cached_property
 from math import inf, sqrt
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
+from ostinato.arrays import Matrix, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel, InvalidSetting, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.kernels.base import without_constant
@@ -68,13 +68,15 @@ class Posterior:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory, self.device = block_size, memory, device
         self._grid = self._find_grid()
-        self._screened = self._is_screened(xp)
-        self.behind = self._screened  # whether the blocks do not know yet what the unique candidates know
+        self.screened = self._is_screened(xp)
+        self.behind = self.screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = self._unseen()
         self.kappa2 = self._largest_variance(xp)
         self.unique = Unique(xp)
+        self.xp = namespace_of(self.unique.alpha)
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
+        self._X = from_numpy(self.xp, self.features[self.measured])  # and their features
         self._since_means = self._since_variances = 0
         self._lazy_from: float = LAZY_FROM
         self._jitter = 0.0
@@ -95,12 +97,15 @@ class Posterior:
 
     def _largest_variance(self, xp: Namespace) -> float:
         """κ²."""
-        alike = self._screened and has_product_form(self.kernel, self.features.shape[1])  # k(x, x) is one number
+        alike = self.screened and has_product_form(self.kernel, self.features.shape[1])  # k(x, x) is one number
         return prior_variance_of(self.kernel, self.features[:1] if alike else self.features, xp)
 
-    @property
-    def xp(self) -> Namespace:
-        return namespace_of(self.unique.alpha)
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: a namespace is a module, which follows from the arrays."""
+        return {name: value for name, value in vars(self).items() if name != "xp"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, xp=namespace_of(state["unique"].alpha))
 
     @cached_property
     def _blocks(self) -> Blocks:
@@ -138,10 +143,10 @@ class Posterior:
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
-        found = self.sketch if self._screened else None
+        found = self.sketch
         if found is None or not (found.rough or found.busy > BUSY):
             return found
-        self._screened = False
+        self.screened = False
         return None
 
     def lazily(self, slope: float) -> None:
@@ -165,14 +170,14 @@ class Posterior:
         screen.add(self.features[self.measured])
         screen.know_all(mean, variance, self.factor, DRIFT)
         self._screening.start_with(screen)
-        self.behind = self._screened = True
+        self.behind = self.screened = True
         self._lazy_from = inf
         del self._blocks, self._leaves, self._sample
 
     def wait_no_longer(self) -> None:
         """Bring all candidates up to date, for good, if they were in a lazy screen."""
         if self._screening.lazy:
-            self._screened = False
+            self.screened = False
             _ = self.blocks
 
     @cached_property
@@ -194,13 +199,13 @@ class Posterior:
     @property
     def sketch(self) -> Screen | None:
         """The screen, also where its bounds are too wide to choose by: `rough` says so."""
-        if not (self._screened and self.behind):
+        if not (self.screened and self.behind):
             return None
         rows = len(self.measured) * (2 if self._screening.lazy else 1)  # which is in double precision
         if not self.fits(rows) or not self._screening.brought_up(
             self.kernel, self.features, self.measured, self.kappa2, self.factor
         ):
-            self._screened = False
+            self.screened = False
             return None
         return self._screening.screen
 
@@ -210,7 +215,7 @@ class Posterior:
 
     def in_place_of(self, other: "Posterior") -> None:
         """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
-        if self._screened:
+        if self.screened:
             self._screening = other._screening.released()
 
     @property
@@ -234,22 +239,20 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        blocks = None if self._screened and self.behind else self.blocks
-        gain = self.direction(candidate).gain(float(self.noise[candidate]) / n)
+        if self.behind and not self.screened:
+            self._catch_up()
+        direction, noise = self.direction(candidate), float(self.noise[candidate]) / n
         if candidate not in self._slots:
             self._add([candidate])
-        z = self.unique.absorb(gain, value - self.prior_mean)
-        if blocks is None:
-            self._screening.hold(to_numpy(gain.p), z)
+        p, z = self.unique.absorb(direction, noise, value - self.prior_mean)
+        if self.behind:
+            self._screening.hold(to_numpy(p), z)
         else:
-            blocks.condition(gain.p, z)
-            self._know(candidate, gain.variance_after)
-        self._changed()
+            self._blocks.condition(p, z)
+            if candidate < len(self.features):  # v e/D, the variance there, without a subtraction
+                self._blocks.variances[candidate] = direction.variance * noise / (direction.variance + noise)
+        self._factor = self._fresh = self._direction = None
         self._repair()
-
-    def _know(self, candidate: int, variance: float) -> None:
-        """The variance of a candidate that was just measured, to the last digit."""
-        self.variances[candidate] = variance
 
     def direction(self, candidate: int) -> Direction:
         """Where measuring a candidate moves the posterior; with its variance, to the last digit.
@@ -272,7 +275,7 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        if self._screened:
+        if self.screened:
             return float(self.kernel.diag(self.features[[candidate]])[0])
         return self._blocks.prior_variances[candidate]
 
@@ -286,7 +289,7 @@ class Posterior:
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
         known = self.unique.size > 0 and not self.behind
-        later = (self._screened or not everywhere) and not known
+        later = (self.screened or not everywhere) and not known
         self.behind = later or self.behind
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
@@ -297,7 +300,7 @@ class Posterior:
             w[slot] = statistics.n / self.noise[candidate]
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
-        self._changed()
+        self._factor = self._fresh = self._direction = None
         if self.behind:
             self._screening.outdate()
             self.unique.adopt(self.factor)
@@ -332,7 +335,7 @@ class Posterior:
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
-            other._screened, other._screening = False, self._unseen()
+            other.screened, other._screening = False, self._unseen()
             for name in ("_leaves", "_sample"):
                 other.__dict__.pop(name, None)
         return other
@@ -377,11 +380,9 @@ class Posterior:
 
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
-        return (
-            self._afresh_at.at(candidates)
-            if self.behind
-            else (self.means.at(candidates), self.variances.at(candidates))
-        )
+        if self.behind:
+            return self._afresh_at.at(candidates)
+        return self._blocks.means.at(candidates), self._blocks.variances.at(candidates)
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
@@ -453,24 +454,15 @@ class Posterior:
 
     # Bookkeeping
 
-    @property
-    def _X(self) -> Array:
-        """Features of the candidates in slots."""
-        return from_numpy(self.xp, self.features[self.measured])
-
     def _add(self, candidates: list[int]) -> None:
         X = from_numpy(self.xp, self.features[candidates])
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
-        self.measured = np.append(self.measured, candidates)
+        self.measured, self._X = np.append(self.measured, candidates), self.xp.concat([self._X, X])
         self.unique.add(self.kernel(X, self._X))
         if not self.behind:
             self._blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
-        self._changed()
-
-    def _changed(self) -> None:
-        self._factor = self._fresh = self._direction = None
 
     def _repair(self, *, everything: bool = False) -> None:
         self._since_means += 1

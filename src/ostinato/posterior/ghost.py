@@ -40,9 +40,8 @@ class ExactGhost:
         direction = self._direction(candidate)
         if direction.slot == self.unique.size:
             self._join(candidate)
-        gain = direction.gain(float(self._posterior.noise[candidate]) / n)
-        self.unique.hallucinate(gain)
-        return gain.p, direction.variance
+        noise = float(self._posterior.noise[candidate]) / n
+        return self.unique.hallucinate(direction, noise), direction.variance
 
     def variance(self, candidate: int) -> float:
         return self._direction(candidate).variance

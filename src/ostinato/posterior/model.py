@@ -7,7 +7,7 @@ import msgspec
 from ostinato.arrays import Matrix, Namespace, Vector
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
-from ostinato.posterior.blocks import BlockedVector
+from ostinato.posterior.blocks import BlockedVector, Blocks
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.pending import Ghost
@@ -38,6 +38,11 @@ class Model(Protocol):
 
     @property
     def xp(self) -> Namespace: ...
+
+    @property
+    def blocks(self) -> Blocks:
+        """What has the size of the candidate set, up to date."""
+        ...
 
     @property
     def means(self) -> BlockedVector: ...

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, namespace_of
+from ostinato.arrays import Array, Matrix, Namespace, Vector, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Tally
-from ostinato.posterior.blocks import BlockedVector
+from ostinato.posterior.blocks import Blocks
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.pending import Ghost
@@ -31,8 +31,8 @@ class NoModel:
     ) -> None:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory = block_size, memory
-        self.means = BlockedVector([xp.full(len(features), mean, dtype=xp.float64)], (0,))
-        self.variances = BlockedVector([kernel.diag(from_numpy(xp, features))], (0,))
+        self.blocks = Blocks.of(xp, kernel, features, mean, len(features))
+        self.means, self.variances = self.blocks.means, self.blocks.variances
         self.kappa2 = self.variances.highest
 
     @property

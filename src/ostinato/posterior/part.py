@@ -135,13 +135,9 @@ class PartPosterior(Posterior):
 
     def rest(self) -> None:
         """Forget what has the size of the candidates in double precision, where single precision will do again."""
-        if self._screened and not self.behind:
+        if self.screened and not self.behind:
             self.__dict__.pop("_blocks", None)
             self.behind, self._screening, self._foreseen = True, self._unseen(), {}
-
-    def _know(self, candidate: int, variance: float) -> None:
-        if candidate < len(self.features):
-            super()._know(candidate, variance)
 
 
 class Held(NamedTuple):

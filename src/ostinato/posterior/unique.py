@@ -21,7 +21,7 @@ from math import log, sqrt
 
 import msgspec
 
-from ostinato.arrays import Array, Namespace, grown, highest, namespace_of
+from ostinato.arrays import Array, Namespace, grown, namespace_of
 from ostinato.errors import InvalidKernel
 from ostinato.posterior.factor import Factor, factorise, reciprocal
 
@@ -38,30 +38,6 @@ class Direction(msgspec.Struct, frozen=True, eq=False):
     slot: int
     p: Array
     variance: float
-
-    def gain(self, noise: float) -> "Gain":
-        """How far it moves when the measurement (or the mean of several) has this noise variance e."""
-        D = self.variance + noise
-        return Gain(self.slot, self.p / sqrt(D), self.variance, noise, D)
-
-
-class Gain(msgspec.Struct, frozen=True, eq=False):
-    """What measuring one unique candidate would change: p (over √D), v, e and D = v + e."""
-
-    slot: int
-    p: Array
-    variance: float
-    noise: float
-    D: float
-
-    @property
-    def log_det(self) -> float:
-        return log(self.D / self.noise)
-
-    @property
-    def variance_after(self) -> float:
-        """v e/D: the variance at x* afterwards, without a subtraction."""
-        return self.variance * self.noise / self.D
 
 
 class Unique:
@@ -103,7 +79,8 @@ class Unique:
         if self._misses(p, slot) > RESIDUAL * v:
             p = p - self.times(self._residual(p, slot, slice(0, self.size)))
             v = self._variance(p, slot)
-        self._check_positive(k, v)
+        if min(k, v) < 0:
+            self._check_positive(k, v)
         return Direction(slot, p, max(v, 0.0))  # below zero by rounding only: anything more was refused
 
     def beyond(self, k_x: Array, k: float) -> Direction:
@@ -112,10 +89,11 @@ class Unique:
         p = -self.times(k_x)
         v = k + float(self._xp.vecdot(k_x, p))
         some = slice(0, self.size, max(1, self.size // PROBES))
-        if self.size and highest(self._xp.abs(self._left(p, k_x, some))) > RESIDUAL * v:
+        if self.size and float(self._xp.max(self._xp.abs(self._left(p, k_x, some)))) > RESIDUAL * v:
             p = p - self.times(self._left(p, k_x, slice(0, self.size)))
             v = k + float(self._xp.vecdot(k_x, p))
-        self._check_positive(k, v)
+        if min(k, v) < 0:
+            self._check_positive(k, v)
         own = self._xp.ones(1, dtype=self._xp.float64)
         return Direction(self.size, self._xp.concat([p, own]), max(v, 0.0))
 
@@ -125,19 +103,33 @@ class Unique:
         left = self._xp.matmul(self._K[rows, : self.size], p) + l * p[rows] + k_x[rows]
         return self._xp.where(l > 0, left, self._xp.zeros_like(left))
 
-    def absorb(self, gain: Gain, value: float) -> float:
-        """Take in a mean `value` (prior mean off) measured as `gain` foresaw; returns z."""
-        slot = gain.slot
-        z = (value - self._mean_at(slot)) / sqrt(gain.D)
-        self._alpha[: self.size] += z * gain.p
-        old = float(self._m[slot])
-        self._m[slot] = old + (value - old) / (1 + float(self._w[slot]) * gain.noise)
-        self._condition(gain)
-        return z
+    def absorb(self, direction: Direction, noise: float, value: float) -> tuple[Array, float]:
+        """Take in a mean `value` (prior mean off) whose noise has the variance e; returns p, over √D, and z."""
+        slot, old = direction.slot, float(self._m[direction.slot])
+        l = float(self._l[slot])
+        if 0 < l <= float(self._K[slot, slot]):
+            mean = old - l * float(self._alpha[slot])
+        else:
+            mean = float(self._xp.vecdot(self._K[slot, : self.size], self.alpha))
+        z = (value - mean) / sqrt(direction.variance + noise)
+        self._m[slot] = old + (value - old) / (1 + float(self._w[slot]) * noise)
+        p = self.hallucinate(direction, noise)
+        self._alpha[: self.size] += z * p
+        return p, z
 
-    def hallucinate(self, gain: Gain) -> None:
-        """Take in a measurement that has not come yet: the variance shrinks, the mean stays."""
-        self._condition(gain)
+    def hallucinate(self, direction: Direction, noise: float) -> Array:
+        """Take in a measurement that has not come yet: the variance shrinks, the mean stays; returns p, over √D."""
+        slot, D = direction.slot, direction.variance + noise
+        p = direction.p / sqrt(D)
+        self._held[self._holding, : self.size] = p
+        self._holding += 1
+        if self._holding == FLUSH:
+            self._flush()
+        self._w[slot] += 1 / noise
+        self._l[slot] = 1 / self._w[slot]
+        self.heaviest = max(self.heaviest, float(self._w[slot]))
+        self.log_det += log(D / noise)
+        return p
 
     def fork(self) -> "Unique":
         """A copy whose variances can go their own way."""
@@ -158,7 +150,7 @@ class Unique:
     def restart(self, w: Array, m: Array) -> None:
         """Forget all measurements but these weights and means (all slots); to be followed by `adopt`."""
         self._w[: self.size], self._l[: self.size], self._m[: self.size] = w, reciprocal(w), m
-        self.heaviest = highest(w) if self.size else 0.0
+        self.heaviest = float(self._xp.max(w)) if self.size else 0.0
 
     def factor(self) -> Factor:
         """A fresh factorisation of what was measured."""
@@ -177,16 +169,6 @@ class Unique:
         self._M = grown(self._M, (room, room))
         self._held = grown(self._held, (FLUSH, room))
         self._w, self._l, self._m, self._alpha = (grown(a, (room,)) for a in (self._w, self._l, self._m, self._alpha))
-
-    def _condition(self, gain: Gain) -> None:
-        self._held[self._holding, : self.size] = gain.p
-        self._holding += 1
-        if self._holding == FLUSH:
-            self._flush()
-        self._w[gain.slot] += 1 / gain.noise
-        self._l[gain.slot] = 1 / self._w[gain.slot]
-        self.heaviest = max(self.heaviest, float(self._w[gain.slot]))
-        self.log_det += gain.log_det
 
     def _flush(self) -> None:
         held = self._held[: self._holding, : self.size]
@@ -215,7 +197,7 @@ class Unique:
     def _misses(self, p: Array, slot: int) -> float:
         """By how much p misses its equation, in a few rows."""
         rows = slice(slot % PROBES, self.size, max(1, self.size // PROBES))
-        return highest(self._xp.abs(self._residual(p, slot, rows)))
+        return float(self._xp.max(self._xp.abs(self._residual(p, slot, rows))))
 
     def _residual(self, p: Array, slot: int, rows: slice) -> Array:
         """Some rows of (K + diag ℓ) p − ℓ* e_*; unmeasured candidates have no equation."""
@@ -226,16 +208,9 @@ class Unique:
             residual[place] -= self._l[slot]
         return self._xp.where(l > 0, residual, self._xp.zeros_like(residual))
 
-    def _mean_at(self, slot: int) -> float:
-        l = float(self._l[slot])
-        if 0 < l <= float(self._K[slot, slot]):
-            return float(self._m[slot]) - l * float(self._alpha[slot])
-        return float(self._xp.vecdot(self._K[slot, : self.size], self.alpha))
-
     def _check_positive(self, k: float, v: float) -> None:
-        if k >= 0 and v >= 0:
-            return
-        largest = highest(self._xp.linalg.diagonal(self.K))
+        """One of the two is below zero: by more than rounding, that is the kernel's fault."""
+        largest = float(self._xp.max(self._xp.linalg.diagonal(self.K)))
         if k < 0 or v < -rounding_at(self.size, largest * self.heaviest) * largest:
             raise InvalidKernel(
                 f"The kernel is not positive on these candidates: it gives the variance {min(k, v):.3g}. "
