@@ -50,6 +50,6 @@ def cut():
 
 def execute(study, statement):
     """Something that no study does to its storage."""
-    with study.storage.backend.engine().connect() as connection:
+    with study.storage.backend.engine.connect() as connection:
         connection.execute(text(statement))
         connection.commit()

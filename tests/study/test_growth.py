@@ -24,7 +24,7 @@ class Steps:
 
     def __init__(self, study):
         self.count = 0
-        event.listen(study.storage.backend.engine(), "connect", self._connect)
+        event.listen(study.storage.backend.engine, "connect", self._connect)
 
     def _connect(self, connection, _):
         connection.set_progress_handler(self._step, 10)
@@ -80,13 +80,14 @@ def test_a_long_log_is_not_read_when_a_study_is_opened(tmp_path, monkeypatch):
     for values in (40, 1_500):
         grown(tmp_path / f"{values}.db", values, one_batch=False)
     statements = []
-    original = sqlite._configure
+    connect = sqlite.SQLite._connect
 
-    def configure(connection, record):
-        original(connection, record)
+    def traced(backend):
+        connection = connect(backend)
         connection.set_trace_callback(statements.append)
+        return connection
 
-    monkeypatch.setattr(sqlite, "_configure", configure)
+    monkeypatch.setattr(sqlite.SQLite, "_connect", traced)
     study = Study("lab", tmp_path / "1500.db")
     assert study.best().n > 1
     assert len(study.history()) == len({row.facts.index for row in study.history()}) == len(X)

@@ -26,7 +26,7 @@ def measured(address, count=60):
 
 
 def damage(storage, statement):
-    with storage.backend.engine().connect() as connection:
+    with storage.backend.engine.connect() as connection:
         connection.execute(text(statement))
         connection.commit()
 

@@ -66,12 +66,12 @@ class BatchFacts(msgspec.Struct, frozen=True):
     @property
     def answered(self) -> int:
         """Repeats that were told, with a value or as failed, and count."""
-        return int(self.statistics.n) + self.failed
+        return int(self.told.statistics.n) + self.failed
 
     @property
     def places(self) -> int:
         """Repeats that there are numbers for."""
-        return self.repeats + self.replaced
+        return self.batch.repeats + self.replaced
 
     @property
     def pending(self) -> int:

@@ -1,13 +1,11 @@
 """One moment of a study in an SQL database, to be read or changed within a transaction."""
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from msgspec import DecodeError
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Engine, Result, Row, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
@@ -15,28 +13,32 @@ from ostinato.errors import Damaged, UnknownStudy
 from ostinato.storage import schema, statements
 from ostinato.storage.base import BatchRecord, Entry, Lease, LogRow, Reader, Revision, Source, StudyRecord, Writer
 from ostinato.storage.rows import (
+    UNFIT,
+    WORDS,
     batch_of,
     batch_row,
+    block_of,
     block_rows,
     digest_of,
+    entry_of,
     lease_of,
     lease_row,
     log_row,
     moment_of,
+    revision_of,
     seal_of,
     seal_of_bytes,
-    seal_of_stored,
     source_of,
     source_row,
-    study_row,
+    study_of,
 )
 from ostinato.storage.schema import answers, revisions, studies, tables
-from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
+from ostinato.storage.values import checksum
 
-T = TypeVar("T", int, str)
+T = TypeVar("T")
+Key = TypeVar("Key", int, str)
 NUMBERS = 2**63  # of batches: databases know no larger ones
 AT_ONCE = 500  # candidates, or sources, in one query: databases limit how many values one has
-_BLOCKS = select(schema.blocks).order_by(schema.blocks.c.number)
 
 
 class Backend(Protocol):
@@ -45,6 +47,7 @@ class Backend(Protocol):
     name: str  # for messages: a file, or a host and a database, never a password
     local: bool  # whether it is known to be on a disk that no other machine uses at the same time
 
+    @property
     def engine(self) -> Engine: ...
 
     def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
@@ -84,50 +87,43 @@ class SQLReader(Reader):
     locked = False
 
     def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
-        self._connection, self._backend = connection, backend
-        query = statements.STUDY_LOCKED if self.locked else statements.STUDY
-        row = connection.execute(query, {"called": name}).first()
-        if row is None:
-            known = connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars().all()
-            if name in known:
-                raise Damaged(damage_in(backend.name, f"the index of studies does not find {name!r}"))
-            listed = f"it holds {', '.join(map(repr, known))}" if known else "it holds none"
-            raise UnknownStudy(f"There is no study {name!r} in {backend.name}: {listed}.")
-        self._record = self._study(row)
+        self._connection, self._backend, self.local = connection, backend, backend.local
+        self._own: dict[str, Any] = {"called": name}  # how statements find the study's rows
+        found = self._read(study_of, statements.STUDY_LOCKED if self.locked else statements.STUDY)
+        if not found:
+            raise self._unknown(name)
+        self.record = found[0]
+        self._own = {"in_study": self.record.id}
 
-    @property
-    def record(self) -> StudyRecord:
-        return self._record
+    def _unknown(self, name: str) -> Damaged | UnknownStudy:
+        known = self._connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars().all()
+        if name in known:
+            return Damaged(damage_in(self._backend.name, f"the index of studies does not find {name!r}"))
+        listed = f"it holds {', '.join(map(repr, known))}" if known else "it holds none"
+        return UnknownStudy(f"There is no study {name!r} in {self._backend.name}: {listed}.")
 
     def table(self) -> bytes:
-        row = self._connection.execute(select(tables).where(tables.c.study == self._record.id)).first()
-        with self._whole("its candidates"):
-            fits = row is not None and row.check == checksum(self._record.id, row.data)
+        row = self._connection.execute(select(tables).where(tables.c.study == self.record.id)).first()
+        try:
+            fits = row is not None and row.check == checksum(self.record.id, row.data)
+        except UNFIT:
+            fits = False
         if row is None or not fits:
             raise self._damage("its candidates")
         return row.data
 
     def block(self, number: int) -> bytes:
-        query = _BLOCKS.where(schema.blocks.c.study == self._record.id, schema.blocks.c.number == number)
-        row = self._connection.execute(query).first()
-        if row is None:
+        found = self._read(block_of, statements.BLOCK, number=number)
+        if not found:
             raise self._damage(f"block {number} of its candidates")
-        return self._block(row)
+        return found[0]
 
     def blocks(self) -> list[bytes]:
-        query = _BLOCKS.where(schema.blocks.c.study == self._record.id)
-        return [self._block(row) for row in self._connection.execute(query)]
-
-    def _block(self, row: Row[Any]) -> bytes:
-        what = f"block {row.number} of its candidates"
-        with self._whole(what):
-            if row.check == seal_of_bytes(row.data, row.study, row.number):
-                return row.data
-        raise self._damage(what)
+        return self._read(block_of, statements.BLOCKS)
 
     def answer(self) -> bytes | None:
-        moment = moment_of(self._record)
-        row = self._connection.execute(select(answers).where(answers.c.study == self._record.id)).first()
+        moment = moment_of(self.record)
+        row = self._connection.execute(select(answers).where(answers.c.study == self.record.id)).first()
         try:
             fits = row is not None and row.check == seal_of_bytes(row.data, row.study, row.moment)
         except (TypeError, ValueError):
@@ -136,32 +132,32 @@ class SQLReader(Reader):
 
     def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
         if told_after is None:
-            return [self._batch(row) for row in self._rows(statements.ALL_BATCHES)]
-        told = {row.id: row for row in self._rows(statements.TOLD_SINCE, told_after=told_after)}
-        asked = {row.id: row for row in self._rows(statements.ASKED_SINCE, from_id=asked_from)}
-        return [self._batch(row) for _, row in sorted((told | asked).items())]
+            return self._read(batch_of, statements.ALL_BATCHES)
+        told = self._read(batch_of, statements.TOLD_SINCE, told_after=told_after)
+        asked = self._read(batch_of, statements.ASKED_SINCE, from_id=asked_from)
+        return [batch for _, batch in sorted({each.facts.batch.id: each for each in told + asked}.items())]
 
     def batch(self, number: int) -> BatchRecord | None:
-        row = self._rows(statements.BATCH, in_batch=number).first() if abs(number) < NUMBERS else None
-        return None if row is None else self._batch(row)
+        found = self._read(batch_of, statements.BATCH, in_batch=number) if abs(number) < NUMBERS else []
+        return found[0] if found else None
 
     def batches_of(self, numbers: Collection[int]) -> dict[int, BatchRecord]:
         possible = [number for number in numbers if abs(number) < NUMBERS]
-        found = (self._rows(statements.BATCHES, numbers=part) for part in _parts(possible))
-        return {row.id: self._batch(row) for rows in found for row in rows}
+        found = (self._read(batch_of, statements.BATCHES, numbers=part) for part in _parts(possible))
+        return {batch.facts.batch.id: batch for part in found for batch in part}
 
     def unfinished(self) -> list[BatchRecord]:
-        return [self._batch(row) for row in self._rows(statements.UNFINISHED)]
+        return self._read(batch_of, statements.UNFINISHED)
 
     def with_room(self, candidates: Collection[int]) -> list[BatchRecord]:
-        found = (self._rows(statements.WITH_ROOM, candidates=part) for part in _parts(candidates))
-        return [self._batch(row) for rows in found for row in rows]
+        found = (self._read(batch_of, statements.WITH_ROOM, candidates=part) for part in _parts(candidates))
+        return [batch for part in found for batch in part]
 
     def log(self, after: int = 0, most: int = 1_000) -> list[Entry]:
-        return [self._entry(row) for row in self._rows(statements.LOG, after=after, most=most)]
+        return self._read(entry_of, statements.LOG, after=after, most=most)
 
     def first_numbers(self, rows: Sequence[int]) -> dict[int, int]:
-        if not rows or self._record.told == self._record.numbered:  # every row holds one
+        if not rows or self.record.told == self.record.numbered:  # every row holds one
             return {row: row for row in rows}
         wanted, before, found = set(rows), self._told_before(min(rows)), dict[int, int]()
         for row in self._rows(statements.REPEATS, low=min(rows), high=max(rows)):
@@ -171,7 +167,7 @@ class SQLReader(Reader):
         return found
 
     def row_of(self, measurement: int) -> tuple[Entry, int] | None:
-        record = self._record
+        record = self.record
         if not 1 <= measurement <= record.numbered:
             return None
         low = max(1, record.told - (record.numbered - measurement))  # every row holds one at least
@@ -184,7 +180,7 @@ class SQLReader(Reader):
 
     def _told_before(self, row: int) -> int:
         """How many measurements the rows of the log before one hold; added up from the nearer end."""
-        record = self._record
+        record = self.record
         if record.told == record.numbered or row > record.told:
             return min(row - 1, record.numbered)
         if row <= record.told // 2:
@@ -193,47 +189,30 @@ class SQLReader(Reader):
 
     def revisions(self, batch: int | None = None) -> list[Revision]:
         if batch is None:
-            rows = self._rows(statements.REVISIONS)
-        else:
-            rows = self._rows(statements.REVISIONS_OF_BATCH, in_batch=batch)
-        return [self._revision(row) for row in rows]
+            return self._read(revision_of, statements.REVISIONS)
+        return self._read(revision_of, statements.REVISIONS_OF_BATCH, in_batch=batch)
 
     def last_revision(self) -> Revision | None:
-        rows = self._rows(statements.LAST_REVISION, from_number=self._record.revised).all()
-        return self._revision(rows[-1]) if rows else None
-
-    def _revision(self, row: Row[Any]) -> Revision:
-        values: dict[str, Any] = dict(row._mapping)
-        with self._whole(f"revision {row.number}"):
-            if values.pop("check") != checksum(*values.values()):
-                raise self._damage(f"revision {row.number}")
-        value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
-        return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
+        found = self._read(revision_of, statements.LAST_REVISION, from_number=self.record.revised)
+        return found[-1] if found else None
 
     def sources(self, numbers: Collection[int]) -> dict[int, Source]:
-        found = (self._rows(statements.SOURCES, numbers=part) for part in _parts(numbers))
-        return {row.number: self._source(row) for rows in found for row in rows}
-
-    def _source(self, row: Row[Any]) -> Source:
-        with self._whole(f"source {row.number} of its values"):
-            return source_of(row)
+        found = (self._read(source_of, statements.SOURCES, numbers=part) for part in _parts(numbers))
+        return dict(source for part in found for source in part)
 
     def overlapping(self, batch: int, start: int, count: int) -> list[Entry]:
-        before = self._rows(statements.LAST_UP_TO, in_batch=batch, low=start)
-        within = self._rows(statements.BETWEEN, in_batch=batch, low=start, high=start + count)
-        rows = [*(row for row in before if row.start + row.repeats > start), *within]
-        return [self._entry(row) for row in rows]
+        before = self._read(entry_of, statements.LAST_UP_TO, in_batch=batch, low=start)
+        within = self._read(entry_of, statements.BETWEEN, in_batch=batch, low=start, high=start + count)
+        return [*(entry for entry in before if entry.start + entry.told.count > start), *within]
 
     def leases(self, batch: int | None = None) -> list[Lease]:
         if batch is None:
-            rows = self._rows(statements.LEASES)
-        else:
-            rows = self._rows(statements.LEASES_OF_BATCH, in_batch=batch)
-        return [lease for lease in map(lease_of, rows) if lease is not None]
+            return self._read(lease_of, statements.LEASES)
+        return self._read(lease_of, statements.LEASES_OF_BATCH, in_batch=batch)
 
     def leases_of(self, batches: Collection[int]) -> list[Lease]:
-        found = (self._rows(statements.LEASES_OF_BATCHES, numbers=part) for part in _parts(batches))
-        return [lease for rows in found for lease in map(lease_of, rows) if lease is not None]
+        found = (self._read(lease_of, statements.LEASES_OF_BATCHES, numbers=part) for part in _parts(batches))
+        return [lease for part in found for lease in part]
 
     def known_source(self, source: Source) -> Source | None:
         number = self._rows(statements.SOURCE, digest=digest_of(source)).scalar()
@@ -242,43 +221,20 @@ class SQLReader(Reader):
     def now(self) -> float:
         return self._backend.now(self._connection)
 
-    @property
-    def local(self) -> bool:
-        return self._backend.local
-
     def _rows(self, statement: Any, **values: Any) -> Result[Any]:
-        return self._connection.execute(statement, {"in_study": self._record.id, **values})
+        return self._connection.execute(statement, self._own | values)
 
-    def _batch(self, row: Row[Any]) -> BatchRecord:
-        with self._whole(f"batch {row.id}"):
-            if row.check != seal_of_stored(row):
-                raise self._damage(f"batch {row.id}")
-            return batch_of(row)
-
-    def _entry(self, row: Row[Any]) -> Entry:
-        with self._whole(f"row {row.number} of the log"):
-            told = Told(row.repeats, Kind(row.kind), row.data) if row.kind in list(Kind) else None
-            place = (row.study, row.number, row.batch, row.start)
-            if told is None or row.check != checksum_of_log(place, told, row.source, row.began):
-                raise self._damage(f"row {row.number} of the log (batch {row.batch})")
-            return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
-
-    def _study(self, row: Row[Any]) -> StudyRecord:
-        values: dict[str, Any] = dict(row._mapping)
-        seal = values.pop("check")
-        record = StudyRecord(**values)
-        with self._whole(f"study {record.name!r}"):
-            if seal != seal_of(study_row(record)):
-                raise self._damage(f"study {record.name!r}")
-        return record
-
-    @contextmanager
-    def _whole(self, what: str) -> Generator[None, None, None]:
-        """A damaged row may hold anything: also what no code expects there."""
-        try:
-            yield
-        except (TypeError, ValueError, OverflowError, AttributeError, DecodeError):
-            raise self._damage(what) from None
+    def _read(self, record_of: Callable[[Row[Any]], T | None], statement: Any, **values: Any) -> list[T]:
+        """What rows say, each of which has to fit its checksum; those that say nothing are left out."""
+        found = list[T]()
+        for row in self._connection.execute(statement, self._own | values):
+            try:
+                record = record_of(row)
+            except UNFIT:
+                raise self._damage(WORDS[record_of].format(row)) from None
+            if record is not None:
+                found.append(record)
+        return found
 
     def _damage(self, what: str) -> Damaged:
         return Damaged(
@@ -292,67 +248,62 @@ class SQLWriter(SQLReader, Writer):
 
     locked = True
 
-    def __init__(self, connection: Connection, backend: Backend, name: str) -> None:
-        super().__init__(connection, backend, name)
-        self._known: dict[Source | None, int] = {}  # sources by number: nobody else adds any within this transaction
-
     def add_batches(self, batches: Sequence[BatchRecord]) -> None:
-        self._connection.execute(statements.ADD_BATCH, [self._row(each) for each in batches])
+        self._connection.execute(statements.ADD_BATCH, [batch_row(self.record.id, each) for each in batches])
 
     def change_batches(self, batches: Sequence[BatchRecord]) -> None:
-        rows = [self._row(each) for each in batches]
+        rows = [batch_row(self.record.id, each) for each in batches]
         changes = [{**row, "in_study": row.pop("study"), "in_batch": row.pop("id")} for row in rows]
         self._connection.execute(statements.CHANGE_BATCH, changes)
 
     def change_table(self, data: bytes, blocks: Sequence[bytes] = (), after: int = 0) -> None:
-        study, seal, stored = self._record.id, checksum(self._record.id, data), schema.blocks
+        study, seal, stored = self.record.id, checksum(self.record.id, data), schema.blocks
         self._connection.execute(update(tables).where(tables.c.study == study).values(data=data, check=seal))
         self._connection.execute(delete(stored).where(stored.c.study == study, stored.c.number >= after))
         if blocks:
             self._connection.execute(insert(stored), block_rows(study, blocks, after))
 
     def keep_answer(self, data: bytes) -> None:
-        study, moment = self._record.id, moment_of(self._record)
+        study, moment = self.record.id, moment_of(self.record)
         self._connection.execute(delete(answers).where(answers.c.study == study))
         row = {"study": study, "moment": moment, "data": data, "check": seal_of_bytes(data, study, moment)}
         self._connection.execute(insert(answers), row)
 
     def append_all(self, rows: Sequence[LogRow]) -> list[Entry]:
-        first, at = self._record.told + 1, self.now()
+        first, at = self.record.told + 1, self.now()
         numbers = self._numbers_of({row.source for row in rows if row.source is not None} - {Source()})
         entries = [
             Entry(number, row.batch, row.start, row.told, at, numbers.get(row.source, 0), row.began)
             for number, row in enumerate(rows, first)
         ]
-        self._connection.execute(statements.APPEND, [log_row(self._record.id, entry) for entry in entries])
-        self._record = replace(self._record, told=self._record.told + len(entries))
+        self._connection.execute(statements.APPEND, [log_row(self.record.id, entry) for entry in entries])
+        self.record = replace(self.record, told=self.record.told + len(entries))
         return entries
 
     def _numbers_of(self, sources: Collection[Source]) -> Mapping[Source | None, int]:
         """The numbers of sources, which are stored where they are new: all of them in a query or two."""
-        digests = {source: digest_of(source) for source in sources if source not in self._known}
+        digests = {source: digest_of(source) for source in sources}
         found = dict[str, int]()
         for part in _parts(digests.values()):
-            for row in self._rows(statements.SOURCE_NUMBERS, digests=part):
-                found.setdefault(row.digest, row.number)
+            for number, digest in self._read(tuple[int, str], statements.SOURCE_NUMBERS, digests=part):
+                found.setdefault(digest, number)
         new = {digest: source for source, digest in digests.items() if digest not in found}
         if new:
-            first, study = int(self._rows(statements.LAST_SOURCE).scalar() or 0) + 1, self._record.id
+            first, study = int(self._rows(statements.LAST_SOURCE).scalar() or 0) + 1, self.record.id
             found |= {digest: number for number, digest in enumerate(new, first)}
             rows = [source_row(study, found[digest], source) for digest, source in new.items()]
             self._connection.execute(statements.ADD_SOURCE, rows)
-        self._known |= {source: found[digest] for source, digest in digests.items()}
-        return self._known
+        return {source: found[digest] for source, digest in digests.items()}
 
     def revise(self, revision: Revision) -> Revision:
         kept = replace(revision, at=self.now())
         data = b"" if kept.value is None else np.array([kept.value], dtype="<f8").tobytes()
         row = {
-            "study": self._record.id, "number": self._record.revised + 1, "measurement": kept.measurement,
+            "study": self.record.id, "number": self.record.revised + 1, "measurement": kept.measurement,
             "row": kept.row, "place": kept.place, "batch": kept.batch, "data": data, "at": kept.at, "why": kept.why,
         }  # fmt: skip
         self._connection.execute(insert(revisions), {**row, "check": checksum(*row.values())})
-        self._record = replace(self._record, revised=self._record.revised + 1)
+        self.record = replace(self.record, revised=self.record.revised + 1)
         return kept
 
     def lease(self, lease: Lease) -> None:
@@ -362,7 +313,7 @@ class SQLWriter(SQLReader, Writer):
         self.change_leases([lease], [])
 
     def change_leases(self, gone: Sequence[Lease], new: Sequence[Lease]) -> None:
-        study = self._record.id
+        study = self.record.id
         if gone:
             which = [{"in_study": study, "in_batch": each.batch, "low": each.start} for each in gone]
             self._connection.execute(statements.RELEASE, which)
@@ -370,18 +321,14 @@ class SQLWriter(SQLReader, Writer):
             self._connection.execute(statements.ADD_LEASE, [lease_row(study, each) for each in new])
 
     def change(self, record: StudyRecord) -> None:
-        row = study_row(record)
-        seal = seal_of(row)
+        row = asdict(record)
+        seal = seal_of(row.items())
         row.pop("id")  # a key that is set, to whatever, makes SQLite look through all rows that refer to it
         self._connection.execute(statements.CHANGE_STUDY, {**row, "check": seal, "in_study": record.id})
-        self._record = record
-
-    def _row(self, batch: BatchRecord) -> dict[str, Any]:
-        row = batch_row(self._record.id, batch)
-        return {**row, "check": seal_of(row)}
+        self.record = record
 
 
-def _parts(given: Iterable[T]) -> list[list[T]]:
+def _parts(given: Iterable[Key]) -> list[list[Key]]:
     """As many at a time as one query takes."""
     wanted = sorted(set(given))
     return [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]

@@ -16,14 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from ostinato.measurements.batches import BatchFacts
+from ostinato.storage.patience import Patience
 from ostinato.storage.values import Told
 
-T = TypeVar("T")
 SLACK = 1.5  # times its length: a lease that ends later than this from now was given by a clock that has jumped back
 LONGEST = 31 * 86_400.0  # seconds of a lease that was given before lengths were stored
 
@@ -164,12 +163,14 @@ class TokenRecord(msgspec.Struct, frozen=True):
 
 
 class Reader(ABC):
-    """One moment of a study."""
+    """One moment of a study.
 
-    @property
-    @abstractmethod
-    def record(self) -> StudyRecord:
-        """The study as it stands."""
+    record: the study as it stands. local: whether it is known to be on a disk that no other machine uses at the same
+    time.
+    """
+
+    record: StudyRecord
+    local: bool
 
     @abstractmethod
     def table(self) -> bytes:
@@ -256,11 +257,6 @@ class Reader(ABC):
     def now(self) -> float:
         """Seconds since 1970, by the storage's clock: one clock for all workers."""
 
-    @property
-    @abstractmethod
-    def local(self) -> bool:
-        """Whether it is known to be on a disk that no other machine uses at the same time."""
-
 
 class Writer(Reader):
     """The same, and the right to change it; alone."""
@@ -312,7 +308,13 @@ class Writer(Reader):
 
 
 class Storage(ABC):
-    """Studies by name."""
+    """Studies by name.
+
+    patiently: called with something to do, does it again while the storage does not answer, for a while: one for all
+    who wait.
+    """
+
+    patiently: Patience
 
     @property
     @abstractmethod
@@ -351,17 +353,13 @@ class Storage(ABC):
     def keep_token(self, token: TokenRecord) -> None:
         """A new token, or another state of one that has the same id."""
 
-    @abstractmethod
-    def patiently(self, action: Callable[[], T]) -> T:
-        """Do it, and do it again while the storage does not answer, for a while: one for all who wait."""
-
-    @abstractmethod
     def hurry(self) -> None:
         """The thread that calls this waits for nothing any more. The handler of a signal may call it."""
+        self.patiently.hurry()
 
-    @abstractmethod
     def calm(self) -> None:
         """Be patient again, in the thread that calls this."""
+        self.patiently.calm()
 
     @property
     @abstractmethod

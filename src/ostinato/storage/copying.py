@@ -81,10 +81,10 @@ def _without_check(values: Values) -> Values:
 
 
 SEALS: dict[str, Callable[[Values], int]] = {
-    "studies": lambda row: seal_of(_without_check(row)),
+    "studies": lambda row: seal_of(_without_check(row).items()),
     "tables": lambda row: checksum(row["study"], row["data"]),
     "blocks": lambda row: seal_of_bytes(row["data"], row["study"], row["number"]),
-    "batches": lambda row: seal_of(_without_check(row)),
+    "batches": lambda row: seal_of(_without_check(row).items()),
     "sources": lambda row: checksum(*_without_check(row).values()),
     "log": lambda row: checksum_of_log(
         (row["study"], row["number"], row["batch"], row["start"]),

@@ -35,6 +35,7 @@ class Postgres:
         self._url = url.set(drivername="postgresql+psycopg")
         self._made: tuple[int, Engine] | None = None
 
+    @property
     def engine(self) -> Engine:
         """One a process: connections do not survive a fork."""
         if self._made is None or self._made[0] != os.getpid():

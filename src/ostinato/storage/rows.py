@@ -1,30 +1,42 @@
-"""Records as rows of tables, each with the checksum that seals it."""
+"""Records as rows of tables, each with the checksum that seals it: `…_row` makes a row, `…_of` reads it.
 
-from collections.abc import Sequence
+What reads a row raises an error of any kind where the row is damaged (`UNFIT`): it may hold anything.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from zlib import crc32
 
 import msgspec
+import numpy as np
 from sqlalchemy import Row
 
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.history import Measured, Points
 from ostinato.measurements.tally import Statistics
 from ostinato.records import Batch
-from ostinato.storage.base import BatchRecord, Entry, Lease, Source, StudyRecord
+from ostinato.storage.base import BatchRecord, Entry, Lease, Revision, Source, StudyRecord
 from ostinato.storage.schema import batches
-from ostinato.storage.values import checksum, checksum_of_log
+from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
 
 LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns that the first schema did not have
-
-
+UNFIT = (TypeError, ValueError, OverflowError, AttributeError, msgspec.DecodeError)  # what damaged rows raise
 _BATCH = [column.name for column in batches.columns if column.name != "check"]
 
 
-def study_row(record: StudyRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__struct_fields__}
+def seal_of(columns: Iterable[tuple[str, object]]) -> int:
+    """A checksum; of what came with later schemas, only what says anything: older rows keep theirs."""
+    return checksum(*(value for name, value in columns if name not in LATER or value))
+
+
+def study_of(row: Row[Any]) -> StudyRecord:
+    """The study that a row says."""
+    values: dict[str, Any] = dict(row._mapping)
+    if values.pop("check") != seal_of(values.items()):
+        raise ValueError(row.name)
+    return StudyRecord(**values)
 
 
 def moment_of(record: StudyRecord) -> str:
@@ -35,6 +47,13 @@ def moment_of(record: StudyRecord) -> str:
 def seal_of_bytes(data: bytes, *facts: object) -> int:
     """A checksum of many bytes, and of where they belong."""
     return crc32(data, checksum(*facts))
+
+
+def block_of(row: Row[Any]) -> bytes:
+    """The block of a large table that a row holds."""
+    if row.check != seal_of_bytes(row.data, row.study, row.number):
+        raise ValueError(row.number)
+    return row.data
 
 
 def block_rows(study: int, blocks: Sequence[bytes], after: int = 0) -> list[dict[str, Any]]:
@@ -54,6 +73,24 @@ def log_row(study: int, entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def entry_of(row: Row[Any]) -> Entry:
+    """The row of the log that a row says."""
+    told = Told(row.repeats, Kind(row.kind), row.data)
+    place = (row.study, row.number, row.batch, row.start)
+    if row.check != checksum_of_log(place, told, row.source, row.began):
+        raise ValueError(row.number)
+    return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
+
+
+def revision_of(row: Row[Any]) -> Revision:
+    """The revision that a row says."""
+    values: dict[str, Any] = dict(row._mapping)
+    if values.pop("check") != checksum(*values.values()):
+        raise ValueError(row.number)
+    value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
+    return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
+
+
 def source_row(study: int, number: int, source: Source) -> dict[str, Any]:
     row = {"study": study, "number": number, "digest": digest_of(source), "data": _json(source)}
     return {**row, "check": checksum(*row.values())}
@@ -66,11 +103,11 @@ def digest_of(source: Source) -> str:
     return sha256(_json(looked).encode()).hexdigest()
 
 
-def source_of(row: Row[Any]) -> Source:
-    """The source that a row says; errors of any kind where it is damaged."""
+def source_of(row: Row[Any]) -> tuple[int, Source]:
+    """The source that a row says, by its number."""
     if row.check != checksum(row.study, row.number, row.digest, row.data):
         raise ValueError(row.number)
-    return msgspec.json.decode(row.data, type=Source)
+    return row.number, msgspec.json.decode(row.data, type=Source)
 
 
 def _json(source: Source) -> str:
@@ -81,16 +118,40 @@ def _json(source: Source) -> str:
 
 
 def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
-    facts, batch, statistics = record.facts, record.facts.batch, record.facts.statistics
-    return {
-        "study": study, "id": facts.id, "candidate": facts.index, "repeats": facts.repeats, "wanted": batch.wanted,
+    facts, batch, told = record.facts, record.facts.batch, record.facts.told
+    row = {
+        "study": study, "id": batch.id, "candidate": batch.index, "repeats": batch.repeats, "wanted": batch.wanted,
         "capped": batch.capped, "truncated": batch.truncated, "round": batch.round, "made": record.made,
-        "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(statistics.n),
-        "mean": float(statistics.mean), "squares": float(statistics.squares), "known": float(statistics.known),
-        "first": facts.first, "last": record.last, "closed": facts.closed,
-        "extremes": _as_text(facts.told) if facts.told.at else "",
-        "withdrawn": facts.withdrawn, "replaced": facts.replaced,
+        "reason": record.reason, "leased": record.leased, "failed": facts.failed, "n": int(told.statistics.n),
+        "mean": float(told.statistics.mean), "squares": float(told.statistics.squares),
+        "known": float(told.statistics.known), "first": facts.first, "last": record.last, "closed": facts.closed,
+        "extremes": "", "withdrawn": facts.withdrawn, "replaced": facts.replaced,
     }  # fmt: skip
+    if told.at:
+        rest = [float(each) for each in msgspec.structs.astuple(told.rest)]
+        row["extremes"] = msgspec.json.encode((told.points, rest, told.at)).decode()
+    return {**row, "check": seal_of(row.items())}
+
+
+def batch_of(row: Row[Any]) -> BatchRecord:
+    """The batch that a row says."""
+    if row.check != seal_of(zip(_BATCH, row, strict=False)):
+        raise ValueError(row.id)
+    told = Measured(Statistics(row.n, row.mean, row.squares, row.known))
+    if row.extremes:
+        points, rest, at = msgspec.json.decode(row.extremes, type=tuple[Points, tuple[float, ...], int])
+        told = Measured(told.statistics, points, Statistics(*rest), at)
+    how = (row.repeats, row.wanted, bool(row.capped), bool(row.truncated))
+    facts = BatchFacts(
+        Batch(row.id, row.candidate, None, *how, round=row.round),
+        told,
+        failed=row.failed,
+        first=row.first,
+        closed=bool(row.closed),
+        withdrawn=row.withdrawn,
+        replaced=row.replaced,
+    )
+    return BatchRecord(facts, row.made, row.reason, row.leased, row.last)
 
 
 def lease_row(study: int, lease: Lease) -> dict[str, Any]:
@@ -112,39 +173,11 @@ def lease_of(row: Row[Any]) -> Lease | None:
         return None
 
 
-def _as_text(told: Measured) -> str:
-    rest = told.rest
-    numbers = [float(each) for each in (rest.n, rest.mean, rest.squares, rest.known)]
-    return msgspec.json.encode((told.points, numbers, told.at)).decode()
-
-
-def seal_of(row: dict[str, Any]) -> int:
-    """A checksum; of what came with later schemas, only what says anything: older rows keep theirs."""
-    return checksum(*(value for name, value in row.items() if name not in LATER or value))
-
-
-def seal_of_stored(row: Row[Any]) -> int:
-    """The same of a batch as it is stored, column by column."""
-    return checksum(*(value for name, value in zip(_BATCH, row, strict=False) if name not in LATER or value))
-
-
-def batch_of(row: Row[Any]) -> BatchRecord:
-    """The batch that a row says; errors of any kind where it is damaged."""
-    how = (row.repeats, row.wanted, bool(row.capped), bool(row.truncated))
-    facts = BatchFacts(
-        Batch(row.id, row.candidate, None, *how, round=row.round),
-        Measured(Statistics(row.n, row.mean, row.squares, row.known), *_extremes(row.extremes)),
-        failed=row.failed,
-        first=row.first,
-        closed=bool(row.closed),
-        withdrawn=row.withdrawn,
-        replaced=row.replaced,
-    )
-    return BatchRecord(facts, row.made, row.reason, row.leased, row.last)
-
-
-def _extremes(text: str) -> tuple[Points, Statistics, int]:
-    if not text:
-        return (), Statistics(), 0
-    points, rest, at = msgspec.json.decode(text, type=tuple[Points, tuple[float, ...], int])
-    return points, Statistics(*rest), at
+WORDS: dict[Callable[[Row[Any]], object], str] = {  # what a row is called that does not fit its checksum
+    study_of: "study {0.name!r}",
+    block_of: "block {0.number} of its candidates",
+    batch_of: "batch {0.id}",
+    entry_of: "row {0.number} of the log (batch {0.batch})",
+    revision_of: "revision {0.number}",
+    source_of: "source {0.number} of its values",
+}

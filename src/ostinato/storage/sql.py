@@ -7,9 +7,8 @@ What differs between the two (how a transaction begins, whose clock it is, what 
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, delete, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
@@ -20,18 +19,16 @@ from ostinato.storage.base import Lease, Storage, StudyRecord, TokenRecord
 from ostinato.storage.copying import copied
 from ostinato.storage.patience import PATIENCE, Patience
 from ostinato.storage.renewing import renewed
-from ostinato.storage.rows import block_rows, seal_of, study_row
+from ostinato.storage.rows import block_rows, seal_of
 from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, sources, studies, tables
 from ostinato.storage.values import checksum
-
-T = TypeVar("T")
 
 
 class SQLStorage(Storage):
     """Studies in a database."""
 
     def __init__(self, backend: Backend, *, patience: float = PATIENCE, create: bool = True) -> None:
-        self.backend, self._patience = backend, Patience(patience)
+        self.backend, self.patiently = backend, Patience(patience)
         self.patiently(lambda: self._prepare(create=create))
 
     def __repr__(self) -> str:
@@ -51,12 +48,12 @@ class SQLStorage(Storage):
     def create(self, record: StudyRecord, table: bytes, blocks: Sequence[bytes] = ()) -> bool:
         try:
             with self._transaction(write=True) as connection:
-                values = study_row(record)
+                values = asdict(record)
                 values.pop("id")
                 result = connection.execute(insert(studies).values(**values, check=0))
                 (number,) = result.inserted_primary_key or (0,)
                 made = replace(record, id=number)
-                seal = seal_of(study_row(made))
+                seal = seal_of(asdict(made).items())
                 connection.execute(update(studies).where(studies.c.id == number).values(check=seal))
                 sealed = {"study": number, "data": table, "check": checksum(number, table)}
                 connection.execute(insert(tables).values(**sealed))
@@ -95,15 +92,6 @@ class SQLStorage(Storage):
         with self._transaction(write=True) as connection:
             tokens.keep(connection, token)
 
-    def patiently(self, action: Callable[[], T]) -> T:
-        return self._patience(action)
-
-    def hurry(self) -> None:
-        self._patience.hurry()
-
-    def calm(self) -> None:
-        self._patience.calm()
-
     @property
     def file(self) -> Path | None:
         return self.backend.file
@@ -125,14 +113,14 @@ class SQLStorage(Storage):
             return self.backend.check(connection, everything=everything)
 
     def close(self) -> None:
-        self.backend.engine().dispose()
+        self.backend.engine.dispose()
 
     @contextmanager
     def _transaction(
         self, *, write: bool, wait: bool = True, lasting: bool = True
     ) -> Generator[Connection, None, None]:
         try:
-            with self.backend.engine().connect() as connection:
+            with self.backend.engine.connect() as connection:
                 self.backend.begin(connection, write=write, wait=wait, lasting=lasting)
                 try:
                     yield connection

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import time
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -48,11 +48,7 @@ class SQLite:
         self._check_place(path, create=create)
         self.local = file_system_of(path) in DISKS
         self._path, self._create = path, create
-        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
-        event.listen(self._engine, "connect", _configure)
-
-    def engine(self) -> Engine:
-        return self._engine
+        self.engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
 
     def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
         """Begin a transaction. lasting is not looked at: here every one outlives a power cut."""
@@ -86,10 +82,12 @@ class SQLite:
         return [row for row in found if row != "ok"]
 
     def _connect(self) -> sqlite3.Connection:
-        """A file that vanishes is not made again, empty, behind the user's back."""
-        mode = "rwc" if self._create else "rw"
-        connection = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode={mode}", uri=True, check_same_thread=False)
+        """A file that vanishes is not made again, empty, behind the user's back. Transactions begin where we say so."""
+        where = f"{self._path.resolve().as_uri()}?mode={'rwc' if self._create else 'rw'}"
+        connection = sqlite3.connect(where, uri=True, check_same_thread=False, isolation_level=None)
         self._create = False
+        for setting in (f"busy_timeout = {BUSY}", *SETTINGS):
+            connection.execute(f"PRAGMA {setting}")
         return connection
 
     def _check_place(self, path: Path, *, create: bool) -> None:
@@ -168,11 +166,9 @@ def journal_mode(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> str:
     return "WAL" if version >= WAL_IS_SAFE else "PERSIST"
 
 
-def _configure(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where we say so
-    journal = journal_mode()
-    connection.execute(f"PRAGMA busy_timeout = {BUSY}")
-    connection.execute(f"PRAGMA journal_mode = {journal}")
-    connection.execute(f"PRAGMA synchronous = {'FULL' if journal == 'WAL' else 'EXTRA'}")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA cell_size_check = ON")
+SETTINGS = (  # of every connection, besides how long it waits
+    f"journal_mode = {journal_mode()}",
+    f"synchronous = {'FULL' if journal_mode() == 'WAL' else 'EXTRA'}",
+    "foreign_keys = ON",
+    "cell_size_check = ON",
+)

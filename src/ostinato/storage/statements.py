@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, bindparam, delete, func, insert, select, update
 
 from ostinato.storage import schema
-from ostinato.storage.schema import batches, leases, log, revisions, sources, studies
+from ostinato.storage.schema import batches, blocks, leases, log, revisions, sources, studies
 
 _study, _batch = bindparam("in_study", type_=BigInteger()), bindparam("in_batch", type_=BigInteger())
 _in_study = select(batches).where(batches.c.study == _study)
@@ -15,6 +15,9 @@ _own_leases = select(leases).where(leases.c.study == _study).order_by(leases.c.b
 STUDY = select(studies).where(studies.c.name == bindparam("called"))
 STUDY_LOCKED = STUDY.with_for_update()
 CHANGE_STUDY = update(studies).where(studies.c.id == _study)
+
+BLOCKS = select(blocks).where(blocks.c.study == _study).order_by(blocks.c.number)
+BLOCK = BLOCKS.where(blocks.c.number == bindparam("number"))
 
 ALL_BATCHES = _own_batches
 TOLD_SINCE = _in_study.where(batches.c.last > bindparam("told_after"))

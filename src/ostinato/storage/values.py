@@ -8,6 +8,7 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
@@ -51,19 +52,18 @@ class Told(msgspec.Struct, frozen=True):
 
     def feedback(self, changes: Mapping[int, float | None] | None = None) -> Feedback:
         """What it comes to; with other values at some places, or none."""
-        if self.count == 1 and self.kind == Kind.VALUES and not changes:
-            return _of_one(self.numbers())
-        numbers, changes = self.numbers(), changes or {}
+        numbers = self.numbers()
         if self.kind == Kind.SUMMARY:
-            return (
-                Feedback(Statistics())
-                if changes
-                else Feedback(Statistics(self.count, float(numbers[0]), float(numbers[1])))
-            )
-        kept = np.array([changes.get(place, 0.0) is not None for place in range(self.count)], dtype=bool)
-        values = np.array(numbers[: self.count])
-        for place, value in changes.items():
-            values[place] = np.nan if value is None else value
+            mean, squares = numbers.tolist()
+            return Feedback(Statistics() if changes else Statistics(self.count, mean, squares))
+        if self.count == 1 and self.kind == Kind.VALUES and not changes:  # as most are: in a tenth of the time
+            if isnan(value := numbers.item()):
+                return Feedback(Statistics(), 1)
+            if abs(value) <= LARGEST:
+                return Feedback(Statistics(1, value), 0, numbers, _FIRST)
+        values, kept = numbers[: self.count], np.ones(self.count, dtype=bool)
+        if changes:
+            values, kept = _changed(values, changes)
         fine = kept & ~np.isnan(values)
         failed = int(np.count_nonzero(kept & ~fine))
         if not fine.any():
@@ -73,13 +73,13 @@ class Told(msgspec.Struct, frozen=True):
         return Feedback(Statistics.of_values(values[fine]), failed, values[fine], np.flatnonzero(fine))
 
 
-def _of_one(values: Vector) -> Feedback:
-    """What a single value comes to, as most are: in a tenth of the time."""
-    value = values.item()
-    if isnan(value):
-        return Feedback(Statistics(), 1)
-    statistics = Statistics(1, value) if abs(value) <= LARGEST else Statistics.of_values(values)
-    return Feedback(statistics, 0, values, _FIRST)
+def _changed(values: Vector, changes: Mapping[int, float | None]) -> tuple[Vector, NDArray[np.bool_]]:
+    """With other values at some places; and which count at all."""
+    changed, kept = values.copy(), np.ones(len(values), dtype=bool)
+    for place, value in changes.items():
+        changed[place] = np.nan if value is None else value
+        kept[place] = value is not None
+    return changed, kept
 
 
 def told_values(values: Vector, errors: Vector | None = None) -> Told:

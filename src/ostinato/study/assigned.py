@@ -20,7 +20,7 @@ def assigned(stored: Stored) -> list[Assigned]:
     """Every lease, by batch and repeat."""
 
     def find(reader: Reader) -> list[Assigned]:
-        gone = Gone.at(reader)
+        gone = Gone(reader.now(), local=reader.local)
         return [_one(stored, reader, lease, gone) for lease in reader.leases() if lease.worker]
 
     return stored.read(find)
@@ -79,12 +79,13 @@ class Waiting:
 
 def _held(reader: Reader) -> tuple[dict[str, int], float, float]:
     """How many repeats who holds, until when, and in how many seconds that is: clocks may differ."""
-    gone, counts = Gone.at(reader), Counter[str]()
+    now, counts = reader.now(), Counter[str]()
+    gone = Gone(now, local=reader.local)
     held = [lease for lease in reader.leases() if lease.worker and not gone(lease)]
     for lease in held:
         counts[name_of(lease.worker)] += lease.count
     until = max((lease.until for lease in held), default=0.0)
-    return dict(counts), until, until - reader.now()
+    return dict(counts), until, until - now
 
 
 def in_words(counts: dict[str, int], seconds: float) -> str:

@@ -29,8 +29,8 @@ class Teller:
             for first, answers in tried:
                 if writer.row(first.number) == first:  # that try was kept, though its answer was lost
                     return answers
-            intake = Intake(writer, self._last, lambda row: self._stored.row(writer, row))
-            intake.read(report for request in requests for report in request)
+            reports = [report for request in requests for report in request]
+            intake = Intake(writer, reports, self._last, lambda row: self._stored.row(writer, row))
             found = [intake.request(request) for request in requests]
             tried.extend((first, found) for first in intake.write()[:1])
             return found

@@ -34,8 +34,7 @@ class Report(msgspec.Struct, frozen=True):
 
 def take(writer: Writer, reports: Sequence[Report]) -> int:
     """Keep what is new of some reports, all of them or none; returns how many repeats that is."""
-    intake = Intake(writer, {}, _no_candidate)
-    intake.read(reports)
+    intake = Intake(writer, reports, {}, _no_candidate)
     new = sum(intake.one(report) for report in reports)
     intake.write()
     return new
@@ -56,25 +55,23 @@ class State(msgspec.Struct):
 class Intake:
     """Answers that are written together.
 
-    last: the last row of the log of each batch, where that is known to be there. candidate_of: a row of the table.
+    reports: all that are to be taken in: their batches, and what is assigned of them, are read at once. last: the last
+    row of the log of each batch, where that is known to be there. candidate_of: a row of the table.
     """
 
-    def __init__(self, writer: Writer, last: dict[int, int], candidate_of: Callable[[int], Any]) -> None:
+    def __init__(
+        self, writer: Writer, reports: Iterable[Report], last: dict[int, int], candidate_of: Callable[[int], Any]
+    ) -> None:
         self._writer, self._last, self._candidate_of = writer, last, candidate_of
-        self._states: dict[int, State] = {}
-        self._before: dict[int, Sequence[Lease]] = {}
-        self._rows: list[LogRow] = []
-        self._answered = self._failed = 0
-
-    def read(self, reports: Iterable[Report]) -> None:
-        """All batches that are spoken of, and what is assigned of them."""
         asked = {report.batch for report in reports if report.batch >= 0}
         leases: dict[int, list[Lease]] = {}
-        for lease in self._writer.leases_of(asked):
+        for lease in writer.leases_of(asked):
             leases.setdefault(lease.batch, []).append(lease)
-        for number, batch in self._writer.batches_of(asked).items():
-            self._before[number] = leases.get(number, [])
-            self._states[number] = State(batch, self._before[number])
+        batches = writer.batches_of(asked)
+        self._before: dict[int, Sequence[Lease]] = {number: leases.get(number, []) for number in batches}
+        self._states = {number: State(batch, self._before[number]) for number, batch in batches.items()}
+        self._rows: list[LogRow] = []
+        self._answered = self._failed = 0
 
     def request(self, reports: Sequence[Report]) -> int | OstinatoError:
         """Take in the reports of one client; where any of them is refused, all are, and why is returned."""
@@ -121,7 +118,7 @@ class Intake:
         writer, changed = self._writer, [state.batch for state in self._states.values() if state.rows]
         entries = writer.append_all(self._rows)
         writer.change_batches(changed)
-        self._last.update((batch.facts.id, batch.last) for batch in changed)
+        self._last.update((batch.facts.batch.id, batch.last) for batch in changed)
         record = writer.record
         counts = {"answered": record.answered + self._answered, "failed": record.failed + self._failed}
         writer.change(replace(record, **counts))
@@ -146,7 +143,8 @@ class Intake:
         if report.answer is not None:
             candidate: Any = self._candidate_of(facts.index) if report.answer.candidate else None
             check_candidate(facts.index, candidate, report.answer)
-        if facts.statistics.n and (facts.statistics.known > 0) != (told.kind == Kind.WEIGHTED):
+        statistics = facts.told.statistics
+        if statistics.n and (statistics.known > 0) != (told.kind == Kind.WEIGHTED):
             raise InvalidFeedback(
                 f"Batch {facts.id} has values with standard errors and without: tell all of one kind."
             )

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from math import ceil
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -35,30 +36,31 @@ def handed_out(
     unheard = next((lease for lease in leases if lease.worker == worker), None)
     if unheard is not None:
         return unheard
-    given_up = Gone.at(writer, mine)
-    held = sum(lease.count for lease in leases if not given_up(lease))
+    now = writer.now()
+    given_up = Gone(now, local=writer.local, mine=mine)
     if writer.record.budget is not None:
+        held = sum(lease.count for lease in leases if not given_up(lease))
         room = writer.record.budget - writer.record.answered - held
         most = room if most is None else min(room, most)
     if most is not None and most < 1:
         return None
     if only is not None:
-        unfinished, leases = ([b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only])
-    for lease in chain(leases, _forgotten(writer, unfinished, leases)):
-        if given_up(lease):
-            return _leased(writer, lease, seconds, worker, most)
-    for batch in unfinished:
-        rest = batch.facts.places - batch.leased
-        if rest > 0:
-            count = min(max(1, ceil(batch.facts.repeats / share)), rest, most or rest)
-            writer.change_batches([replace(batch, leased=batch.leased + count)])
-            return _leased(writer, Lease(batch.facts.id, batch.leased, count, "", 0.0), seconds, worker, None)
-    return None
+        unfinished, leases = [b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only]
+    given = next(filter(given_up, chain(leases, _forgotten(writer, unfinished, leases))), None)
+    if given is None:
+        given = _first_handed_out(writer, unfinished, share, most)
+    if given is None:
+        return None
+    count = min(given.count, most or given.count)
+    lease = Lease(given.batch, given.start, count, worker, now + seconds, seconds, now)
+    rest = Lease(given.batch, given.start + count, given.count - count, "", 0.0)  # for others
+    writer.change_leases([given], [lease, rest] if rest.count else [lease])
+    return lease
 
 
 def in_hand(reader: Reader) -> dict[int, int]:
     """How many repeats of each batch are assigned to workers whose time is not over."""
-    given_up, counts = Gone.at(reader), Counter[int]()
+    given_up, counts = Gone(reader.now(), local=reader.local), Counter[int]()
     for lease in reader.leases():
         if not given_up(lease):
             counts[lease.batch] += lease.count
@@ -105,13 +107,25 @@ def is_of(lease: Lease, worker: str | None, token: str | None) -> bool:
 def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:
     """Repeats that were handed out and have neither value nor lease: it was damaged, or left out."""
     for batch in unfinished:
-        number, held = batch.facts.id, [lease for lease in leases if lease.batch == batch.facts.id]
+        number = batch.facts.batch.id
+        held = [lease for lease in leases if lease.batch == number]
         if batch.leased <= batch.facts.answered + batch.facts.withdrawn + sum(lease.count for lease in held):
             continue
         taken = [entry.repeats for entry in writer.overlapping(number, 0, batch.leased)]
         taken += [lease.repeats for lease in held]
         for each in without(range(batch.leased), sorted(taken, key=lambda part: part.start)):
             yield Lease(number, each.start, len(each), "", 0.0)
+
+
+def _first_handed_out(writer: Writer, unfinished: list[BatchRecord], share: int, most: int | None) -> Lease | None:
+    """Repeats of a batch that were never handed out; from now on they were."""
+    for batch in unfinished:
+        asked, rest = batch.facts.batch, batch.facts.places - batch.leased
+        if rest > 0:
+            count = min(max(1, ceil(asked.repeats / share)), rest, most or rest)
+            writer.change_batches([replace(batch, leased=batch.leased + count)])
+            return Lease(asked.id, batch.leased, count, "", 0.0)
+    return None
 
 
 def next_of(reader: Reader, batch: BatchRecord) -> int:
@@ -130,8 +144,8 @@ def answered(leases: Sequence[Lease], told: range) -> tuple[list[Lease], list[Le
 
     No repeat is assigned twice, so that the leases in question are found without looking at all.
     """
-    first = max(0, bisect_right(leases, told.start, key=_first) - 1)
-    last = bisect_left(leases, told.stop, lo=first, key=_first)
+    first = max(0, bisect_right(leases, told.start, key=attrgetter("start")) - 1)
+    last = bisect_left(leases, told.stop, lo=first, key=attrgetter("start"))
     near = leases[first:last]
     ended = [lease for lease in near if lease.start < told.stop and told.start < lease.start + lease.count]
     left = list[Lease]()
@@ -141,16 +155,3 @@ def answered(leases: Sequence[Lease], told: range) -> tuple[list[Lease], list[Le
         else:
             left.append(lease)
     return [*leases[:first], *left, *leases[last:]], ended
-
-
-def _first(lease: Lease) -> int:
-    return lease.start
-
-
-def _leased(writer: Writer, given: Lease, seconds: float, worker: str, most: int | None) -> Lease:
-    """Repeats assigned to a worker; those beyond the most it takes are left for others."""
-    count, now = min(given.count, most or given.count), writer.now()
-    lease = Lease(given.batch, given.start, count, worker, now + seconds, seconds, now)
-    rest = Lease(given.batch, given.start + count, given.count - count, "", 0.0)
-    writer.change_leases([given], [lease, rest] if rest.count else [lease])
-    return lease

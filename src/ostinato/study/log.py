@@ -12,7 +12,6 @@ from ostinato.errors import Conflict, Damaged, UnknownBatch
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Measured
-from ostinato.measurements.tally import Statistics
 from ostinato.storage import BatchRecord, Entry, LogRow, Reader, Source, Writer
 from ostinato.storage.schema import FULL, SHARED
 from ostinato.storage.values import Kind, Told
@@ -97,15 +96,11 @@ def close(writer: Writer, number: int) -> None:
 
 def joined(batch: BatchRecord, feedback: Feedback, numbered: int, row: int) -> BatchRecord:
     """A batch of which more was told: in this row of the log, after so many measurements."""
-    facts, measured = batch.facts, feedback.measured(1, numbered, 0)
-    together = facts.measured + measured
-    facts = replace(
-        facts,
-        told=kept(replace(together, statistics=facts.statistics + feedback.statistics)),
-        failed=facts.failed + feedback.failed,
-        first=facts.first or row,
-    )
-    return replace(batch, facts=facts, last=row)
+    facts = batch.facts
+    told = facts.measured + feedback.measured(1, numbered, 0)
+    told = told if told.at else Measured(told.statistics)  # without single values nothing is said of the rest
+    failed, first = facts.failed + feedback.failed, facts.first or row
+    return replace(batch, facts=replace(facts, told=told, failed=failed, first=first), last=row)
 
 
 def check_last(reader: Reader, batch: BatchRecord) -> None:
@@ -113,7 +108,7 @@ def check_last(reader: Reader, batch: BatchRecord) -> None:
 
     So what was lost is not taken for new, at a cost that does not grow with the log; `verify` looks at every row.
     """
-    number, answers = batch.facts.id, batch.facts.answered + batch.facts.withdrawn
+    number, answers = batch.facts.batch.id, batch.facts.answered + batch.facts.withdrawn
     entry = reader.row(batch.last) if answers else None
     if answers:
         there = entry is not None and entry.batch == number and entry in reader.overlapping(number, entry.start, 1)
@@ -176,8 +171,3 @@ def check_alike(
             f"Repeat {low + place} of batch {batch} has the value {has}, and {second!r} was told: the first is "
             "kept. (Tell measurements beyond those asked for with observe.)"
         )
-
-
-def kept(measured: Measured) -> Measured:
-    """As a batch keeps it: without single values nothing is said of the rest."""
-    return measured if measured.at else replace(measured, rest=Statistics())

@@ -34,7 +34,7 @@ def with_content(source: Source, told: Iterable[tuple[int, Told]]) -> Source:
 
 def source_of(task: Task) -> Source:
     """Where the values of a task come from, which are told here; they may have been measured elsewhere."""
-    return Source(task.program, task.version, task.host or here().host, task.worker)
+    return Source(task.program, task.version, task.host or socket.gethostname(), task.worker)
 
 
 def begun(source: Source, first: int, ended: Iterable[Lease]) -> tuple[Source, float]:
@@ -45,7 +45,7 @@ def begun(source: Source, first: int, ended: Iterable[Lease]) -> tuple[Source, f
     """
     for lease in ended:
         worker = name_of(lease.worker)
-        same = source.worker in ("", worker) and source.token in ("", token_of(lease.worker))
+        same = source.worker in ("", worker) and (not source.token or source.token == token_of(lease.worker))
         if first in lease.repeats and worker and same:
             return replace(source, worker=worker), lease.since
     return replace(source, worker=source.worker or source.token), 0.0

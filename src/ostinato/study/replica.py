@@ -1,7 +1,8 @@
 """The optimiser of a study in this process: made from stored facts, and kept in step with what others ask and tell."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
+from operator import methodcaller
 from typing import Any
 
 import msgspec
@@ -12,16 +13,19 @@ from ostinato.errors import Damaged
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.facts import Mind, Told
 from ostinato.records import Reason
-from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord
+from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
 from ostinato.storage.values import Told as Values
 from ostinato.study.candidates import retired_of
 from ostinato.study.revise import changes_of, gaps_of
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
+TOLD = ("told", "answered", "failed")  # what telling changes, and nothing else
 REMADE = ("closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
+AS_TEXT = msgspec.json.Encoder(enc_hook=methodcaller("tolist"))  # of reasons, which hold arrays
 FAR = 500  # rows of the log from which making it anew is quicker than following
 
 
@@ -56,8 +60,9 @@ class Replica:
         if mind is not None and mind.fit_state != self.optimizer.core.state.mind.fit_state:
             return False
         for batch in reader.batches(told_after=then.told, asked_from=then.asked):
-            self._rows[batch.facts.id] = batch.facts.index
-            if batch.facts.id >= then.asked:
+            asked = batch.facts.batch
+            self._rows[asked.id] = asked.index
+            if asked.id >= then.asked:
                 self.optimizer.core.follow(self._facts(batch), self._limits(batch))
         for batch, told in self._together(reader.log(after=then.told, most=FAR)):
             if batch >= 0 and not self.optimizer.core.waits_for(batch):
@@ -77,15 +82,9 @@ class Replica:
         for (batch, kind), own in groupby(entries, lambda entry: (entry.batch, entry.told.kind)):
             first, *rest = (entry.told for entry in own)
             if kind == Kind.VALUES and not self._robust:
-                yield batch, first.then(rest)
+                yield batch, first.then(rest) if rest else first
             else:
                 yield from ((batch, each) for each in (first, *rest))
-
-    @property
-    def stored_mind(self) -> Mind:
-        """What the next decision rests on, to be stored: points of a space have the same indices everywhere."""
-        table, mind = self.optimizer.core.problem.table, self.optimizer.core.state.mind
-        return mind.renumbered(table.index_of) if isinstance(table, Sampled) else mind
 
     def _mind(self, record: StudyRecord) -> Mind | None:
         mind, table = mind_of(record), self.optimizer.core.problem.table
@@ -114,22 +113,31 @@ class Replica:
                     yield Told(entry.batch, {number: feedback}, limits.get(entry.batch))
             after = entries[-1].number
 
-    def may_decide(self, record: StudyRecord) -> bool:
-        """Whether what it decides may be kept: nothing was asked, observed, closed or revised since.
+    def keep(self, writer: Writer, decision: Decision, keep_table: Callable[[Writer, Candidates], object]) -> list[int]:
+        """Batches that it decided are kept, with the state that the next decision rests on; returns their numbers.
 
-        Values of earlier batches may have been told: a decision is always made while some are on their way.
+        None are where something was asked, observed, closed or revised since. Values of earlier batches may have been
+        told, which it has yet to follow: a decision is always made while some are on their way. keep_table: for points
+        of a space, which are stored as they are asked for.
         """
-        return replace(self._at, **_told_in(record)) == record
-
-    def decided(self, record: StudyRecord, rows: dict[int, int]) -> None:
-        """The optimiser itself asked for batches, of these rows; what was told meanwhile it has yet to follow."""
-        self._rows |= rows
-        self._at = replace(record, **_told_in(self._at))
-
-
-def _told_in(record: StudyRecord) -> dict[str, int]:
-    """What telling changes, and nothing else."""
-    return {"told": record.told, "answered": record.answered, "failed": record.failed}
+        record, core = writer.record, self.optimizer.core
+        if replace(self._at, **{name: getattr(record, name) for name in TOLD}) != record:
+            return []
+        batches = core.take_up(decision)
+        if batches[0].id != record.asked:
+            raise Damaged(f"The study {record.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
+        now, mind, table = writer.now(), core.state.mind, core.problem.table
+        writer.add_batches(
+            [BatchRecord(BatchFacts(each), now, AS_TEXT.encode(each.reason).decode()) for each in batches]
+        )
+        if isinstance(table, Sampled):
+            keep_table(writer, table)
+            mind = mind.renumbered(table.index_of)  # points have the same indices everywhere, and numbers here
+        state, asked = msgspec.json.encode(mind), record.asked + len(batches)
+        writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))
+        self._rows |= {batch.id: batch.index for batch in batches}
+        self._at = replace(writer.record, **{name: getattr(self._at, name) for name in TOLD})
+        return [batch.id for batch in batches]
 
 
 def mind_of(record: StudyRecord) -> Mind | None:

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 
 import msgspec
-from msgspec.structs import replace
 
 from ostinato.optimizer.plan import Wish
 from ostinato.storage import Lease, Writer
@@ -24,32 +23,30 @@ class Request(msgspec.Struct, frozen=True):
     wish: Wish | None = None
     mine: frozenset[str] = frozenset()
 
-    def take(self, writer: Writer, only: Collection[int] | None = None) -> list[Lease]:
-        """What is there for it: of some batches, where it asks for others than wait."""
-        if self.wish is None:
-            lease = handed_out(writer, self.lease, self.key, self.most, self.share, mine=self.mine)
-            return [] if lease is None else [lease]
-        fresh = self.wish.distinct or bool(self.wish.shared)
+    def take(self, writer: Writer, only: Collection[int] | None = None) -> tuple[list[Lease], int]:
+        """What is there for it, and how many measurements are still to be decided on for it.
+
+        only: batches that were decided for it, where it asks for others than wait.
+        """
+        if self.wish is not None:
+            return self._planned(writer, self.wish, only)
+        lease = handed_out(writer, self.lease, self.key, self.most, self.share, mine=self.mine)
+        return ([], 1) if lease is None else ([lease], 0)
+
+    def _planned(self, writer: Writer, wish: Wish, only: Collection[int] | None) -> tuple[list[Lease], int]:
+        fresh = wish.distinct or bool(wish.shared)
         leases = sorted((e for e in writer.leases() if e.worker.startswith(self.key)), key=lambda e: (e.batch, e.start))
-        while (left := self._wanted(writer, leases)) > 0:
+        while (left := self._wanted(writer, wish, leases)) > 0:
             key = f"{self.key}{len(leases)}"
             lease = handed_out(writer, self.lease, key, left, 1, (only or ()) if fresh else None)
             if lease is None:
-                break
+                return leases, left
             leases.append(lease)
-        return leases
+        return leases, 0
 
-    def missing(self, writer: Writer, leases: list[Lease]) -> int:
-        """Measurements that are still to be decided on for it."""
-        return int(not leases) if self.wish is None else self._wanted(writer, leases)
-
-    def rest(self, missing: int) -> Wish | None:
-        """What is to be decided, where so many are missing."""
-        return None if self.wish is None else replace(self.wish, slots=missing, workers=None)
-
-    def _wanted(self, writer: Writer, leases: list[Lease]) -> int:
+    def _wanted(self, writer: Writer, wish: Wish, leases: list[Lease]) -> int:
         own = sum(lease.count for lease in leases)
-        if self.wish is None or self.wish.slots is not None:
-            return (self.wish.slots or 0 if self.wish else 1) - own
-        wanted = (self.wish.workers or 0) - sum(in_hand(writer).values())
+        if wish.slots is not None:
+            return wish.slots - own
+        wanted = (wish.workers or 0) - sum(in_hand(writer).values())
         return wanted if self.most is None else min(wanted, self.most - own)

@@ -19,7 +19,6 @@ from ostinato.optimizer.facts import Looked, Mind
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
 from ostinato.study.intake import Report, take
-from ostinato.study.log import kept
 from ostinato.study.origins import here
 
 Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
@@ -167,7 +166,7 @@ def _with(batch: BatchRecord, found: Sum, *, again: bool) -> BatchRecord:
         batch,
         facts=replace(
             facts,
-            told=kept(measured),
+            told=measured if measured.at else Measured(measured.statistics),
             failed=found.failed,
             first=found.first,
             withdrawn=found.withdrawn,

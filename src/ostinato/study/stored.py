@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:  # the optimiser takes longer to import than all else, and muc
     from ostinato.study.replica import Replica
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Reader)
 FEW = 16  # rows of a large table that are read one by one; then all of them are
 
 
@@ -140,21 +143,15 @@ class Stored:
 
     def read(self, action: Callable[[Reader], T]) -> T:
         """One moment of the study; tried again while the storage does not answer."""
-
-        def once() -> T:
-            with self.storage.read(self.name) as reader:
-                return action(reader)
-
-        return self.storage.patiently(once)
+        return self.storage.patiently(partial(self._within, self.storage.read, action))
 
     def write(self, action: Callable[[Writer], T]) -> T:
         """A change of the study, as a whole or not at all; tried again while the storage does not answer."""
+        return self.storage.patiently(partial(self._within, self.storage.write, action))
 
-        def once() -> T:
-            with self.storage.write(self.name) as writer:
-                return action(writer)
-
-        return self.storage.patiently(once)
+    def _within(self, transaction: Callable[[str], AbstractContextManager[R]], action: Callable[[R], T]) -> T:
+        with transaction(self.name) as moment:
+            return action(moment)
 
     def write_once(self, action: Callable[[Writer], T]) -> T:
         """The same, of what counts twice if it is done twice: revisions, candidates added, retired or restored.
@@ -231,8 +228,8 @@ class Stored:
         return seen
 
     def keep_table(self, writer: Writer, table: Candidates) -> None:
-        """More candidates, in the storage and here."""
-        if isinstance(table, Sampled) and table.rows > self.refresh(writer).rows:
+        """Points of a space that have indices now, in the storage and here."""
+        if table.rows > self.refresh(writer).rows:
             pack = packed(table)
             self.change_table(writer, pack)
             self._seen = Seen(pack.digest, pack.told, table)

@@ -195,7 +195,7 @@ class Study(StudyView):
         wish = Wish.of(slots, workers, distinct, shared, most)
         seconds = self.lease if lease is None else positive("lease", lease)
         request = Request(key_of(worker, key), seconds, most, among, wish)
-        found = self.hand_out(request)
+        found = tasks_for(self._stored, request)
         if wish is None:
             return found[0] if found else None
         if found and (why := self.shortage(request, found)):
@@ -204,8 +204,7 @@ class Study(StudyView):
 
     def hand_out(self, request: Request) -> list[Task]:
         """What `ask` gives, for a request that was read already."""
-        with self._stored.alone():
-            return tasks_for(self._stored, request)
+        return tasks_for(self._stored, request)
 
     def shortage(self, request: Request, found: Sequence[Task]) -> str:
         """Why there is nothing to measure at the moment, or a plan has fewer measurements than wanted; else nothing."""
@@ -228,7 +227,7 @@ class Study(StudyView):
         repeats are refused. start: the number of the first repeat told, where it is not the task's first.
         """
         self._stored.check_task(task)
-        told = read_answer(values, stderr, successes, trials, self.outcome)
+        told = read_answer(values, stderr, successes, trials, self._stored.outcome)
         first = task.start if start is None else whole("start", start, 0)
         return telling.tell_all(self._stored, [(task, told, first)])
 

@@ -25,7 +25,7 @@ def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
     """The values of tasks, each from a repeat on, all of them or none; returns how many are new."""
     for task, each, first in told:
         stored.check_task(task)
-        if not task.start <= first <= task.stop - each.count:
+        if not 0 <= first - task.start <= task.repeats - each.count:
             raise InvalidFeedback(
                 f"Repeats {first} to {first + each.count - 1} were told, and the task has {task.start} to "
                 f"{task.stop - 1}: tell those, and use observe(candidate, values) for others."

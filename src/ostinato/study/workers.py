@@ -7,16 +7,23 @@ wait even for that.
 import os
 import socket
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
-from ostinato.storage import Lease, Reader
+from ostinato.storage import Lease
 
 PROC = Path("/proc")
 
 
 def this_worker() -> str:
     """A name that tells the machine, since when it is up, the processes that see each other on it, and this one."""
-    return "|".join([*_here(), str(os.getpid()), _began(os.getpid())])
+    return process_name(os.getpid())
+
+
+@cache  # it is read from five files, and stays as long as the process lives; one that was forked has another number
+def process_name(process: int) -> str:
+    """The same of a process that is seen from here."""
+    return "|".join([*_here(), str(process), _began(process)])
 
 
 def name_of(key: str) -> str:
@@ -39,13 +46,9 @@ def own_name() -> str:
 class Gone:
     """Whether a lease was given up: its time is over, or its worker is known to have ended.
 
-    local: as for `is_gone`. mine: keys of leases of the one who asks, who knows that it is there.
+    now: by the storage's clock. local: as for `is_gone`. mine: keys of leases of the one who asks, who knows that it is
+    there.
     """
-
-    @classmethod
-    def at(cls, reader: Reader, mine: Collection[str] = ()) -> "Gone":
-        """The same, at the reader's moment."""
-        return cls(reader.now(), local=reader.local, mine=mine)
 
     def __init__(self, now: float, *, local: bool = False, mine: Collection[str] = ()) -> None:
         self._now, self._local, self._mine = now, local, mine
