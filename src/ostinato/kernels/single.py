@@ -22,6 +22,7 @@ Single: TypeAlias = NDArray[np.float32]
 ACCURACY = 2e-6  # of the largest covariance: by how much these may be off, besides what rounding candidates makes
 CANCELLED = 1e-9  # of squared distances, at most, that cancellation may cost
 TILE = 65_536  # covariances computed at a time: what is made on the way stays in the processor's cache
+NARROW = 16_384  # candidates whose differences from one are computed at a time, likewise
 WIDE = 8_192  # candidates whose |y|² are computed at a time, likewise
 
 
@@ -130,10 +131,12 @@ class SinglePrecision:
     def _differ(self, x: Single, part: slice, r2: Single) -> None:
         """Squared distances of one candidate, column by column: in single precision, since nothing cancels."""
         columns = self.memory.columns[:, part]
-        d = SCRATCH.differences(columns.shape)
-        np.subtract(columns, x, out=d)
-        np.multiply(d, d, out=d)
-        np.matmul(self._weights32, d, out=r2)
+        for start in range(0, len(r2), NARROW):
+            some = columns[:, start : start + NARROW]
+            d = SCRATCH.differences(some.shape)
+            np.subtract(some, x, out=d)
+            np.multiply(d, d, out=d)
+            np.matmul(self._weights32, d, out=r2[start : start + NARROW])
 
     def _augmented(self, part: slice) -> Matrix:
         """|y|², 1 and y for a part of the candidates, one row each."""

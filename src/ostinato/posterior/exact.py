@@ -31,6 +31,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
+from ostinato.posterior.growing import Growing
 from ostinato.posterior.lazy_block import LazyBlock, Leaves, Sample
 from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
@@ -79,6 +80,7 @@ class Posterior:
         self._lazy_from: float = LAZY_FROM
         self._jitter = 0.0
         self._warned = False
+        self._growing = Growing()
         self._factor: Factor | None = None
         self._fresh: Fresh | None = None
         self._foreseen: dict[int, BlockedVector] = {}
@@ -329,6 +331,7 @@ class Posterior:
         own = self.blocks if len(more) else None
         other = copy(self)
         other.features, other.noise, other._foreseen, other._fresh = features, noise, {}, None
+        other._growing = Growing()
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
@@ -447,7 +450,7 @@ class Posterior:
     def factor(self) -> Factor:
         """A fresh factorisation; made when first asked for, kept until the next measurement."""
         if self._factor is None:
-            self._factor = self.unique.factor()
+            self._factor = self.unique.factor(self._growing)
             self._jitter = max(self._jitter, self._factor.jitter)
         return self._factor
 

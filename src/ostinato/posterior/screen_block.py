@@ -5,6 +5,7 @@
 block.
 """
 
+import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -26,6 +27,7 @@ NARROW, TILE = 512, 98_304  # candidates at the least, covariances at the most, 
 STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
 SPREAD = 16_384  # candidates of which one is hopeful
 FIRST, HALF = 32, 16  # unique candidates by which variances are bounded at first, and as many at a time
+HUGE = 2**22  # bytes from which NumPy asks for large pages
 SAMPLE = 256  # candidates of a block, about, that are looked at first
 
 
@@ -244,6 +246,8 @@ class HostBlock(ScreenBlock):
         self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
         self._awaited: list[tuple[Floats, Any]] = []  # rows that are not computed yet, and what of
+        self._means: tuple[float, float] | None = None  # the lowest and the highest, once somebody asked
+        self._largest: float | None = None  # variance, likewise
 
     def prepared(self, numbers: Matrix | Vector) -> Floats:
         return numbers.astype(self.number)
@@ -267,7 +271,7 @@ class HostBlock(ScreenBlock):
         while len(X):
             chunk, first = divmod(row, STRIP)
             if chunk == len(self._chunks):
-                self._chunks.append(np.empty((STRIP, self.size), dtype=self.number))
+                self._chunks.append(rows_of(STRIP, self.size, self.number))
             if row == self._covariances.ones:
                 self._chunks[0][: self._covariances.ones] = 1
             now = X[: STRIP - first]
@@ -275,7 +279,8 @@ class HostBlock(ScreenBlock):
             X, row = X[len(now) :], row + len(now)
 
     def _passed(self, width: int) -> Iterator[slice]:
-        """Parts of the candidates, one after the other, with the covariances that were awaited."""
+        """Parts of the candidates, one after the other, with the covariances that were awaited; all are to change."""
+        self._means = self._largest = None
         for start in range(0, self.size, width):
             part = slice(start, min(start + width, self.size))
             with np.errstate(over="ignore"):  # what is far is divided by infinity
@@ -307,11 +312,12 @@ class HostBlock(ScreenBlock):
 
     def adopt(self, mean: Vector, variance: Vector) -> None:
         """Means and variances that are known from elsewhere."""
+        self._means = self._largest = None
         self._mean[:], self._variance[:] = mean, variance
 
     def forget(self) -> None:
         """Variances are those of the prior, until they are refined."""
-        self._variance[:], self._refined[:] = 1, False
+        self._variance[:], self._refined[:], self._largest = 1, False, None
 
     def renew(self, alpha: Floats) -> None:
         """Means from scratch; variances stay, until they are refined."""
@@ -337,7 +343,7 @@ class HostBlock(ScreenBlock):
 
     def refine(self, W: Floats, places: Indices) -> None:
         places = places[self.unrefined(places)]
-        self._refined[places] = True
+        self._refined[places], self._largest = True, None
         ones = self._covariances.ones
         for start in range(0, len(places), SWEEP):
             here = places[start : start + SWEEP]
@@ -357,18 +363,22 @@ class HostBlock(ScreenBlock):
         return float(np.max(self._reach(slope, self._sample)))
 
     def know(self, places: Indices, variances: Vector) -> None:
-        self._variance[places], self._refined[places] = variances, True
+        self._variance[places], self._refined[places], self._largest = variances, True, None
 
     def at(self, places: Indices) -> tuple[Vector, Vector]:
         return self._mean[places].astype(np.float64), self._variance[places].astype(np.float64)
 
     @property
     def means(self) -> tuple[float, float]:
-        return float(np.min(self._mean)), float(np.max(self._mean))
+        if self._means is None:
+            self._means = float(np.min(self._mean)), float(np.max(self._mean))
+        return self._means
 
     @property
     def largest_variance(self) -> float:
-        return float(np.max(self._variance))
+        if self._largest is None:
+            self._largest = float(np.max(self._variance))
+        return self._largest
 
     @property
     def variances(self) -> Vector:
@@ -416,6 +426,19 @@ class HostBlock(ScreenBlock):
         for chunk, start in zip(self._chunks, range(0, P.shape[-1], STRIP), strict=False):
             coefficients = P[..., start : start + STRIP]
             yield coefficients, chunk[: coefficients.shape[-1]]
+
+
+def rows_of(count: int, size: int, number: type[np.floating[Any]]) -> Floats:
+    """Memory for rows that are written one after the other, in small pages.
+
+    Of arrays of 4 MB NumPy asks for pages of 2 MB, which the first row that is written clears; in a virtual machine
+    whose memory was not used before that takes up to 5 ms each.
+    """
+    bytes_ = count * size * np.dtype(number).itemsize
+    if bytes_ < HUGE or not hasattr(mmap, "MAP_ANONYMOUS"):
+        return np.empty((count, size), dtype=number)
+    memory = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(memory, dtype=number).reshape(count, size)
 
 
 def _strip_edges(size: int, ones: int) -> Iterator[tuple[int, int]]:
