@@ -6,9 +6,9 @@ b = √w S k_* and 1 + w k. In the notation of `factor.py`,
     L⁺ = [ L   0 ]      l = L⁻¹ b = √w W k_*              W⁺ = [    W        0   ]
          [ lᵀ  d ]      d² = 1 + w k − lᵀl                     [ −lᵀW/d    √w/d  ]
 
-which is how Cholesky's factor comes about row by row in any case. l is refined once by its own equation L l = b, so that
-it is as good as a triangular solve's; and α = Wᵀ(W m), refined once as in `factorise`. All of it starts again where a
-weight that is in it changes (a repeat), and where counts over noise are so large that products by W lose digits.
+which is how Cholesky's factor comes about row by row in any case. l is refined once by its own equation, L l = b, so
+that it is as good as that of a triangular solve; and α = Wᵀ(W m), refined once as in `factorise`. All starts again
+where a weight that is in it changes (a repeat), and where counts over noise are very large.
 """
 
 from math import sqrt
