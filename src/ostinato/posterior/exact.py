@@ -302,7 +302,7 @@ class Posterior:
         self._changed()
         if self.behind:
             self._screening.outdate()
-            self.unique.adopt(self.factor)
+            self.unique.adopt(self._factor_anew())
             if not later:
                 self._catch_up()
         else:
@@ -448,11 +448,16 @@ class Posterior:
 
     @property
     def factor(self) -> Factor:
-        """A fresh factorisation; made when first asked for, kept until the next measurement."""
+        """A factorisation; made when first asked for, kept until the next measurement. It goes on from the last one."""
         if self._factor is None:
             self._factor = self.unique.factor(self._growing)
             self._jitter = max(self._jitter, self._factor.jitter)
         return self._factor
+
+    def _factor_anew(self) -> Factor:
+        """The same from scratch, whatever anybody looked at before: for repairs."""
+        self._growing, self._factor = Growing(), None
+        return self.factor
 
     # Bookkeeping
 
@@ -484,7 +489,7 @@ class Posterior:
         everything = everything or drifted
         if not (everything or self._since_means >= every):
             return
-        self.unique.adopt(self.factor)
+        self.unique.adopt(self._factor_anew())
         self._direction = None
         self._since_means = 0
         if self.behind:

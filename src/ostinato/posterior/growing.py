@@ -32,6 +32,10 @@ class Growing:
         self._W: Matrix = np.zeros((0, 0))
         self._last: Factor | None = None  # made anew, whose W is not in _W yet
 
+    def __reduce__(self) -> tuple[type["Growing"], tuple[()]]:
+        """For pickle and copy: it starts again."""
+        return Growing, ()
+
     def factor(self, K: Array, w: Array, m: Array) -> Factor:
         """The factorisation of what was measured; K is that of last time, or has more rows and columns."""
         if not is_numpy(namespace_of(K)):
