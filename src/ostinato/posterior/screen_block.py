@@ -463,8 +463,8 @@ def _squares(T: Floats) -> Floats:
 
 def _most_of(T: Floats) -> Matrix:
     """Some orthonormal directions in which the columns of T are long; nearly the best ones there are."""
-    exact: Matrix = T.astype(np.float64)
-    found = exact[:, np.linspace(0, exact.shape[1] - 1, FIRST).astype(int)]
+    exact = np.asarray(T, dtype=np.float64)
+    found = exact[:, np.linspace(0, exact.shape[1] - 1, FIRST, dtype=np.int64)]
     for _ in range(2):
         found = exact @ (exact.T @ np.linalg.qr(found)[0])
     return np.linalg.qr(found)[0]
