@@ -101,10 +101,14 @@ def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
     """L⁻¹ b for a lower-triangular L, or L⁻ᵀ b."""
     xp = namespace_of(L)
     if is_numpy(xp):
-        from scipy.linalg import solve_triangular
+        if L.shape[0] == 0:
+            return b.copy()
+        from scipy.linalg.lapack import dtrtrs
 
-        trans = "T" if transposed else "N"
-        return cast("Any", solve_triangular)(L, b, lower=True, trans=trans, check_finite=False)
+        solved, failed = cast("Any", dtrtrs)(L.T, b, lower=0, trans=not transposed)  # of Lᵀ, which need not be copied
+        if failed:
+            raise ArithmeticError(f"dtrtrs failed on a triangular matrix of size {L.shape[0]} (code {failed}).")
+        return solved
     return xp.linalg.solve(xp.matrix_transpose(L) if transposed else L, b)
 
 

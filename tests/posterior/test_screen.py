@@ -7,7 +7,7 @@ import pytest
 
 from ostinato import MiniEI, MiniUCB, Optimizer
 from ostinato.kernels import RBF, Constant, Matern32, Matern52
-from ostinato.kernels.single import ACCURACY, single_form
+from ostinato.kernels.single import ACCURACY, extent_of, single_form
 from ostinato.policies import GPEI, GPUCB
 from ostinato.posterior import Posterior, exact, screen_block, screening
 from ostinato.posterior.blocks import Block
@@ -31,8 +31,7 @@ def small_parts(monkeypatch):
         ("NARROW", 30),
         ("TILE", 800),
         ("STRIP", 8),
-        ("FIRST", 8),
-        ("HALF", 4),
+        ("FIRST", 3),
         ("SPREAD", 100),
         ("SAMPLE", 20),
     ):
@@ -58,7 +57,7 @@ def test_covariances_are_as_good_as_is_said(name, at_once):
     for part in (slice(0, 300), slice(300, len(rows))):
         for start in range(0, 50, at_once):
             points = covariances.points(rows[start : start + at_once])
-            covariances.fill(points, part, out[start : start + at_once, part])
+            covariances.fill([(out[start : start + at_once], points)], part)
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 
@@ -216,3 +215,28 @@ def test_a_screened_model_takes_more_candidates(looked):
     for each in (wider, whole):
         each.condition(len(X) - 1, 2, 1.5)
     assert_same(wider, whole)
+
+
+def test_few_directions_leave_variances_that_are_too_large_and_no_others():
+    kernel = Matern52(0.5, 1.5)
+    posterior = Posterior(X, kernel, np.full(len(X), 0.1))
+    for candidate in range(40):
+        posterior.condition(7 * candidate, 1, np.sin(candidate))
+    screen = posterior.screen
+    assert screen is not None
+    screen.refresh(posterior.factor)
+    everywhere = np.arange(len(X))
+    known = posterior.at_each(everywhere)[1] / 1.5**2
+    variances = screen.most(everywhere)[1]
+    assert np.all(variances >= known - 1e-12)
+    assert np.mean(variances - known) < 0.5
+    screen.refine(everywhere)
+    np.testing.assert_allclose(screen.most(everywhere)[1], known, atol=3 * screen.variance_error)
+
+
+def test_the_extent_of_many_rows_is_that_of_each():
+    rows = np.random.default_rng(0).standard_normal((1_000, 5))
+    for count in (1, 63, 64, 1_000):
+        low, high = extent_of(rows[:count])
+        assert (low == rows[:count].min(axis=0)).all()
+        assert (high == rows[:count].max(axis=0)).all()

@@ -6,7 +6,7 @@ unless columns are very many length-scales wide; where it may not be, there is n
 single precision, as if they lay a little elsewhere, and do not depend on length-scales.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import log, prod, sqrt
 from threading import local
 from typing import Any, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ Single: TypeAlias = NDArray[np.float32]
 ACCURACY = 2e-6  # of the largest covariance: by how much these may be off, besides what rounding candidates makes
 CANCELLED = 1e-9  # of squared distances, at most, that cancellation may cost
 TILE = 65_536  # covariances computed at a time: what is made on the way stays in the processor's cache
-WIDE = 8_192  # candidates whose |y|² are computed at a time, likewise
+NARROW = 16_384  # candidates whose differences from one are computed at a time, likewise
 
 
 class Scratch(local):
@@ -44,15 +44,9 @@ class Scratch(local):
 
 
 SCRATCH = Scratch()
+ABREAST = 64  # rows
 SMOOTH = (RBF, Matern32, Matern52)  # whose ρ is not steep in r² at 0
 STEEPEST = 0.65  # |dρ/dr| of these, at the most
-
-
-class Memory(NamedTuple):
-    """Of all candidates: columns of numbers about their middle, one row each, and |y|² in length-scales."""
-
-    columns: Single
-    squares: Vector
 
 
 class Points(NamedTuple):
@@ -66,8 +60,8 @@ class Points(NamedTuple):
 class SinglePrecision:
     """k(X, A)/κ² for the candidates A, as rows ρ(X, A) that are to be weighted, and ones where there is a constant."""
 
-    def __init__(self, form: "SingleForm", features: Matrix, memory: Memory | None = None) -> None:
-        """memory: of a form of the same candidates that is not needed any more."""
+    def __init__(self, form: "SingleForm", features: Matrix, memory: Single | None = None) -> None:
+        """memory: of a form of the same candidates that is not needed any more; columns about their middle."""
         kernel, constant = form.kernel, form.constant
         self._kernel, self._middle, self.accuracy = kernel, form.middle, form.accuracy
         self._matern52 = isinstance(kernel, Matern52)
@@ -75,8 +69,7 @@ class SinglePrecision:
         self._weights = (UNIT if self._matern52 else 1.0) / np.array(kernel.scale_of_each(features.shape[1])) ** 2
         self._weights32 = self._weights[self._numbers].astype(np.float32)
         self._codes = {j: features[:, j] for j in kernel.categories}
-        self.memory = memory or Memory(self._columns(features, np.float32), np.empty(len(features)))
-        self._find_squares()
+        self.memory: Single = self._columns(features, np.float32) if memory is None else memory
         total = kernel.std**2 + constant
         self._share, self._offset = kernel.std**2 / total, constant / total
         self.ones = int(constant > 0)
@@ -87,15 +80,6 @@ class SinglePrecision:
         for column, j in zip(columns, self._numbers, strict=True):
             np.subtract(features[:, j], self._middle[j], out=column, casting="same_kind")
         return columns
-
-    def _find_squares(self) -> None:
-        """|y|² of all candidates, as they are rounded."""
-        columns, squares = self.memory
-        for start in range(0, len(squares), WIDE):
-            part = slice(start, start + WIDE)
-            wide = columns[:, part].astype(np.float64)
-            np.matmul(self._weights[self._numbers], np.multiply(wide, wide, out=wide), out=squares[part])
-        squares += CANCELLED  # so that no squared distance is below 0 by rounding
 
     def coefficients(self, P: Matrix | Vector) -> Matrix | Vector:
         """On ones, where there are any, and the rows, for coefficients P on covariances."""
@@ -109,11 +93,15 @@ class SinglePrecision:
         terms = np.vstack([np.ones(len(X)), weights @ columns**2, -2 * weights[:, None] * columns]).T
         return Points(X, columns.astype(np.float32), np.ascontiguousarray(terms))
 
-    def fill(self, points: Points, part: slice, out: Single) -> None:
-        """Write the rows of some X at a part of the candidates, no more than a tile."""
+    def fill(self, awaited: Sequence[tuple[Single, Points]], part: slice) -> None:
+        """Write rows of some X at a part of the candidates, no more than a tile."""
+        candidates = self._augmented(part) if any(len(points.X) > 1 for _, points in awaited) else None
+        for rows, points in awaited:
+            self._fill(points, candidates, part, rows[:, part])
+
+    def _fill(self, points: Points, candidates: Matrix | None, part: slice, out: Single) -> None:
         count, wide = out.shape
         high = max(1, TILE // wide)
-        candidates = self._augmented(part) if count > 1 else None
         for first in range(0, count, high):
             here = slice(first, min(first + high, count))
             exact, r2, s = SCRATCH.tile((here.stop - first, wide))
@@ -129,17 +117,22 @@ class SinglePrecision:
 
     def _differ(self, x: Single, part: slice, r2: Single) -> None:
         """Squared distances of one candidate, column by column: in single precision, since nothing cancels."""
-        columns = self.memory.columns[:, part]
-        d = SCRATCH.differences(columns.shape)
-        np.subtract(columns, x, out=d)
-        np.multiply(d, d, out=d)
-        np.matmul(self._weights32, d, out=r2)
+        columns = self.memory[:, part]
+        for start in range(0, len(r2), NARROW):
+            some = columns[:, start : start + NARROW]
+            d = SCRATCH.differences(some.shape)
+            np.subtract(some, x, out=d)
+            np.multiply(d, d, out=d)
+            np.matmul(self._weights32, d, out=r2[start : start + NARROW])
 
     def _augmented(self, part: slice) -> Matrix:
-        """|y|², 1 and y for a part of the candidates, one row each."""
-        columns, squares = self.memory.columns[:, part], self.memory.squares[part]
-        rows = np.empty((len(columns) + 2, len(squares)))
-        rows[0], rows[1], rows[2:] = squares, 1, columns
+        """|y|², 1 and y for a part of the candidates as they are rounded, one row each."""
+        columns = self.memory[:, part]
+        rows = np.empty((len(columns) + 2, columns.shape[1]))
+        rows[2:] = columns
+        np.matmul(self._weights[self._numbers], rows[2:] ** 2, out=rows[0])
+        rows[0] += CANCELLED  # so that no squared distance is below 0 by rounding
+        rows[1] = 1
         return rows
 
     def _add_categories(self, X: Matrix, part: slice, r2: Single) -> None:
@@ -178,7 +171,7 @@ class SingleForm(NamedTuple):
     middle: Vector
     accuracy: float  # by how much covariances may be off, of the largest
 
-    def __call__(self, features: Matrix, memory: Memory | None = None) -> SinglePrecision:
+    def __call__(self, features: Matrix, memory: Single | None = None) -> SinglePrecision:
         return SinglePrecision(self, features, memory)
 
 
@@ -186,7 +179,14 @@ Extent: TypeAlias = tuple[Vector, Vector]  # the lowest and the highest number i
 
 
 def extent_of(features: Matrix) -> Extent:
-    return np.min(features, axis=0), np.max(features, axis=0)
+    """Some rows side by side at a time: NumPy takes ten times as long where rows are short."""
+    rows, width = features.shape
+    high = rows // ABREAST
+    if not high or not features.flags.c_contiguous:
+        return np.min(features, axis=0), np.max(features, axis=0)
+    wide, rest = features[: high * ABREAST].reshape(high, ABREAST * width), features[high * ABREAST :]
+    low, top = (each(wide, axis=0).reshape(ABREAST, width) for each in (np.min, np.max))
+    return np.min(np.concatenate([low, rest]), axis=0), np.max(np.concatenate([top, rest]), axis=0)
 
 
 def has_single_form(kernel: Kernel) -> bool:

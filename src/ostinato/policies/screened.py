@@ -15,6 +15,7 @@ from ostinato.posterior import Indices, Listed, Screen
 from ostinato.posterior.screen_block import Sought
 
 LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
+HOPEFUL = 16  # candidates, of those that scored highest last time, that are computed before the screen is looked at
 FEW = 256  # candidates that are sooner computed exactly than bounded better
 STALE = 1_000  # candidates that may be better still, from which bounds are brought nearer where that can be done
 
@@ -113,7 +114,7 @@ class Search:
             size *= 4
         exact = self._exact
         self._screen.know(exact.candidates, exact.variance)
-        self._screen.likely = _highest(exact.candidates, exact.values, LIKELY)
+        self._screen.likely = _highest(exact.candidates, exact.values, HOPEFUL)
         return Listed(exact.candidates, exact.values, self._belief.candidates)
 
     def _led(self) -> Listed:

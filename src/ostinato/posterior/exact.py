@@ -31,6 +31,7 @@ from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
+from ostinato.posterior.growing import Growing
 from ostinato.posterior.lazy_block import LazyBlock, Leaves, Sample
 from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
@@ -81,6 +82,7 @@ class Posterior:
         self._lazy_from: float = LAZY_FROM
         self._jitter = 0.0
         self._warned = False
+        self._growing = Growing()
         self._factor: Factor | None = None
         self._fresh: Fresh | None = None
         self._foreseen: dict[int, BlockedVector] = {}
@@ -303,7 +305,7 @@ class Posterior:
         self._factor = self._fresh = self._direction = None
         if self.behind:
             self._screening.outdate()
-            self.unique.adopt(self.factor)
+            self.unique.adopt(self._factor_anew())
             if not later:
                 self._catch_up()
         else:
@@ -332,6 +334,7 @@ class Posterior:
         own = self.blocks if len(more) else None
         other = copy(self)
         other.features, other.noise, other._foreseen, other._fresh = features, noise, {}, None
+        other._growing = Growing()
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
@@ -446,11 +449,16 @@ class Posterior:
 
     @property
     def factor(self) -> Factor:
-        """A fresh factorisation; made when first asked for, kept until the next measurement."""
+        """A factorisation; made when first asked for, kept until the next measurement. It goes on from the last one."""
         if self._factor is None:
-            self._factor = self.unique.factor()
+            self._factor = self.unique.factor(self._growing)
             self._jitter = max(self._jitter, self._factor.jitter)
         return self._factor
+
+    def _factor_anew(self) -> Factor:
+        """The same from scratch, whatever anybody looked at before: for repairs."""
+        self._growing, self._factor = Growing(), None
+        return self.factor
 
     # Bookkeeping
 
@@ -473,7 +481,7 @@ class Posterior:
         everything = everything or drifted
         if not (everything or self._since_means >= every):
             return
-        self.unique.adopt(self.factor)
+        self.unique.adopt(self._factor_anew())
         self._direction = None
         self._since_means = 0
         if self.behind:

@@ -12,6 +12,7 @@ from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 
 AT_ONCE = 512  # candidates that are computed at a time: their covariances then stay in the processor's cache
+FEW = 256  # candidates, of which means and variances are kept one by one
 ON_DEVICE = 16_384  # the same on other devices, to bound memory
 
 
@@ -33,6 +34,7 @@ class Fresh:
         self._features, self._kernel, self._mean, self._factor = features, kernel, mean, factor
         self._order = np.argsort(measured)
         self._sorted, self._measured, self._precise = measured[self._order], measured, precise
+        self._known: dict[int, tuple[float, float]] = {}  # of few candidates, at which one is likely to look again
 
     @cached_property
     def everywhere(self) -> tuple[Vector, Vector]:
@@ -40,6 +42,8 @@ class Fresh:
         return self.at(np.arange(len(self._features)))
 
     def at(self, candidates: Indices) -> tuple[Vector, Vector]:
+        if len(candidates) == 1 and (known := self._known.get(int(candidates[0]))):
+            return np.array(known[:1]), np.array(known[1:])
         step = AT_ONCE if is_numpy(namespace_of(self._factor.alpha)) else ON_DEVICE
         if len(candidates) <= step or self._device:
             return self._at(candidates)
@@ -49,11 +53,12 @@ class Fresh:
 
     def _at(self, candidates: Indices) -> tuple[Vector, Vector]:
         slots = self._slots(candidates)
-        if (slots < 0).all():
+        new = slots < 0
+        if new.all():
             return self._elsewhere(candidates)
         mean, variance = self._at_measured[0][slots], self._at_measured[1][slots]
-        if (slots < 0).any():
-            mean[slots < 0], variance[slots < 0] = self._elsewhere(candidates[slots < 0])
+        if new.any():
+            mean[new], variance[new] = self._elsewhere(candidates[new])
         return mean, variance
 
     def _slots(self, candidates: Indices) -> Indices:
@@ -75,7 +80,10 @@ class Fresh:
         X = from_numpy(namespace_of(self._X), self._features[candidates])
         k_x = self._kernel(self._X, X)
         mean = to_numpy(self._factor.mean(k_x)) + self._mean
-        return mean, np.maximum(to_numpy(self._factor.variance_of_many(k_x, self._kernel.diag(X))), 0.0)
+        variance = np.maximum(to_numpy(self._factor.variance_of_many(k_x, self._kernel.diag(X))), 0.0)
+        if len(candidates) <= FEW:
+            self._known |= zip(candidates.tolist(), zip(mean.tolist(), variance.tolist(), strict=True), strict=True)
+        return mean, variance
 
     def _on_device(self, points: Matrix, device: Device) -> tuple[Vector, Vector]:
         from ostinato.posterior.card_exact import means_and_variances

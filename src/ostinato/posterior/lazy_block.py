@@ -7,7 +7,7 @@ many wait, its means come from scratch and its variances stay as they were, whic
 leave are refined when somebody asks (`Screen.refine`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from math import sqrt
 from typing import Any, NamedTuple, Self
@@ -20,7 +20,7 @@ from ostinato.kernels.boxes import Boxes
 from ostinato.kernels.stationary import Stationary
 from ostinato.posterior.cache import TILE, Indices
 from ostinato.posterior.leaf_bounds import LeafBounds
-from ostinato.posterior.screen_block import STRIP, HostBlock, ScreenBlock
+from ostinato.posterior.screen_block import STRIP, Along, HostBlock, ScreenBlock
 
 ACCURACY = 2.0**-46  # of the largest covariance: by how much those of leaves may be off
 LEAF = 1_024  # candidates, at most
@@ -102,12 +102,14 @@ class DoublePrecision(NamedTuple):
     def points(self, X: Matrix) -> Matrix:
         return X
 
-    def fill(self, points: Matrix, part: slice, out: Matrix) -> None:
-        """Write the rows of some X, at a part of the candidates."""
-        X, features = points, self.features[part]
-        step = max(1, TILE // out.shape[1])
-        for start in range(0, len(X), step):
-            np.divide(self.kernel(X[start : start + step], features), self.kappa2, out=out[start : start + step])
+    def fill(self, awaited: Sequence[tuple[Matrix, Matrix]], part: slice) -> None:
+        """Write rows of some X, at a part of the candidates."""
+        features = self.features[part]
+        step = max(1, TILE // len(features))
+        for rows, X in awaited:
+            out = rows[:, part]
+            for start in range(0, len(X), step):
+                np.divide(self.kernel(X[start : start + step], features), self.kappa2, out=out[start : start + step])
 
     @property
     def memory(self) -> Matrix:
@@ -183,7 +185,7 @@ class LazyBlock(ScreenBlock):
             self._bounds.term(p.astype(np.float64), each)
         self._terms = stop
 
-    def refresh(self, alpha: Vector, W: Matrix) -> None:
+    def refresh(self, alpha: Vector, W: Matrix, along: Along | None = None) -> None:
         """All leaves start again."""
         self._alpha, self._known = alpha, self._terms
         self._seen[:] = -WAIT - 1

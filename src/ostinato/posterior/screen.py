@@ -10,9 +10,10 @@ Every product p · k(X, A) is summed in strips of s rows, so that with u = 2⁻�
     ‖p‖₁ · ((s + q/s + 4) u + the covariances' own error)
 
 Variances after a rebuild are 1 − ‖T‖² with T = W k(X, A), W = L⁻¹ S: by the same bound for each row of W, they are off
-by 2 ‖δT‖ + ‖δT‖², because ‖T‖ is at most 1. The first rows of W alone give the variances that the first unique
-candidates leave, which are more: most candidates are out of the question by these, and no more is computed of them. So
-means are within their error; variances are at most what is kept, and their error.
+by 2 ‖δT‖ + ‖δT‖², because ‖T‖ is at most 1. For a few orthonormal directions Q, ‖Qᵀ T‖ is at most ‖T‖, and the rows of
+Qᵀ W have the same kind of bound. So 1 − ‖Qᵀ T‖² is a variance that is too large: most candidates are out of the
+question by it, and no more is computed of them. Q is what takes most off the variances of a sample. So means are within
+their error; variances are at most what is kept, and their error.
 
 Where the numbers live, in memory or on a GPU, is the blocks' affair (`screen_block.py`).
 """
@@ -137,18 +138,25 @@ class Screen:
     def _whitener(self) -> Any:
         """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
         if self._W is None:
-            W = self._kappa * cast("Factor", self._factor).whitener
-            self._W = self._coefficients(W)
-            off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
-            self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
+            self._W = self._known_by(self._kappa * cast("Factor", self._factor).whitener)
             self._follow()
         return self._W
+
+    def _along(self, Q: Matrix) -> Any:
+        """Qᵀ W for orthonormal columns Q, likewise."""
+        return self._known_by(self._kappa * (Q.T @ cast("Factor", self._factor).whitener))
+
+    def _known_by(self, W: Matrix) -> Any:
+        """Rows as blocks use them; with what their size adds to the error of variances."""
+        off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
+        self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
+        return self._coefficients(W)
 
     def _refresh(self, alpha: Any) -> None:
         """Variances by all unique candidates only where that may matter, which a sample shows."""
         W = self._whitener()
         for block in self._blocks:
-            block.refresh(alpha, W)
+            block.refresh(alpha, W, self._along)
         bars = [max(block.reach(slope) for block in self._blocks) for slope in SLOPES]
         for block in self._blocks:
             for slope, bar in zip(SLOPES, bars, strict=True):

@@ -5,6 +5,7 @@
 block.
 """
 
+import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -25,11 +26,13 @@ WIDE = 65_536  # candidates, at the most, that are brought up to date at a time
 NARROW, TILE = 512, 98_304  # candidates at the least, covariances at the most, where all of them are computed
 STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
 SPREAD = 16_384  # candidates of which one is hopeful
-FIRST, HALF = 32, 16  # unique candidates by which variances are bounded at first, and as many at a time
+FIRST = 7  # directions, of as many as there are unique candidates, by which variances are bounded at first
+HUGE = 2**22  # bytes from which NumPy asks for large pages
 SAMPLE = 256  # candidates of a block, about, that are looked at first
 
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
+Along: TypeAlias = Callable[[Matrix], Any]  # from orthonormal directions, one a column, to coefficients Qᵀ W
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,8 @@ class Covariances(Protocol):
         """Some X, as `fill` wants them."""
         ...
 
-    def fill(self, points: Any, part: slice, out: Any) -> None:
-        """Write their rows, at a part of the candidates."""
+    def fill(self, awaited: Sequence[tuple[Any, Any]], part: slice) -> None:
+        """Write rows of some points, at a part of the candidates."""
         ...
 
     @property
@@ -148,8 +151,8 @@ class ScreenBlock(ABC):
         """mean += z c, variance −= c², for each row p of P and c = p · k(X, A)."""
 
     @abstractmethod
-    def refresh(self, alpha: Any, W: Any) -> None:
-        """Means from scratch; variances as they are, or more."""
+    def refresh(self, alpha: Any, W: Any, along: Along | None = None) -> None:
+        """Means from scratch; variances as they are, or more. along: for blocks that use some directions of W alone."""
 
     def adopt(self, mean: Vector, variance: Vector) -> None:  # noqa: B027 (for blocks that begin later than others)
         """Means and variances that are known from elsewhere."""
@@ -244,6 +247,8 @@ class HostBlock(ScreenBlock):
         self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
         self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
         self._awaited: list[tuple[Floats, Any]] = []  # rows that are not computed yet, and what of
+        self._means: tuple[float, float] | None = None  # the lowest and the highest, once somebody asked
+        self._largest: float | None = None  # variance, likewise
 
     def prepared(self, numbers: Matrix | Vector) -> Floats:
         return numbers.astype(self.number)
@@ -267,7 +272,7 @@ class HostBlock(ScreenBlock):
         while len(X):
             chunk, first = divmod(row, STRIP)
             if chunk == len(self._chunks):
-                self._chunks.append(np.empty((STRIP, self.size), dtype=self.number))
+                self._chunks.append(rows_of(STRIP, self.size, self.number))
             if row == self._covariances.ones:
                 self._chunks[0][: self._covariances.ones] = 1
             now = X[: STRIP - first]
@@ -275,12 +280,12 @@ class HostBlock(ScreenBlock):
             X, row = X[len(now) :], row + len(now)
 
     def _passed(self, width: int) -> Iterator[slice]:
-        """Parts of the candidates, one after the other, with the covariances that were awaited."""
+        """Parts of the candidates, one after the other, with the covariances that were awaited; all are to change."""
+        self._means = self._largest = None
         for start in range(0, self.size, width):
             part = slice(start, min(start + width, self.size))
             with np.errstate(over="ignore"):  # what is far is divided by infinity
-                for rows, points in self._awaited:
-                    self._covariances.fill(points, part, rows[:, part])
+                self._covariances.fill(self._awaited, part)
             yield part
         self._awaited = []  # when all is done: what is stopped half-way is computed again
 
@@ -291,27 +296,33 @@ class HostBlock(ScreenBlock):
                 mean += c * each
                 variance -= np.multiply(c, c, out=c)
 
-    def refresh(self, alpha: Floats, W: Floats) -> None:
-        """Variances by the first unique candidates alone, but for some that are spread over the block."""
-        ones = self._covariances.ones
-        few = min(len(W), FIRST, STRIP - ones)
-        self._refined[:] = few == len(W)
+    def refresh(self, alpha: Floats, W: Floats, along: Along | None = None) -> None:
+        """Variances by the few directions alone that take most off them; by all of W for a sample of the block."""
+        sampled = None if along is None or len(W) <= FIRST else self._sampled(W)
+        rows = W if along is None or sampled is None else along(_most_of(sampled))
+        P = np.concatenate([alpha[None], rows])
         for part in self._passed(min(WIDE, max(NARROW, TILE // len(alpha)))):
-            self._mean[part] = self._spread(alpha, part)
-            left = self._variance[part]
-            left[:] = 1
-            for row, stop in zip(range(0, few, HALF), (*range(HALF, few, HALF), few), strict=True):
-                until = stop + ones  # W is lower-triangular
-                left -= _squares(np.matmul(W[row:stop, :until], self._chunks[0][:until, part]))
-        self.refine(W, self._sample)
+            both = self._spread(P, part)
+            self._mean[part] = both[0]
+            np.subtract(1, _squares(both[1:]), out=self._variance[part])
+        self._refined[:] = sampled is None
+        if sampled is not None:
+            self._variance[self._sample], self._refined[self._sample] = self.number(1) - _squares(sampled), True
+
+    def _sampled(self, W: Floats) -> Floats:
+        """W k(X, A) at the sample, before all the others."""
+        with np.errstate(over="ignore"):
+            self._covariances.fill(self._awaited, slice(0, self.size, ceil(self.size / SAMPLE)))
+        return np.concatenate(list(self._whitened(W, self._sample)))
 
     def adopt(self, mean: Vector, variance: Vector) -> None:
         """Means and variances that are known from elsewhere."""
+        self._means = self._largest = None
         self._mean[:], self._variance[:] = mean, variance
 
     def forget(self) -> None:
         """Variances are those of the prior, until they are refined."""
-        self._variance[:], self._refined[:] = 1, False
+        self._variance[:], self._refined[:], self._largest = 1, False, None
 
     def renew(self, alpha: Floats) -> None:
         """Means from scratch; variances stay, until they are refined."""
@@ -337,18 +348,21 @@ class HostBlock(ScreenBlock):
 
     def refine(self, W: Floats, places: Indices) -> None:
         places = places[self.unrefined(places)]
-        self._refined[places] = True
-        ones = self._covariances.ones
+        self._refined[places], self._largest = True, None
         for start in range(0, len(places), SWEEP):
             here = places[start : start + SWEEP]
-            columns = [rows.take(here, axis=1) for _, rows in self._strips(W)]
-            taken = np.zeros(len(here), dtype=self.number)
-            for first, stop in _strip_edges(len(W), ones):
-                T = np.matmul(W[first:stop, :STRIP], columns[0])
-                for place in range(1, (first + ones) // STRIP + 1):  # W is lower-triangular
-                    T += np.matmul(W[first:stop, place * STRIP : (place + 1) * STRIP], columns[place])
-                taken += _squares(T)
+            taken = sum(_squares(T) for T in self._whitened(W, here))
             self._variance[here] = self.number(1) - taken
+
+    def _whitened(self, W: Floats, places: Indices) -> Iterator[Floats]:
+        """W k(X, A) at some places, some rows at a time."""
+        ones = self._covariances.ones
+        columns = [rows.take(places, axis=1) for _, rows in self._strips(W)]
+        for first, stop in _strip_edges(len(W), ones):
+            T = np.matmul(W[first:stop, :STRIP], columns[0])
+            for place in range(1, (first + ones) // STRIP + 1):  # W is lower-triangular
+                T += np.matmul(W[first:stop, place * STRIP : (place + 1) * STRIP], columns[place])
+            yield T
 
     def refine_high(self, W: Floats, slope: float, bar: float) -> None:
         self.refine(W, self.above(bar, slope))
@@ -357,18 +371,22 @@ class HostBlock(ScreenBlock):
         return float(np.max(self._reach(slope, self._sample)))
 
     def know(self, places: Indices, variances: Vector) -> None:
-        self._variance[places], self._refined[places] = variances, True
+        self._variance[places], self._refined[places], self._largest = variances, True, None
 
     def at(self, places: Indices) -> tuple[Vector, Vector]:
         return self._mean[places].astype(np.float64), self._variance[places].astype(np.float64)
 
     @property
     def means(self) -> tuple[float, float]:
-        return float(np.min(self._mean)), float(np.max(self._mean))
+        if self._means is None:
+            self._means = float(np.min(self._mean)), float(np.max(self._mean))
+        return self._means
 
     @property
     def largest_variance(self) -> float:
-        return float(np.max(self._variance))
+        if self._largest is None:
+            self._largest = float(np.max(self._variance))
+        return self._largest
 
     @property
     def variances(self) -> Vector:
@@ -418,6 +436,19 @@ class HostBlock(ScreenBlock):
             yield coefficients, chunk[: coefficients.shape[-1]]
 
 
+def rows_of(count: int, size: int, number: type[np.floating[Any]]) -> Floats:
+    """Memory for rows that are written one after the other, in small pages.
+
+    Of arrays of 4 MB NumPy asks for pages of 2 MB, which the first row that is written clears; in a virtual machine
+    whose memory was not used before that takes up to 5 ms each.
+    """
+    bytes_ = count * size * np.dtype(number).itemsize
+    if bytes_ < HUGE or not hasattr(mmap, "MAP_ANONYMOUS"):
+        return np.empty((count, size), dtype=number)
+    memory = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(memory, dtype=number).reshape(count, size)
+
+
 def _strip_edges(size: int, ones: int) -> Iterator[tuple[int, int]]:
     """Rows of a lower-triangular matrix, as many at a time as the strips of its columns end with."""
     edges = [0, *range(STRIP - ones, size, STRIP), size]
@@ -428,3 +459,12 @@ def _squares(T: Floats) -> Floats:
     """The sum of squares in each column; T is overwritten."""
     np.multiply(T, T, out=T)
     return np.matmul(np.ones(len(T), dtype=T.dtype), T)
+
+
+def _most_of(T: Floats) -> Matrix:
+    """Some orthonormal directions in which the columns of T are long; nearly the best ones there are."""
+    exact = np.asarray(T, dtype=np.float64)
+    found = exact[:, np.linspace(0, exact.shape[1] - 1, FIRST, dtype=np.int64)]
+    for _ in range(2):
+        found = exact @ (exact.T @ np.linalg.qr(found)[0])
+    return np.linalg.qr(found)[0]

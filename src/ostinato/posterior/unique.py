@@ -23,7 +23,8 @@ import msgspec
 
 from ostinato.arrays import Array, Namespace, grown, namespace_of
 from ostinato.errors import InvalidKernel
-from ostinato.posterior.factor import Factor, factorise, reciprocal
+from ostinato.posterior.factor import Factor, reciprocal
+from ostinato.posterior.growing import Growing
 
 FLUSH = 32
 STRIP = 512
@@ -152,9 +153,9 @@ class Unique:
         self._w[: self.size], self._l[: self.size], self._m[: self.size] = w, reciprocal(w), m
         self.heaviest = float(self._xp.max(w)) if self.size else 0.0
 
-    def factor(self) -> Factor:
-        """A fresh factorisation of what was measured."""
-        return factorise(self.K, self.w, self.m)
+    def factor(self, growing: Growing | None = None) -> Factor:
+        """A fresh factorisation of what was measured; or one that goes on from the last."""
+        return (growing or Growing()).factor(self.K, self.w, self.m)
 
     def adopt(self, factor: Factor) -> None:
         """Replace what was kept incrementally by a fresh factorisation of it."""
