@@ -48,6 +48,8 @@ def test_every_public_name_is_in_the_reference():
             assert f":: ostinato.{module}.{name}\n" in text, f"{module}.{name}"
     for name in vars(ostinato.errors):
         assert not name[0].isupper() or f":: ostinato.errors.{name}\n" in text, name
+    for name in ("botorch.OstinatoModel(", "ax.OstinatoNode(", "mlflow.log_to_mlflow("):  # read, not imported
+        assert f":: ostinato.integrations.{name}" in text, name
 
 
 def test_every_command_and_option_is_in_the_reference():
@@ -75,6 +77,10 @@ def test_every_request_is_in_the_reference():
         (
             ["budget: how many", "    there are", "seed: a number"],
             ["- **budget**: how many", "  there are", "- **seed**: a number"],
+        ),
+        (
+            ["a: one. b: two", "    words; c: three"],
+            ["- **a**: one.", "- **b**: two", "  words;", "- **c**: three"],
         ),
         (["See `Study`s and ``x * y``."], ["See ``Study``\\ s and ``x * y``\\ ."]),
         (["all* of a_ | b"], ["all\\* of a\\_ \\| b"]),
