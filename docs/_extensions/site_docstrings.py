@@ -12,6 +12,7 @@ from typing import Any
 ITEM = re.compile(r"^([a-z_][\w.]*(?:, [a-z_]\w*)*): (.*)$")
 NEXT = re.compile(r"(?<=[.;]) (?=[a-z_]\w*: \w)")  # where another item begins on the same line
 CODE = re.compile(r"``?([^`]+)``?")
+ARRAY = re.compile(r"(~?numpy\.ndarray)\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[[\w.~]*(?:\[[^\]]*\])?\]\]")
 MARKS = re.compile(r"([*|\\])|(?<=\w)(_)(?=\W|$)")
 
 
@@ -71,7 +72,15 @@ def process(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: 
     lines[:] = convert(lines)
 
 
+def shorten(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Arrays by their name, without the types of their shape and numbers."""
+    return tuple(each and ARRAY.sub(r"\1", each) for each in (signature, returns))
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Join in."""
     app.connect("autodoc-process-docstring", process)
+    app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True}
