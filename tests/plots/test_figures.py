@@ -85,7 +85,7 @@ def test_labels_have_fewer_digits_where_five_have_no_room():
     names = ("rate", "alpha", "decay", "hidden")
     opt = Optimizer(Space(**{name: Float(1e-6, 1, log=True) for name in names}), seed=0)
     for step in range(3):
-        opt.observe({name: 0.012345678 * (1 + step) for name in names}, [float(step)])
+        opt.observe(dict.fromkeys(names, 0.012345678 * (1 + step)), [float(step)])
     assert short_labels(measurements(opt).rows)[-1] == "0.0123, 0.0123, 0.0123, 0.0123"
 
 
