@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 PAGES = ("api/[!i]*", "api/integrations*", "project/changelog", "stories/plot_*")
-FEWEST = 3
+FEWEST = 2
 
 
 def places(document: nodes.document) -> list[tuple[str, str]]:
