@@ -10,6 +10,8 @@ import sklearn
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import explain
+
 VERDICTS = {True: "[green]ok", False: "[red]missed", None: ""}
 BENCHMARKS = (
     "peers",
@@ -60,4 +62,5 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    explain(__doc__, ", ".join(BENCHMARKS))
     sys.exit(main(sys.argv[1:]))

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import explain
 from ostinato import Float, MiniEI, MiniTS, MiniUCB, Optimizer, Space
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import RBF, Kernel, Matern12, Matern32, Matern52, ProductMatern52, RationalQuadratic
@@ -301,4 +302,5 @@ COMMANDS = {"epochs": epochs, "choices": choices, "run": run, "peers": peers, "p
             "mapped": mapped}  # fmt: skip
 
 if __name__ == "__main__":
+    explain(__doc__)
     COMMANDS[sys.argv[1]](*sys.argv[2:])

@@ -15,6 +15,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 from array_api_compat import array_namespace
 
+from benchmarks import explain
 from benchmarks.gpu import asked
 from ostinato import MiniEI, MiniUCB
 from ostinato.arrays import Array, Matrix, Vector
@@ -93,4 +94,5 @@ def main(size: str = "100000", device: str = "cuda") -> None:
 
 
 if __name__ == "__main__":
+    explain(__doc__)
     main(*sys.argv[1:])

@@ -16,6 +16,7 @@ from warnings import simplefilter
 
 import numpy as np
 
+from benchmarks import explain
 from benchmarks.gpu_own import ones, periodic
 from ostinato import MiniEI, MiniUCB, Optimizer, ShardedTable
 from ostinato.kernels import RBF, Custom, Matern52
@@ -85,4 +86,5 @@ def main(size: str = "1000000", device: str = "cuda", workers: str = "1") -> Non
 
 
 if __name__ == "__main__":
+    explain(__doc__)
     main(*sys.argv[1:])

@@ -11,6 +11,7 @@ from math import pi, sin
 
 import numpy as np
 
+from benchmarks import explain
 from ostinato import Optimizer
 from ostinato.errors import OstinatoWarning
 
@@ -47,4 +48,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    explain(__doc__)
     main()

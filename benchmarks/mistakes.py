@@ -3,8 +3,10 @@
 On the 26 development problems of `benchmarks/outofthebox`, their values moved up so that the lowest is 12 standard
 deviations above 0; 100 measurements, both goals, nothing tuned. How often the value is named, how many good values are
 accused, and what the mistake does to the candidate that is recommended (its regret, of a random candidate's).
+`python -m benchmarks.mistakes 4 20` prints the same for the seeds 4 to 19.
 """
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,7 +22,7 @@ from ostinato import Optimizer
 from ostinato.errors import MissingSetting, SuspiciousMeasurement
 from ostinato.experiments.trial import Measurements
 
-STEPS, SEEDS = 100, 4
+STEPS, SEEDS = 100, range(4)
 TYPOS = {"none": None, "first": 1, "tenth": 10, "last": STEPS}
 
 
@@ -30,13 +32,13 @@ class Run(msgspec.Struct):
     regret: float
 
 
-def run(console: Console) -> Iterator[Row]:
+def run(console: Console, seeds: range = SEEDS) -> Iterator[Row]:
     warnings.simplefilter("ignore", SuspiciousMeasurement)
     for goal in ("find", "earn"):
         runs: dict[str, list[Run]] = {typo: [] for typo in TYPOS}
         for name in track(_available(), goal, console=console, transient=True):
             for typo, number in TYPOS.items():
-                runs[typo] += [_measured(name, seed, goal, number) for seed in range(SEEDS)]
+                runs[typo] += [_measured(name, seed, goal, number) for seed in seeds]
         without = float(np.mean([each.regret for each in runs["none"]]))
         for typo in list(TYPOS)[1:]:
             named = float(np.mean([each.named for each in runs[typo]]))
@@ -85,3 +87,8 @@ def _measured(name: str, seed: int, goal: str, typo: int | None) -> Run:
     others = sum(number != typo for number in numbers)
     regret = float(made.regrets[opt.best().index]) / float(np.mean(made.regrets))
     return Run(typo in numbers, others, regret)
+
+
+if __name__ == "__main__":
+    for row in run(Console(stderr=True), range(int(sys.argv[1]), int(sys.argv[2]))):
+        print(f"{row.what}: {row.measured} (wanted {row.wanted})")

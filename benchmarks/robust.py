@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import explain
 from ostinato import Optimizer
 from ostinato.errors import OstinatoWarning
 
@@ -45,4 +46,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    explain(__doc__)
     main()

@@ -19,6 +19,7 @@ from typing import Any
 from rich.console import Console
 
 import ostinato
+from benchmarks import explain
 from benchmarks.problem import BETA, KERNEL, NOISE_STD, C, Problem, Row
 from ostinato import MiniUCB, Optimizer, Study
 
@@ -131,4 +132,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    explain(__doc__)
     main(sys.argv[1:])

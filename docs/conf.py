@@ -24,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "site_docstrings",
     "site_pages",
+    "site_contents",
 ]
 exclude_patterns = ["_build", "gallery", "results", "dashboard", "plots", "_extensions", "**sg_execution_times.rst"]
 nitpicky = True
@@ -36,6 +37,7 @@ myst_enable_extensions = ["colon_fence", "attrs_inline"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # `np`, and not the folder that NumPy was found in
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = True
 python_use_unqualified_type_names = True

@@ -48,6 +48,8 @@ def test_every_public_name_is_in_the_reference():
             assert f":: ostinato.{module}.{name}\n" in text, f"{module}.{name}"
     for name in vars(ostinato.errors):
         assert not name[0].isupper() or f":: ostinato.errors.{name}\n" in text, name
+    for name in ("botorch.OstinatoModel(", "ax.OstinatoNode(", "mlflow.log_to_mlflow("):  # read, not imported
+        assert f":: ostinato.integrations.{name}" in text, name
 
 
 def test_every_command_and_option_is_in_the_reference():
@@ -76,6 +78,10 @@ def test_every_request_is_in_the_reference():
             ["budget: how many", "    there are", "seed: a number"],
             ["- **budget**: how many", "  there are", "- **seed**: a number"],
         ),
+        (
+            ["a: one. b: two", "    words; c: three"],
+            ["- **a**: one.", "- **b**: two", "  words;", "- **c**: three"],
+        ),
         (["See `Study`s and ``x * y``."], ["See ``Study``\\ s and ``x * y``\\ ."]),
         (["all* of a_ | b"], ["all\\* of a\\_ \\| b"]),
         (["As here", "", "    a = b"], ["As here", "", "", "::", "", "    a = b"]),
@@ -89,6 +95,7 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path):
     (tmp_path / "a.html").write_text('<h1 id="top">x</h1><a href="b.html#there">x</a><a href="https://x.org">x</a>')
     (tmp_path / "b.html").write_text('<p id="there"></p>')
     assert site_built.problems(tmp_path) == []
+    (tmp_path / "e.html").write_text(f"<p>{ROOT}/.venv</p>")
     (tmp_path / "c.html").write_text(
         '<a href="b.html#elsewhere">x</a><a href="d.html">x</a><script src="https://x.org/y.js"></script>'
     )
@@ -96,6 +103,7 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path):
         "c.html links to b.html#elsewhere: there is no such place.",
         "c.html links to d.html: there is no such file.",
         "c.html loads https://x.org/y.js from elsewhere.",
+        f"e.html names the folder {ROOT}.",
     ]
 
 
@@ -126,3 +134,28 @@ def test_long_pages_begin_with_their_contents():
             continue
         before = text.partition("\n## ")[0]
         assert len(set(re.findall(r"\]\((#[^)]+)\)", before))) >= 3, f"{page.name} has no list of its sections"
+
+
+MEASURED = re.compile(r"\d\.\d|\d ?(?:%|s|ms|MB|GB)\b|± ?\d")
+COMMAND = re.compile(r"python -m benchmarks|python docs/|make [a-z]|ostinato (?:compare|reproduce)")
+
+
+def sections(text):
+    """Every section of a page: its heading, its text, and the text of the sections that it lies in."""
+    open_ones = [(0, "", "")]
+    for part in re.split(
+        r"^(?=#{1,4} )", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), flags=re.M
+    ):
+        heading = re.match(r"(#*)(.*)", part)
+        open_ones = [each for each in open_ones if each[0] < len(heading[1])]
+        yield heading[2].strip(), part, "".join(each[2] for each in open_ones)
+        open_ones.append((len(heading[1]), heading[2], part))
+
+
+def test_tables_of_measurements_name_the_command_that_made_them():
+    for page in sorted(DOCS.glob("*.md")):
+        for heading, text, around in sections(page.read_text(encoding="utf-8")):
+            for table in re.findall(r"^\|[-|]+\|\n((?:^\|.*\n)+)", text, flags=re.MULTILINE):
+                rows = [bool(MEASURED.search(re.sub(r"`[^`]*`", "", row))) for row in table.splitlines()]
+                if sum(rows) >= 2 and 2 * sum(rows) >= len(rows):
+                    assert COMMAND.search(text + around), f"{page.name}, {heading}: {table.splitlines()[0]}"

@@ -75,7 +75,8 @@ def _with_shared(runs: Sequence[Any], names: list[str]) -> Iterator[tuple[str, l
 def _by_problem(runs: Sequence[Any], names: list[str], measure: Measure, digits: int) -> list[str]:
     """Ours with each of the others, on the seeds that both have: two means, and their difference."""
     others = names[1:]
-    lines = table(["problem", *(head for other in others for head in (names[0], other, f"{other} − ours"))])
+    short = [name.removesuffix("SearchCV") for name in names]  # long ones make the table wider than a page
+    lines = table(["problem", *(head for other in short[1:] for head in (short[0], other, f"{other} − ours"))])
     problems = sorted({run.problem for run in runs})
     for title, some in [*((each, [run for run in runs if run.problem == each]) for each in problems), ("all", runs)]:
         cells = (cell for other in others for cell in _compared(some, names[0], other, measure, digits))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.outofthebox import __doc__ as about
-from benchmarks.outofthebox.ours import OURS, RESTLESS, Ours, ours
+from benchmarks.outofthebox.ours import NAMED, OURS, Ours, ours
 from benchmarks.outofthebox.problems import SETS, names, problem
 from benchmarks.outofthebox.report import write
 from benchmarks.outofthebox.rivals import RIVALS
@@ -22,9 +22,9 @@ FOLDER = Path("docs/results/outofthebox/runs")
 GOALS = (
     "Ostinato find",
     "Ostinato earn",
-    RESTLESS,
+    *NAMED,
 )  # they know how many measurements there will be: every length is another run
-CHEAP = ("random", "TPE", RESTLESS, *OURS)  # that also run 2,000 measurements
+CHEAP = ("random", "TPE", *NAMED, *OURS)  # that also run 2,000 measurements
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -91,7 +91,7 @@ def finished(job: Outcome, claims: bool) -> Outcome:
 
 def asker(job: Outcome) -> Asker:
     made = problem(job.problem)
-    if job.optimizer in (RESTLESS, *OURS):
+    if job.optimizer in (*NAMED, *OURS):
         return ours(job.optimizer, job.seed, job.horizon, made)
     kind, repeats = RIVALS[job.optimizer]
     return kind(read_candidates(made.candidates), job.seed, repeats)

@@ -6,13 +6,16 @@ import numpy as np
 
 from benchmarks.outofthebox.trial import SHIFT, STRETCH
 from ostinato import Optimizer
-from ostinato.policies import GPEI, Find
+from ostinato.policies import GPEI, Earn, Find
 from ostinato.problems import Problem
 
 LEVEL, Z90 = 0.9, 1.6448536
 GAPS = (0.03, 0.1, 0.3)  # of the truth's standard deviation, for `chance_within`
 GP_EI = "GP-EI (our model)"
-RESTLESS = "Ostinato find, always looking"  # run only where it is named
+NAMED = {  # run only where they are named: other constants than the goals', which were chosen among these
+    "Ostinato find, always looking": Find(worth=0),
+    **{f"Ostinato earn, beta {beta:g}": Earn(beta=beta) for beta in (1.25, 1.5, 1.75, 2)},
+}
 
 
 class Ours:
@@ -56,10 +59,9 @@ class Ours:
 def ours(optimizer: str, seed: int, horizon: int, problem: Problem) -> Ours:
     if optimizer == GP_EI:
         return Ours(Optimizer(problem.candidates, policy=GPEI(), seed=seed), horizon)
-    if optimizer == RESTLESS:
-        return Ours(Optimizer(problem.candidates, policy=Find(worth=0), budget=horizon, seed=seed), horizon)
     goal: Any = "earn" if "earn" in optimizer else "find"
-    return Ours(Optimizer(problem.candidates, goal=goal, budget=horizon, seed=seed), horizon)
+    policy = NAMED.get(optimizer)
+    return Ours(Optimizer(problem.candidates, goal=goal, policy=policy, budget=horizon, seed=seed), horizon)
 
 
 OURS = ("Ostinato find", "Ostinato earn", GP_EI)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks import explain
 from benchmarks.reliability import damage, full, growth, outage, schema, shared, short, soak, torture, waiting, writes
 
 sys.path.insert(0, str(torture.ROOT / "tests"))
@@ -278,6 +279,10 @@ def main(names: list[str]) -> int:
     console = Console(width=140)
     table = Table("what", "found", "")
     failed = 0
+    unknown = [each for each in names if each.partition(":")[0] not in TORTURES]
+    if unknown:
+        console.print(f"Unknown test {unknown[0]!r}: the tests are {', '.join(TORTURES)}.")
+        return 2
     for each in names or TORTURES:
         name, _, size = each.partition(":")
         for what, found, fine in TORTURES[name](*([int(size)] if size else [])):
@@ -289,4 +294,5 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    explain(__doc__, ", ".join(TORTURES))
     sys.exit(main(sys.argv[1:]))

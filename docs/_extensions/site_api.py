@@ -4,6 +4,8 @@ import inspect
 from importlib import import_module
 from types import ModuleType
 
+import site_source
+
 GROUPS = {
     "optimising": ("Optimise", ["optimize", "Optimizer", "Study", "Client", "Result"]),
     "candidates": ("Candidates", ["Space", "Float", "Integer", "Ordered", "Category", "ShardedTable"]),
@@ -39,6 +41,7 @@ def pages() -> dict[str, str]:
     """The text of every page by its name, in reStructuredText."""
     listed = {name: group(title, names) for name, (title, names) in GROUPS.items()}
     listed |= {name.replace(".", "-"): module_page(name, title) for name, title in MODULES.items()}
+    listed["integrations-more"] = site_source.page("Integrations with BoTorch, Ax and MLflow")
     return {"index": HEAD + "".join(f"   {name}\n" for name in listed), **listed}
 
 

@@ -1,6 +1,7 @@
 """Looks at a site that was built, without a network: ``python docs/_extensions/site_built.py docs/_build/html``.
 
-Every link within the site has to lead to a page and to a place on it, and no page may load anything from elsewhere.
+Every link within the site has to lead to a page and to a place on it, no page may load anything from elsewhere, and
+none may name the folder in which it was built.
 """
 
 import sys
@@ -8,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+ROOT = Path(__file__).resolve().parents[2]
 LOADED = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src")}
 
 
@@ -19,7 +21,9 @@ class Page(HTMLParser):
         self.places: set[str] = {"", "top"}
         self.links: list[str] = []
         self.loaded: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        self.names_its_folder = f"{ROOT}/" in text
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
@@ -38,6 +42,7 @@ def problems(folder: Path) -> list[str]:
     found: list[str] = []
     for path, page in pages.items():
         name = path.relative_to(folder.resolve())
+        found += [f"{name} names the folder {ROOT}."] * page.names_its_folder
         found += [f"{name} loads {each} from elsewhere." for each in page.loaded if urlsplit(each).netloc]
         inside = (
             each for each in (*page.links, *page.loaded) if not urlsplit(each).scheme and not each.startswith("//")

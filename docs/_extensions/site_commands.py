@@ -73,7 +73,7 @@ def names(parameter: Any, context: Any) -> str:
     """What is typed for a parameter."""
     if parameter.param_type_name == "argument":
         return f"`{called(parameter)[0]}`"
-    typed = parameter.get_help_record(context)[0].replace("|", "\\|")
+    typed = parameter.get_help_record(context)[0].replace("|", "\\|").replace(" range>", ">")
     return " / ".join(f"`{each.strip()}`" for each in typed.split(" / "))
 
 

@@ -1,7 +1,8 @@
 """Docstrings are plain text here: this makes reStructuredText of them.
 
 A line such as "budget: how many measurements there will be" is an item of a list, and the lines below it that are
-indented belong to it. `name` is code. Other text that is indented is shown as it stands.
+indented belong to it. Several items may share a line: "seed: a number. budget: another". `name` is code. Other text
+that is indented is shown as it stands.
 """
 
 import re
@@ -9,7 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 ITEM = re.compile(r"^([a-z_][\w.]*(?:, [a-z_]\w*)*): (.*)$")
+NEXT = re.compile(r"(?<=[.;]) (?=[a-z_]\w*: \w)")  # where another item begins on the same line
 CODE = re.compile(r"``?([^`]+)``?")
+ARRAY = re.compile(r"(~?numpy\.ndarray)\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[[\w.~]*(?:\[[^\]]*\])?\]\]")
 MARKS = re.compile(r"([*|\\])|(?<=\w)(_)(?=\W|$)")
 
 
@@ -29,9 +32,11 @@ def _converted(lines: list[str]) -> Iterator[str]:
             if not item and number and lines[number - 1].strip():
                 yield ""
             item, literal = True, False
-            yield f"- **{_escaped(found[1])}**: {_words(found[2])}"
+            yield from _items(line)
         elif item:
-            yield f"  {_words(line.strip())}"
+            more, *others = NEXT.split(line.strip())
+            yield f"  {_words(more)}"
+            yield from (each for other in others for each in _items(other))
         elif indented:
             if not literal:
                 yield from ("", "::", "")
@@ -42,6 +47,13 @@ def _converted(lines: list[str]) -> Iterator[str]:
                 yield ""
             literal = False
             yield _words(line)
+
+
+def _items(line: str) -> Iterator[str]:
+    """One item for each of those that share a line."""
+    for each in NEXT.split(line):
+        name, _, text = each.partition(": ")
+        yield f"- **{_escaped(name)}**: {_words(text)}"
 
 
 def _words(line: str) -> str:
@@ -60,7 +72,15 @@ def process(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: 
     lines[:] = convert(lines)
 
 
+def shorten(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Arrays by their name, without the types of their shape and numbers."""
+    return tuple(each and ARRAY.sub(r"\1", each) for each in (signature, returns))
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Join in."""
     app.connect("autodoc-process-docstring", process)
+    app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True}

@@ -101,7 +101,8 @@ print("Optuna  ", study.best_params, f"best_value {study.best_value:.1f} %")
 
 # %%
 # Optuna's `best_value` is the highest accuracy of any training. Ostinato's answer is the accuracy to expect of the next
-# training with these settings, and it has trained them more than once:
+# training with these settings, and it has trained them more than once. (It does not know that no accuracy is above
+# 100 %, so an interval may reach past it.)
 
 result.plot("measurements")
 

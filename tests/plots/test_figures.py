@@ -78,6 +78,17 @@ def test_labels_are_short_and_all_different():
     assert max(map(len, labels)) <= 36
 
 
+def test_labels_have_fewer_digits_where_five_have_no_room():
+    from ostinato import Float, Optimizer, Space
+    from ostinato.plots.data import measurements
+
+    names = ("rate", "alpha", "decay", "hidden")
+    opt = Optimizer(Space(**{name: Float(1e-6, 1, log=True) for name in names}), seed=0)
+    for step in range(3):
+        opt.observe(dict.fromkeys(names, 0.012345678 * (1 + step)), [float(step)])
+    assert short_labels(measurements(opt).rows)[-1] == "0.0123, 0.0123, 0.0123, 0.0123"
+
+
 @pytest.mark.parametrize(
     ("x", "among", "said"),
     [

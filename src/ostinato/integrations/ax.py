@@ -47,8 +47,8 @@ class OstinatoNode(ExternalGenerationNode):
     transition_criteria: when another node takes over, as of every node of Ax.
 
     Trials that failed, were abandoned or stopped early count as failed measurements; trials of other nodes, and
-    attached ones, count as measurements. Arms outside of the search space are left out. Nothing has to be kept but the
-    experiment: a new node that is shown an old experiment takes in all trials that are over.
+    attached ones, count as measurements. Arms outside of the search space are left out. Keep the experiment, and
+    nothing else: a new node that is shown an old experiment takes in all trials that are over.
     """
 
     def __init__(self, name: str = "Ostinato", *, transition_criteria: Any = None, **settings: Any) -> None:

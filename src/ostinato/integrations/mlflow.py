@@ -50,9 +50,11 @@ def log_to_mlflow(
 ) -> "MlflowLog":
     """A log of one optimisation: a context manager, and the callbacks of `optimize` and `Study.run` as **keywords.
 
-    name: of the run. experiment: of MLflow, made where there is none; by default that of the active run, which then is
-        the parent of this one, or "ostinato".
-    tracking_uri: where MLflow keeps its runs; by default as MLflow is set. tags: of the run.
+    name: of the run.
+    experiment: of MLflow, made where there is none; by default that of the active run, which then is the parent of this
+        one, or "ostinato".
+    tracking_uri: where MLflow keeps its runs; by default as MLflow is set.
+    tags: of the run.
     candidates: whether each candidate gets a run of its own below this one.
     """
     client = MlflowClient(tracking_uri)

@@ -68,10 +68,10 @@ def in_words(row: Mapping[str, Any]) -> str:
     return ", ".join(said(value) for value in row.values())
 
 
-def said(value: Any) -> str:
-    """A cell of a candidate in one line, numbers in at most five digits."""
+def said(value: Any, digits: int = 5) -> str:
+    """A cell of a candidate in one line, numbers in at most so many digits."""
     if isinstance(value, float) and isfinite(value):
-        return f"{value:.5g}"
+        return f"{value:.{digits}g}"
     return " ".join(str(value).split())
 
 

@@ -25,6 +25,7 @@ from ostinato.plots.drawing.style import (
 
 TITLE = "Measurements by candidate"
 LONGEST = 34  # characters of a label
+HEADING = 38  # of the line above them, whose letters are smaller
 ROOM = 82  # characters across the figure: for labels, the legend, and how often each was measured
 MEASURED = "measured"  # the heading of that, beside the legend
 CELL = 6  # characters, at least, of each column in it
@@ -118,9 +119,10 @@ def _needs_heading(rows: tuple[CandidateRow, ...]) -> bool:
 
 
 def _cells(row: CandidateRow) -> str:
-    cells = ["–" if value is None else said(value) for value in row.candidate.values()]
-    if len(whole := ", ".join(cells)) <= LONGEST:
-        return cut(whole, LONGEST)
+    for digits in (5, 3):  # three where five have no room
+        cells = ["–" if value is None else said(value, digits) for value in row.candidate.values()]
+        if len(whole := ", ".join(cells)) <= LONGEST:
+            return whole
     room = LONGEST // max(len(cells), 1) - 2
     return ", ".join(cut(cell, room) for cell in cells) if room >= CELL else f"row {row.index}"
 
@@ -128,7 +130,7 @@ def _cells(row: CandidateRow) -> str:
 def _heading(rows: tuple[CandidateRow, ...], labels: list[str]) -> str:
     """The names of the columns, above labels that are without; nothing where labels are numbers of rows."""
     listed = _needs_heading(rows) and any(not label.startswith("row ") for label in labels)
-    return cut(", ".join(map(str, rows[0].candidate)), LONGEST) if listed else ""
+    return cut(", ".join(map(str, rows[0].candidate)), HEADING) if listed else ""
 
 
 def _key(axes: Axes, series: Measurements) -> None:
