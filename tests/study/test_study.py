@@ -26,7 +26,7 @@ from ostinato.errors import (
 )
 from ostinato.kernels import RBF
 from ostinato.optimizer.core import Core
-from ostinato.policies import BBKB, BKB, UCB, Combined, EpsilonGreedy, Proposal, Uniform
+from ostinato.policies import BBKB, BKB, UCB, Combined, EpsilonGreedy, Proposal, RepeatRule, Uniform
 from ostinato.stopping import Width
 from ostinato.storage.access import SQLReader
 from ostinato.study import Study, Task, verify
@@ -336,13 +336,13 @@ def test_a_rule_of_ones_own_is_given_again(any_address):
 
 
 @dataclass(frozen=True)
-class Times:
+class Times(RepeatRule):
     """A repeat rule of the user's own."""
 
     n: int = 3
     but_not: frozenset[str] = frozenset({"a", "b", "c"})
 
-    def __call__(self, belief, candidate):
+    def __call__(self, repeat_value):
         return self.n
 
 
