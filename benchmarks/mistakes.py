@@ -16,6 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks import explain
 from benchmarks.outofthebox.problems import DEVELOPMENT, names, problem
 from benchmarks.problem import Row
 from ostinato import Optimizer
@@ -90,5 +91,6 @@ def _measured(name: str, seed: int, goal: str, typo: int | None) -> Run:
 
 
 if __name__ == "__main__":
+    explain(__doc__)
     for row in run(Console(stderr=True), range(int(sys.argv[1]), int(sys.argv[2]))):
         print(f"{row.what}: {row.measured} (wanted {row.wanted})")

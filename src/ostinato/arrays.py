@@ -101,6 +101,8 @@ def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
     """L⁻¹ b for a lower-triangular L, or L⁻ᵀ b."""
     xp = namespace_of(L)
     if is_numpy(xp):
+        if b.shape[0] != L.shape[0]:
+            raise ValueError(f"A triangular matrix of size {L.shape[0]} does not go with {b.shape[0]} rows.")
         if L.shape[0] == 0:
             return b.copy()
         from scipy.linalg.lapack import dtrtrs

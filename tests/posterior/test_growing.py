@@ -1,5 +1,7 @@
 """A factorisation that goes on is the one that starts again."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,14 @@ def weights(heaviest):
     return heaviest * rng.random(len(X))
 
 
+def grown(own, K, w, m, sizes):
+    """Factorisations of ever more candidates, each of which somebody looks at."""
+    for size in sizes:
+        found = own.factor(K[:size, :size], w[:size], m[:size])
+        assert found.whitener.shape == (size, size)
+        yield found
+
+
 def same(one, other, tolerance=1e-9):
     np.testing.assert_allclose(one.L, other.L, atol=tolerance * np.max(np.abs(other.L)))
     np.testing.assert_allclose(one.whitener, other.whitener, atol=tolerance * np.max(np.abs(other.whitener)))
@@ -30,8 +40,9 @@ def same(one, other, tolerance=1e-9):
 @pytest.mark.parametrize("step", [1, 3])
 def test_it_is_the_one_that_starts_again(kernel, heaviest, step):
     K, w, own = kernel(X, X), weights(heaviest), Growing()
-    for size in range(10, len(X), step):
-        found = own.factor(K[:size, :size], w[:size], MEANS[:size])
+    sizes = range(10, len(X), step)
+    *_, found = grown(own, K, w, MEANS, sizes)
+    size = sizes[-1]
     same(found, factorise(K[:size, :size], w[:size], MEANS[:size]), 1e-7)
     points = rng.random((50, 3))
     k_x, fresh = kernel(X[:size], points), factorise(K[:size, :size], w[:size], MEANS[:size])
@@ -44,16 +55,40 @@ def test_it_is_the_one_that_starts_again(kernel, heaviest, step):
 def test_it_goes_on_in_the_same_memory_and_leaves_what_it_gave_before(monkeypatch):
     monkeypatch.setattr(growing, "ROOM", 4)
     K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
-    found = [own.factor(K[:size, :size], w[:size], MEANS[:size]) for size in range(2, 60)]
+    found = list(grown(own, K, w, MEANS, range(2, 60)))
+    assert found[-1].L.base is found[-2].L.base
     for factor in found:
         size = len(factor.w)
         same(factor, factorise(K[:size, :size], w[:size], MEANS[:size]))
 
 
+def test_what_nobody_looked_at_is_made_anew():
+    """To go on from it would take longer than to start again."""
+    K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
+    for size in (50, 51):
+        found = own.factor(K[:size, :size], w[:size], MEANS[:size])
+    assert not found.has_whitener
+
+
+def test_threads_that_look_at_one_posterior_do_not_disturb_each_other(monkeypatch):
+    monkeypatch.setattr(growing, "ROOM", 1)
+    K, w = Matern52(0.5)(X, X), weights(100.0)
+    expected = factorise(K, w, MEANS)
+    for _ in range(20):
+        own = Growing()
+
+        def last(own=own):
+            *_, found = grown(own, K, w, MEANS, range(20, len(X) + 1, 4))
+            return found
+
+        with ThreadPoolExecutor(4) as pool:
+            for found in pool.map(lambda _: last(), range(4)):
+                same(found, expected)
+
+
 def test_it_starts_again_where_a_weight_has_changed():
     K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
-    own.factor(K[:50, :50], w[:50], MEANS[:50])
-    own.factor(K[:51, :51], w[:51], MEANS[:51])
+    list(grown(own, K, w, MEANS, (50, 51)))
     w[7] *= 2
     same(own.factor(K[:52, :52], w[:52], MEANS[:52]), factorise(K[:52, :52], w[:52], MEANS[:52]), 1e-13)
 
@@ -61,7 +96,7 @@ def test_it_starts_again_where_a_weight_has_changed():
 def test_weights_that_are_changed_in_place_are_noticed():
     """What is measured again changes the very array that was given before."""
     K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
-    own.factor(K[:50, :50], w[:50], MEANS[:50])
+    list(grown(own, K, w, MEANS, (50,)))
     w[7] += 50
     same(own.factor(K[:51, :51], w[:51], MEANS[:51]), factorise(K[:51, :51], w[:51], MEANS[:51]))
 
@@ -69,8 +104,8 @@ def test_weights_that_are_changed_in_place_are_noticed():
 def test_candidates_without_measurements_count_for_nothing():
     K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
     w[[3, 55]] = 0
-    for size in (50, 54, 56, 57):
-        found = own.factor(K[:size, :size], w[:size], MEANS[:size])
+    sizes = 50, 54, 56, 57
+    for size, found in zip(sizes, grown(own, K, w, MEANS, sizes), strict=True):
         same(found, factorise(K[:size, :size], w[:size], MEANS[:size]))
         assert found.alpha[3] == 0
 
@@ -79,6 +114,6 @@ def test_a_kernel_that_is_not_positive_is_refused_as_ever():
     K, own = np.eye(4), Growing()
     K[3, :3] = K[:3, 3] = 0.9
     w, m = np.full(4, 1e3), np.zeros(4)
-    own.factor(K[:3, :3], w[:3], m[:3])
+    list(grown(own, K, w, m, (3,)))
     with pytest.raises(InvalidKernel):
         own.factor(K, w, m)

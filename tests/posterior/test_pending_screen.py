@@ -29,7 +29,7 @@ SETTINGS = {
 def small_parts(monkeypatch):
     """Few candidates count as many, and few of them as too many to look at."""
     monkeypatch.setattr(screening, "BLOCK", 200)
-    for name, value in (("SWEEP", 128), ("STRIP", 8), ("FIRST", 8), ("SPREAD", 100), ("SAMPLE", 20)):
+    for name, value in (("SWEEP", 128), ("STRIP", 8), ("DIRECTIONS", 8), ("SPREAD", 100), ("SAMPLE", 20)):
         monkeypatch.setattr(screen_block, name, value)
     for module, name, value in (
         (exact, "MANY", 100),

@@ -31,7 +31,7 @@ def small_parts(monkeypatch):
         ("NARROW", 30),
         ("TILE", 800),
         ("STRIP", 8),
-        ("FIRST", 3),
+        ("DIRECTIONS", 3),
         ("SPREAD", 100),
         ("SAMPLE", 20),
     ):

@@ -78,6 +78,16 @@ class Factor:
         """L⁻¹ S."""
         return self._whitened(namespace_of(self.L).eye(self.L.shape[0], dtype=self.L.dtype))
 
+    @property
+    def has_whitener(self) -> bool:
+        """Whether L⁻¹ S was worked out already."""
+        return "whitener" in vars(self)
+
+    def with_whitener(self, whitener: Array) -> "Factor":
+        """This one, told L⁻¹ S by who has it."""
+        vars(self)["whitener"] = whitener
+        return self
+
     def _whitened(self, k_x: Array) -> Array:
         """T = L⁻¹ S k(X, x), with TᵀT = k(x, X) M k(X, x)."""
         return solve_lower(self.L, namespace_of(self.w).sqrt(self.w)[:, None] * k_x)

@@ -26,7 +26,7 @@ WIDE = 65_536  # candidates, at the most, that are brought up to date at a time
 NARROW, TILE = 512, 98_304  # candidates at the least, covariances at the most, where all of them are computed
 STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
 SPREAD = 16_384  # candidates of which one is hopeful
-FIRST = 7  # directions, of as many as there are unique candidates, by which variances are bounded at first
+DIRECTIONS = 7  # of as many as there are unique candidates, by which variances are bounded at first
 HUGE = 2**22  # bytes from which NumPy asks for large pages
 SAMPLE = 256  # candidates of a block, about, that are looked at first
 
@@ -259,7 +259,7 @@ class HostBlock(ScreenBlock):
     def fork(self) -> Self:
         other = copy(self)
         other._mean, other._variance, other._refined = self._mean.copy(), self._variance.copy(), self._refined.copy()
-        other._chunks = self._chunks.copy()
+        other._chunks, other._awaited = self._chunks.copy(), self._awaited.copy()
         return other
 
     @property
@@ -298,7 +298,7 @@ class HostBlock(ScreenBlock):
 
     def refresh(self, alpha: Floats, W: Floats, along: Along | None = None) -> None:
         """Variances by the few directions alone that take most off them; by all of W for a sample of the block."""
-        sampled = None if along is None or len(W) <= FIRST else self._sampled(W)
+        sampled = None if along is None or len(W) <= DIRECTIONS else self._sampled(W)
         rows = W if along is None or sampled is None else along(_most_of(sampled))
         P = np.concatenate([alpha[None], rows])
         for part in self._passed(min(WIDE, max(NARROW, TILE // len(alpha)))):
@@ -464,7 +464,7 @@ def _squares(T: Floats) -> Floats:
 def _most_of(T: Floats) -> Matrix:
     """Some orthonormal directions in which the columns of T are long; nearly the best ones there are."""
     exact = np.asarray(T, dtype=np.float64)
-    found = exact[:, np.linspace(0, exact.shape[1] - 1, FIRST, dtype=np.int64)]
+    found = exact[:, np.linspace(0, exact.shape[1] - 1, DIRECTIONS, dtype=np.int64)]
     for _ in range(2):
         found = exact @ (exact.T @ np.linalg.qr(found)[0])
     return np.linalg.qr(found)[0]

@@ -231,7 +231,7 @@ class SQLReader(Reader):
             try:
                 record = record_of(row)
             except UNFIT:
-                raise self._damage(WORDS[record_of].format(row)) from None
+                raise self._damage(WORDS.get(record_of, "a row").format(row)) from None
             if record is not None:
                 found.append(record)
         return found

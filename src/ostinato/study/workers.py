@@ -26,6 +26,9 @@ def process_name(process: int) -> str:
     return "|".join([*_here(), str(process), _began(process)])
 
 
+os.register_at_fork(after_in_child=process_name.cache_clear)  # a number that was used before may be used again
+
+
 def name_of(key: str) -> str:
     """What people call the worker of a lease: the name that it was given, or its host and process."""
     parts = key.split("|")
