@@ -50,7 +50,7 @@ class Present(Belief):
         model = self._model = known.model
         self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
         self.setup, self.learned = known.prior.setup, isinstance(known.learner, Learner)
-        self.pending = state.ledger.pending_with(planned)
+        self.pending = state.ledger.pending_with(planned) if planned or state.ledger.open else {}
         self._repeat_values: dict[int, RepeatValue] = {}
         here = planned[-1].candidate if planned else state.ledger.position
         costs = problem.switch_cost
@@ -94,7 +94,8 @@ class Present(Belief):
     def leaders(self, score: Rises) -> Scores:
         """Most of very many may wait, where that pays, and none is cheaper to go to; workers find their own."""
         if not isinstance(self._model, ShardedPosterior):
-            if score.linear and not self.pending and not self.travels and isinstance(self._model, Posterior):
+            many = isinstance(self._model, Posterior) and self._model.very_many
+            if many and score.linear and not self.pending and not self.travels:
                 self._model.lazily(score.beta)
             return score.scores(self)
         outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)

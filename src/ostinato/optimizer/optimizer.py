@@ -206,7 +206,8 @@ class Optimizer(OptimizerView):
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
         decision = self.core.decision(most, wish)
-        self.core.warn_of_outliers(decision)
+        if decision.known.looked.aside:
+            self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)
         if wish is None:
             return batches[0]

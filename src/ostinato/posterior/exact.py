@@ -69,6 +69,7 @@ class Posterior:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory, self.device = block_size, memory, device
         self._grid = self._find_grid()
+        self.very_many = len(features) >= VERY_MANY  # so that most may wait, where that pays
         self.screened = self._is_screened(xp)
         self.behind = self.screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = self._unseen()
@@ -152,13 +153,12 @@ class Posterior:
         return None
 
     def lazily(self, slope: float) -> None:
-        """Keep all candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
+        """Keep very many candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
 
         Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike. It
         is asked of a sample first: putting all candidates into leaves takes as long as several epochs.
         """
-        few = len(self.features) < VERY_MANY or self.unique.size < self._lazy_from
-        if few or self.behind or not self._may_be_lazy:
+        if self.unique.size < self._lazy_from or self.behind or not self._may_be_lazy:
             return
         self._lazy_from = 1.25 * self.unique.size
         some = self.means.at(self._sample.places) - self.prior_mean, np.sqrt(self.variances.at(self._sample.places))
@@ -265,9 +265,11 @@ class Posterior:
             slot = self._slots.get(candidate)
             if slot is not None:
                 found = self.unique.direction(slot)
-            else:
+            elif self.behind or candidate >= len(self.features):
                 k_x = from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0])
                 found = self.unique.beyond(k_x, self.prior_variance(candidate))
+            else:
+                found = self.unique.beyond(*self._blocks.column(candidate))
             self._direction = candidate, found
         return self._direction[1]
 
@@ -334,6 +336,7 @@ class Posterior:
         own = self.blocks if len(more) else None
         other = copy(self)
         other.features, other.noise, other._foreseen, other._fresh = features, noise, {}, None
+        other.very_many = len(features) >= VERY_MANY
         other._growing = Growing()
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
