@@ -254,7 +254,13 @@ class Posterior:
             if candidate < len(self.features):  # v e/D, the variance there, without a subtraction
                 self._blocks.variances[candidate] = direction.variance * noise / (direction.variance + noise)
         self._factor = self._fresh = self._direction = None
-        self._repair()
+        self._since_means += 1
+        self._since_variances += 1
+        every = max(FEW, self.unique.size)
+        long_ago = self._since_variances >= VARIANCES_EVERY * every
+        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
+        if drifted or self._since_means >= every:
+            self._repair(everything=drifted)
 
     def direction(self, candidate: int) -> Direction:
         """Where measuring a candidate moves the posterior; with its variance, to the last digit.
@@ -475,15 +481,8 @@ class Posterior:
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
 
-    def _repair(self, *, everything: bool = False) -> None:
-        self._since_means += 1
-        self._since_variances += 1
-        every = max(FEW, self.unique.size)
-        long_ago = self._since_variances >= VARIANCES_EVERY * every
-        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
-        everything = everything or drifted
-        if not (everything or self._since_means >= every):
-            return
+    def _repair(self, *, everything: bool) -> None:
+        """From a fresh factorisation: the q-sized part and the means, or the variances too."""
         self.unique.adopt(self._factor_anew())
         self._direction = None
         self._since_means = 0
