@@ -8,8 +8,8 @@ log det(I + K_t/λ), t is the number of measurements told plus one, δ the chanc
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, log, pi, sqrt
-from typing import Protocol, TypeAlias
+from math import log, pi, sqrt
+from typing import TypeAlias
 
 import msgspec
 
@@ -131,19 +131,3 @@ def as_schedule(beta: float | Schedule) -> Schedule:
             f"beta={beta.__name__} is a class: give a schedule made of it, such as Bayesian(delta=0.1)."
         )
     return beta if callable(beta) else Fixed(not_negative("beta", beta))
-
-
-class Run(Protocol):
-    """Whatever knows how far a run is."""
-
-    @property
-    def progress(self) -> Progress: ...
-
-
-def width_at(beta: float | Schedule, run: Run) -> float:
-    """β now. How far the run is, is asked for where β depends on it."""
-    given = beta.value if isinstance(beta, Fixed) else beta
-    width = float(given(run.progress) if callable(given) else given)
-    if not (isfinite(width) and width >= 0):
-        raise InvalidSetting(f"The β schedule {beta!r} gave {width!r}: it must give a finite number, 0 or more.")
-    return width

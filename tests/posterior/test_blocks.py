@@ -53,6 +53,18 @@ def test_a_fork_goes_its_own_way_with_the_same_covariances(size):
     assert other.columns(np.array([7, 2])) == pytest.approx(RBF(0.5)(X[[3]], X[[7, 2]]))
 
 
+@pytest.mark.parametrize("size", [1, 4, None])
+def test_one_candidate_is_read_as_several_are(size):
+    X = np.random.default_rng(0).random((9, 2))
+    kernel = RBF(0.5, std=2.0) * RBF(3.0).on(0)
+    blocks = Blocks.of(np, kernel, X, 1.0, size)
+    blocks.add(X[[3, 5]])
+    for candidate in range(9):
+        k_x, k = blocks.column(candidate)
+        assert k_x.tolist() == blocks.columns(np.array([candidate]))[:, 0].tolist()
+        assert k == blocks.prior_variances[candidate] == pytest.approx(4.0)
+
+
 def test_numpy_sees_all_blocks_as_one_array():
     vector = BlockedVector([np.array([1.0, 3.0]), np.array([2.0, 5.0, 4.0])], [0, 2])
     assert np.argmax(vector) == 3

@@ -50,7 +50,7 @@ class Present(Belief):
         model = self._model = known.model
         self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
         self.setup, self.learned = known.prior.setup, isinstance(known.learner, Learner)
-        self.pending = state.ledger.pending_with(planned)
+        self.pending = state.ledger.pending_with(planned) if planned or state.ledger.open else {}
         self._repeat_values: dict[int, RepeatValue] = {}
         here = planned[-1].candidate if planned else state.ledger.position
         costs = problem.switch_cost
@@ -93,13 +93,14 @@ class Present(Belief):
 
     def leaders(self, score: Rises) -> Scores:
         """Most of very many may wait, where that pays, and none is cheaper to go to; workers find their own."""
-        if not isinstance(self._model, ShardedPosterior):
-            if score.linear and not self.pending and not self.travels and isinstance(self._model, Posterior):
-                self._model.lazily(score.beta)
-            return score.scores(self)
-        outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
-        lots: Lots = lots_for(self._model, worths_of(self._known, self._lots)) if self.pending else {}
-        return ask_leaders(self._model, score, outline, self.barred, lots)
+        model = self._model
+        if isinstance(model, ShardedPosterior):
+            outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
+            lots: Lots = lots_for(model, worths_of(self._known, self._lots)) if self.pending else {}
+            return ask_leaders(model, score, outline, self.barred, lots)
+        if isinstance(model, Posterior) and model.very_many and score.linear and not (self.pending or self.travels):
+            model.lazily(score.beta)
+        return score.scores(self)
 
     @cached_property
     def screen(self) -> Screen | None:  # pyright: ignore[reportIncompatibleMethodOverride]

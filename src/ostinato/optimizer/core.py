@@ -61,8 +61,7 @@ class Core:
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
-        if decision.known.looked.aside:
-            self._warnings.of_outliers(self.problem, decision.known)
+        self._warnings.of_outliers(self.problem, decision.known)
 
     def take_up(self, decision: Decision) -> list[Batch]:
         """Ask for what was decided, in the state that it was decided in."""

@@ -35,7 +35,7 @@ def decide(problem: Problem, state: State, known: Knowledge, limit: int | None, 
 
     Beyond the budget, whoever asks may go on.
     """
-    left = state.left
+    left = None if state.budget is None else state.left
     most = min(left, limit or left) if left else limit
     thinking = (Exploring if isinstance(problem.table, Sampled) else Thinking)(problem, state, known.fork())
     if wish is None:

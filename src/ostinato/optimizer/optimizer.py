@@ -5,7 +5,7 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 
 import msgspec
 import numpy as np
@@ -154,9 +154,8 @@ class Optimizer(OptimizerView):
         """From now on this is for looking: it is asked and told through its owner."""
         self._owner = owner
 
-    def _check_own(self) -> None:
-        if self._owner:
-            raise InvalidSetting(f"This optimiser of {self._owner} is for looking: ask and tell through the study.")
+    def _refuse(self) -> NoReturn:
+        raise InvalidSetting(f"This optimiser of {self._owner} is for looking: ask and tell through the study.")
 
     @property
     def budget(self) -> int | None:
@@ -165,7 +164,8 @@ class Optimizer(OptimizerView):
 
     @budget.setter
     def budget(self, budget: int | None) -> None:
-        self._check_own()
+        if self._owner:
+            self._refuse()
         self._state.budget = None if budget is None else whole("budget", budget)
 
     # The loop
@@ -202,11 +202,13 @@ class Optimizer(OptimizerView):
         distinct: every measurement of a plan is of another candidate. shared: columns in which all candidates of a plan
         are alike, such as the temperature of the one oven; the first batch says what they share.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
         decision = self.core.decision(most, wish)
-        self.core.warn_of_outliers(decision)
+        if decision.known.looked.aside:
+            self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)
         if wish is None:
             return batches[0]
@@ -235,7 +237,8 @@ class Optimizer(OptimizerView):
         that failed. stderr: the standard error of each value, where they are known.
         Fewer than asked is fine: tell the rest later, or `close` the batch. What is rejected changes nothing.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         core = self.core
         open_ = core.known.state.ledger.find(batch)
         feedback = Given(values, stderr, n, mean, std, successes, trials).read(core.problem.outcome)
@@ -255,7 +258,8 @@ class Optimizer(OptimizerView):
 
     def close(self, batch: Batch) -> None:
         """Give up the repeats of a batch that were not told; those that were, stay."""
-        self._check_own()
+        if self._owner:
+            self._refuse()
         self.core.absorb(Closed(self._state.ledger.find(batch).batch.id))
 
     def retract(
@@ -269,7 +273,8 @@ class Optimizer(OptimizerView):
 
         Repeats of a batch that is in flight are then waited for again; of one that was over they are not.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         state = self._state
         if failures:
             candidate = None if what is None else self._number(what)
@@ -292,7 +297,8 @@ class Optimizer(OptimizerView):
 
         number: of the measurement, as warnings and `outliers` name it, in place of candidate and old value.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
         self._problem.outcome.check(new)
@@ -331,7 +337,8 @@ class Optimizer(OptimizerView):
         Rows that are there already are left out. What was measured stays, and so do indices and batches in flight.
         noise_std: of the new rows, one number or one for each, where it was given one a row.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         table = extended(self._table, rows)
         if table.rows == self._table.rows:
             return []
@@ -350,14 +357,16 @@ class Optimizer(OptimizerView):
         rows: an index or a row, or several. What was measured of them stays and informs their neighbours; batches in
         flight stay valid.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         numbers = self._numbers(rows) - self._state.retired
         self.core.absorb(Retired(frozenset(numbers)), self._without_round(numbers))
         return len(numbers)
 
     def restore(self, rows: Any) -> int:
         """Retired candidates may be measured again; returns how many."""
-        self._check_own()
+        if self._owner:
+            self._refuse()
         numbers = self._numbers(rows) & self._state.retired
         self.core.absorb(Restored(frozenset(numbers)))
         return len(numbers)
@@ -398,7 +407,8 @@ class Optimizer(OptimizerView):
         indices or a table of rows, with one value each, or successes and trials of each. A flat array as long as a row
         is a row.
         """
-        self._check_own()
+        if self._owner:
+            self._refuse()
         table = self._problem.table.holding(candidate)
         named = table.named_by(candidate)
         claim = Given(values, stderr, n, mean, std, successes, trials)

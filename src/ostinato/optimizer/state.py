@@ -18,6 +18,8 @@ from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Rememb
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
 
+HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
+
 
 class State:
     """sign: −1 where values are turned; costs: of switches, where they cost anything; mind: what decisions rest on."""
@@ -61,6 +63,12 @@ class State:
     def left(self) -> int | None:
         """Measurements that the budget leaves, with those in flight taken off; None where there is no budget."""
         return None if self.budget is None else max(0, self.budget - self.told - sum(self.ledger.pending.values()))
+
+    @property
+    def hopeless(self) -> frozenset[int]:
+        """Candidates whose measurements fail."""
+        counts = self.history.counts
+        return frozenset(c for c, failed in self.failures.items() if failed >= HOPELESS and failed > counts[c])
 
     @property
     def readings(self) -> Iterator[Told]:

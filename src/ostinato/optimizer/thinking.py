@@ -23,7 +23,6 @@ from ostinato.policies import Belief, Proposal
 from ostinato.posterior import Model, Nystrom
 from ostinato.records import Batch, Reason
 
-HOPELESS = 3  # failures, and more failures than values, from which a candidate is not asked for again
 DOUBTED = "gave a value that does not fit, and is measured again to see whether that was a mistake"
 
 
@@ -45,6 +44,9 @@ class Thinking:
         self._model: Model = known.model  # of the last round, as long as nothing was learned since
         self._proposed: list[Proposal] = []
         self.apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
+        self.barred = state.retired  # candidates that must not be asked for: these, and those apart
+        if state.failures:
+            self.barred |= state.hopeless
         self._rng = state.generator()
         self.foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
 
@@ -102,7 +104,7 @@ class Thinking:
         known = self.known.counts(self.state.ledger.pending_with(extra))
         if len(known) >= INITIAL and (self.problem.switch_cost is not None or not self.known.tally.constant):
             return []
-        tried = known.keys() | self.state.failures.keys() | self.state.retired | self.apart
+        tried = known.keys() | self.state.failures.keys() | self.barred
         priority, few = self.problem.priority, len(tried) + 1
         new = map(int, priority.lowest(few) if isinstance(priority, Order) else lowest(priority, few))
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
@@ -134,21 +136,18 @@ class Thinking:
     def set_apart(self, candidate: int, columns: list[int], *, distinct: bool) -> None:
         """What is out of the question once a candidate is planned."""
         if distinct:
-            self.apart |= {candidate}
+            self._bar(frozenset({candidate}))
         if columns:
             self.share(columns, self.problem.features[candidate])
         self.round = [each for each in self.round if each.candidate not in self.apart]
 
     def share(self, columns: list[int], point: Vector) -> None:
         """All candidates from now on are like this one in some columns."""
-        self.apart |= frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist())
+        self._bar(frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist()))
 
-    @property
-    def barred(self) -> frozenset[int]:
-        """Candidates that must not be asked for: whose measurements fail, and that were retired."""
-        counts = self.state.history.counts
-        failing = (c for c, failed in self.state.failures.items() if failed >= HOPELESS and failed > counts[c])
-        return self.state.retired | self.apart | frozenset(failing)
+    def _bar(self, candidates: frozenset[int]) -> None:
+        self.apart |= candidates
+        self.barred |= candidates
 
     def reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
         """What is believed now, for `explain`."""

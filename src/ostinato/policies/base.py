@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ostinato.checks import number
-from ostinato.confidence import Schedule, as_schedule, width_at
+from ostinato.confidence import Fixed, Schedule, as_schedule
 from ostinato.errors import InvalidSetting
 from ostinato.policies.belief import Belief, Scores
 from ostinato.posterior import Model, Posterior
@@ -115,8 +115,23 @@ class Custom(BasePolicy):
         return self.own.propose(belief, limit)
 
 
+class HasWidth:
+    """Whatever has a confidence width β, a number or a schedule from `confidence`: policies, and scores."""
+
+    beta: float | Schedule
+
+    def width(self, belief: Belief) -> float:
+        """β now. How far the run is, is asked for where β depends on it."""
+        beta = self.beta
+        given = beta.value if isinstance(beta, Fixed) else beta
+        width = float(given(belief.progress) if callable(given) else given)
+        if not (isfinite(width) and width >= 0):
+            raise InvalidSetting(f"The β schedule {beta!r} gave {width!r}: it must give a finite number, 0 or more.")
+        return width
+
+
 @dataclass(frozen=True)
-class WithBeta(BasePolicy):
+class WithBeta(HasWidth, BasePolicy):
     """A policy with a confidence width β: a number, or a schedule from `confidence`."""
 
     beta: float | Schedule = 2.0
@@ -124,9 +139,6 @@ class WithBeta(BasePolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "beta", as_schedule(self.beta))
-
-    def width(self, belief: Belief) -> float:
-        return width_at(self.beta, belief)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from ostinato.arrays import Array, is_numpy, namespace_of
-from ostinato.confidence import Schedule, as_schedule, width_at
+from ostinato.confidence import Schedule, as_schedule
 from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
+from ostinato.policies.base import HasWidth
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
 from ostinato.policies.screened import Found, Search, taken_in
@@ -54,7 +55,7 @@ class Improvement:
 
 
 @dataclass(frozen=True)
-class EI(Score):
+class EI(HasWidth, Score):
     """u = β σ [z Φ(z) + φ(z)], z = (μ − max μ)/(β σ); kept as a logarithm. beta: a number, or a schedule."""
 
     beta: float | Schedule = 1.0
@@ -62,9 +63,6 @@ class EI(Score):
 
     def __post_init__(self) -> None:
         as_schedule(self.beta)
-
-    def width(self, belief: Belief) -> float:
-        return width_at(self.beta, belief)
 
     def target(self, belief: Belief) -> float:
         """What is to be improved on: the highest mean of all candidates, as in the paper."""

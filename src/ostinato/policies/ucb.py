@@ -5,7 +5,8 @@ from math import sqrt
 from typing import ClassVar
 
 from ostinato.arrays import Array, namespace_of
-from ostinato.confidence import Schedule, as_schedule, width_at
+from ostinato.confidence import Schedule, as_schedule
+from ostinato.policies.base import HasWidth
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import NEAR, Score
 from ostinato.policies.screened import Search
@@ -36,7 +37,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class UCB(Score):
+class UCB(HasWidth, Score):
     """u = μ + β σ. beta: a number, or a schedule from `confidence`."""
 
     beta: float | Schedule = 2.0
@@ -44,9 +45,6 @@ class UCB(Score):
 
     def __post_init__(self) -> None:
         as_schedule(self.beta)
-
-    def width(self, belief: Belief) -> float:
-        return width_at(self.beta, belief)
 
     def __call__(self, belief: Belief) -> Scores:
         return belief.leaders(Bound(belief, self.width(belief)))

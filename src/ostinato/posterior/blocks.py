@@ -279,6 +279,12 @@ class Blocks:
         """P · k(X, A): from coefficients on the unique candidates to numbers for all; for several P, one a row."""
         return BlockedVector([block.cache.spread(P) for block in self._parts], self.starts)
 
+    def column(self, candidate: int) -> tuple[Array, float]:
+        """k(X, x) and k(x, x) of one candidate x."""
+        block = self._parts[bisect_right(self.starts, candidate) - 1]
+        place = candidate - block.start
+        return block.cache.columns(np.array([place]))[:, 0], float(block.prior_variance[place])
+
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
         if len(self._parts) == 1:

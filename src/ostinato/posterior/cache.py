@@ -145,8 +145,8 @@ class Factored:
 
     def add(self, X: Array) -> None:
         count = self._filled + X.shape[0]
-        self._a = grown(self._a, (count, self._a.shape[1]))
-        self._b = grown(self._b, (count, self._b.shape[1]))
+        if count > self._a.shape[0]:
+            self._a, self._b = (grown(each, (count, each.shape[1])) for each in (self._a, self._b))
         along = [k(X[:, j : j + 1], axis) for j, (k, axis) in enumerate(zip(self._kernels, self._axes, strict=True))]
         self._a[self._filled : count, :] = reduce(outer, along[: self._split])
         self._b[self._filled : count, :] = reduce(outer, along[self._split :])

@@ -69,6 +69,7 @@ class Posterior:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory, self.device = block_size, memory, device
         self._grid = self._find_grid()
+        self.very_many = len(features) >= VERY_MANY  # so that most may wait, where that pays
         self.screened = self._is_screened(xp)
         self.behind = self.screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = self._unseen()
@@ -152,13 +153,12 @@ class Posterior:
         return None
 
     def lazily(self, slope: float) -> None:
-        """Keep all candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
+        """Keep very many candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
 
         Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike. It
         is asked of a sample first: putting all candidates into leaves takes as long as several epochs.
         """
-        few = len(self.features) < VERY_MANY or self.unique.size < self._lazy_from
-        if few or self.behind or not self._may_be_lazy:
+        if self.unique.size < self._lazy_from or self.behind or not self._may_be_lazy:
             return
         self._lazy_from = 1.25 * self.unique.size
         some = self.means.at(self._sample.places) - self.prior_mean, np.sqrt(self.variances.at(self._sample.places))
@@ -254,7 +254,13 @@ class Posterior:
             if candidate < len(self.features):  # v e/D, the variance there, without a subtraction
                 self._blocks.variances[candidate] = direction.variance * noise / (direction.variance + noise)
         self._factor = self._fresh = self._direction = None
-        self._repair()
+        self._since_means += 1
+        self._since_variances += 1
+        every = max(FEW, self.unique.size)
+        long_ago = self._since_variances >= VARIANCES_EVERY * every
+        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
+        if drifted or self._since_means >= every:
+            self._repair(everything=drifted)
 
     def direction(self, candidate: int) -> Direction:
         """Where measuring a candidate moves the posterior; with its variance, to the last digit.
@@ -265,9 +271,11 @@ class Posterior:
             slot = self._slots.get(candidate)
             if slot is not None:
                 found = self.unique.direction(slot)
-            else:
+            elif self.behind or candidate >= len(self.features):
                 k_x = from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0])
                 found = self.unique.beyond(k_x, self.prior_variance(candidate))
+            else:
+                found = self.unique.beyond(*self._blocks.column(candidate))
             self._direction = candidate, found
         return self._direction[1]
 
@@ -334,6 +342,7 @@ class Posterior:
         own = self.blocks if len(more) else None
         other = copy(self)
         other.features, other.noise, other._foreseen, other._fresh = features, noise, {}, None
+        other.very_many = len(features) >= VERY_MANY
         other._growing = Growing()
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
@@ -472,15 +481,8 @@ class Posterior:
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
 
-    def _repair(self, *, everything: bool = False) -> None:
-        self._since_means += 1
-        self._since_variances += 1
-        every = max(FEW, self.unique.size)
-        long_ago = self._since_variances >= VARIANCES_EVERY * every
-        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
-        everything = everything or drifted
-        if not (everything or self._since_means >= every):
-            return
+    def _repair(self, *, everything: bool) -> None:
+        """From a fresh factorisation: the q-sized part and the means, or the variances too."""
         self.unique.adopt(self._factor_anew())
         self._direction = None
         self._since_means = 0

@@ -16,6 +16,7 @@ from ostinato.checks import counted
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
 from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.plan import Wish
+from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import Lease, Reader
 from ostinato.study.changing import close_retired
@@ -95,12 +96,12 @@ def _commit(
             missing = _missing(writer, request.wish, count) if count else None
             if missing is not None and last:
                 decision = stored.synced(writer).optimizer.core.decision(*missing)
-            replica = stored.replica
+            replica, asked = stored.replica, dict[int, Batch]()
             if missing is not None and decision is not None and replica is not None:
-                asked = replica.keep(writer, decision, stored.keep_table)
+                asked = {batch.id: batch for batch in replica.keep(writer, decision, stored.keep_table)}
                 if asked:
                     leases, missing = request.take(writer, asked)[0], None
-            tasks = [_task(stored, writer, lease) for lease in leases]
+            tasks = [_task(stored, writer, lease, asked.get(lease.batch)) for lease in leases]
     except BaseException:
         stored.replica = None  # it may have decided what was not kept
         raise
@@ -139,10 +140,18 @@ def shortage(reader: Reader, request: Request, found: int) -> str:
     return f"{short}: {why}" if short else why
 
 
-def _task(stored: Stored, reader: Reader, lease: Lease) -> Task:
-    batch = reader.batch(lease.batch)
-    if batch is None:
-        raise Damaged(f"The study {stored.name!r} is damaged: batch {lease.batch} is missing.")
-    index, who = batch.facts.batch.index, lease.worker
+def _task(stored: Stored, reader: Reader, lease: Lease, asked: Batch | None) -> Task:
+    """What a worker sees of a lease. asked: its batch, where that was decided just now; else it is read."""
+    batch = _batch_of(stored, reader, lease) if asked is None else asked
+    who = lease.worker
     given = (lease.start, lease.count, lease.until, name_of(who), who)
-    return Task(stored.name, lease.batch, index, stored.row(reader, index), *given)
+    return Task(stored.name, lease.batch, batch.index, batch.candidate, *given)
+
+
+def _batch_of(stored: Stored, reader: Reader, lease: Lease) -> Batch:
+    """The batch of a lease, with its candidate's row."""
+    found = reader.batch(lease.batch)
+    if found is None:
+        raise Damaged(f"The study {stored.name!r} is damaged: batch {lease.batch} is missing.")
+    batch = found.facts.batch
+    return replace(batch, candidate=stored.row(reader, batch.index))

@@ -15,7 +15,7 @@ from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.facts import Mind, Told
-from ostinato.records import Reason
+from ostinato.records import Batch, Reason
 from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
 from ostinato.storage.values import Told as Values
@@ -113,8 +113,10 @@ class Replica:
                     yield Told(entry.batch, {number: feedback}, limits.get(entry.batch))
             after = entries[-1].number
 
-    def keep(self, writer: Writer, decision: Decision, keep_table: Callable[[Writer, Candidates], object]) -> list[int]:
-        """Batches that it decided are kept, with the state that the next decision rests on; returns their numbers.
+    def keep(
+        self, writer: Writer, decision: Decision, keep_table: Callable[[Writer, Candidates], object]
+    ) -> list[Batch]:
+        """Batches that it decided are kept, with the state that the next decision rests on; returns them.
 
         None are where something was asked, observed, closed or revised since. Values of earlier batches may have been
         told, which it has yet to follow: a decision is always made while some are on their way. keep_table: for points
@@ -137,7 +139,7 @@ class Replica:
         writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))
         self._rows |= {batch.id: batch.index for batch in batches}
         self._at = replace(writer.record, **{name: getattr(self._at, name) for name in TOLD})
-        return [batch.id for batch in batches]
+        return batches
 
 
 def mind_of(record: StudyRecord) -> Mind | None:
