@@ -6,7 +6,7 @@ drawn from the model.
 
 from collections.abc import Iterator
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from rich.console import Console
@@ -100,11 +100,10 @@ class Clock:
 def shares(problem: Problem, steps: int) -> tuple[float, float, float, int]:
     """Seconds of ask and tell, the shares of fits and of fits with their models, and the most evaluations of a fit."""
     opt, rng = Optimizer(problem.candidates, seed=0), np.random.default_rng(0)
-    learner: Any = opt.core.known.learner
     total, most = 0.0, 0
     with Clock(Learner, "learn") as fits, Clock(Knowledge, "learn") as models:
         while opt.steps < steps:
-            before, few = learner.evaluations, opt.unique <= FEW  # beyond, a fit starts from the last one alone
+            before, few = evaluations(opt), opt.unique <= FEW  # beyond, a fit starts from the last one alone
             start = perf_counter()
             batch = opt.ask(limit=steps - opt.steps)
             asked = perf_counter()
@@ -113,8 +112,15 @@ def shares(problem: Problem, steps: int) -> tuple[float, float, float, int]:
             opt.tell(batch, values)
             total += asked - start + perf_counter() - told
             if not few:
-                most = max(most, learner.evaluations - before)
+                most = max(most, evaluations(opt) - before)
+    if most == 0:
+        raise AssertionError("No fit was seen: evaluations are not counted any more.")
     return total, fits.seconds / total, models.seconds / total, most
+
+
+def evaluations(opt: Optimizer) -> int:
+    """Of all fits so far; a decision learns in a learner of its own, which then becomes the optimiser's."""
+    return cast("Learner", opt.core.known.learner).evaluations
 
 
 def accuracy() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
