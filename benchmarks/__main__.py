@@ -23,6 +23,7 @@ BENCHMARKS = (
     "learning",
     "workers",
     "chances",
+    "peaks",
     "clicks",
     "drift",
     "mistakes",

@@ -1,8 +1,8 @@
 """Writes the tables of docs/results.md from the results beside it: python docs/results.py
 
 Between <!-- table GROUP --> and <!-- end --> the page holds what docs/results/GROUP/summary.csv says, between
-<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says; between <!-- outofthebox SET -->,
-<!-- coverage SET --> or <!-- chances SET --> and <!-- end --> what docs/results/outofthebox says of a set of problems.
+<!-- ratios GROUP --> and <!-- end --> what docs/results/GROUP/ratios.csv says; between <!-- outofthebox SET --> (or
+loses, coverage, chances, sure in its place) and <!-- end --> what docs/results/outofthebox says of a set of problems.
 """
 
 import csv
@@ -11,6 +11,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE / "results.md"
+AHEAD = 1.0  # points by which another optimiser recommends better, from which it is listed
+SEEDS = 10  # shared seeds from which an interval says something
+FAMILIES = ("tables", "smooth", "rough")
+OVERSURE = 0.1  # by how much less happened than was said, from which a problem is named
 
 
 def page() -> str:
@@ -20,11 +24,13 @@ def page() -> str:
         "table": table,
         "ratios": ratios,
         "outofthebox": outofthebox,
+        "loses": loses,
         "coverage": coverage,
         "chances": chances,
+        "sure": sure,
     }
     return re.sub(
-        r"<!-- (table|ratios|outofthebox|coverage|chances) (\S+) -->.*?<!-- end -->",
+        rf"<!-- ({'|'.join(makers)}) (\S+) -->.*?<!-- end -->",
         lambda found: f"<!-- {found[1]} {found[2]} -->\n{makers[found[1]](found[2])}\n<!-- end -->",
         text,
         flags=re.DOTALL,
@@ -55,34 +61,57 @@ def table(group: str) -> str:
 def ratios(group: str) -> str:
     """The mini algorithms, and a few others, over BBKB; simple regret as a difference, in percentage points."""
     lines = [
-        "| problem | algorithm | regret | simple regret, points | different candidates | switches | seconds |",
-        "|---|---|---|---|---|---|---|",
+        "| problem | algorithm | regret | of mean regrets | simple regret, points | different candidates | switches "
+        "| seconds |",
+        "|---|---|---|---|---|---|---|---|",
     ]
+    means = {(row["problem"], row["algorithm"]): float(row["regret"]) for row in _read(group, "summary.csv")}
     for row in _read(group, "ratios.csv"):
         if row["against"] == "BBKB" and row["algorithm"].startswith(("mini", "GP-UCB", "RS", "ε")):
             regret, *others = (f"{_times(row, name)}" for name in ("regret", "unique", "switches", "seconds"))
-            cells = (regret, _percent(row, "simple_difference", 2, "+"), *others)
+            of_means = means[row["problem"], row["algorithm"]] / means[row["problem"], "BBKB"]
+            cells = (regret, f"{of_means:.2f}", _percent(row, "simple_difference", 2, "+"), *others)
             lines.append(f"| {row['problem']} | {row['algorithm']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def outofthebox(which: str) -> str:
-    """Every optimiser's means over the problems, and how far behind ours it is."""
-    lines = [
-        "| measurements | optimiser | recommended | tables / smooth / rough | measured | switches | runs | "
-        "behind `find` (recommended) | behind `earn` (measured) |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    rows = _read("outofthebox", f"{which}.csv")
-    for row in sorted(rows, key=lambda row: (int(row["measurements"]), float(row["recommended"]))):
-        ours = row["optimizer"] in ("Ostinato find", "Ostinato earn")
-        name = f"**{row['optimizer']}**" if ours else row["optimizer"]
-        families = " / ".join(f"{float(row[f'{each}_recommended']):.1f}" for each in ("tables", "smooth", "rough"))
-        lines.append(
-            f"| {int(row['measurements']):,} | {name} | {float(row['recommended']):.1f} | {families} "
-            f"| {float(row['measured']):.1f} | {float(row['switches']):,.0f} "
-            f"| {row['runs']} | {_behind(row, 'find')} | {_behind(row, 'earn')} |"
-        )
+    """Every optimiser's means over the problems, and how far behind ours it is; a table for each length."""
+    parts: list[str] = []
+    rows = sorted(_read("outofthebox", f"{which}.csv"), key=lambda row: float(row["recommended"]))
+    for length in sorted({int(row["measurements"]) for row in rows}):
+        lines = [
+            f"{length:,} measurements:\n",
+            "| optimiser | recommended | tables, smooth, rough | measured | switches | runs | behind `find` "
+            "| behind `earn` |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
+        for row in rows:
+            if int(row["measurements"]) == length:
+                ours = row["optimizer"] in ("Ostinato find", "Ostinato earn")
+                name = f"**{row['optimizer']}**" if ours else row["optimizer"].replace(", 3 repeats", " × 3")
+                families = ", ".join(f"{float(row[f'{each}_recommended']):.1f}" for each in FAMILIES)
+                lines.append(
+                    f"| {name} | {float(row['recommended']):.1f} | {families} | {float(row['measured']):.1f} "
+                    f"| {float(row['switches']):,.0f} | {row['runs']} | {_behind(row, 'find')} | {_behind(row, 'earn')} |"
+                )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def loses(which: str) -> str:
+    """Where others recommend better than `find`, problem by problem."""
+    lines = ["| measurements | problem | recommends better than `find`, by points |", "|---|---|---|"]
+    found: dict[tuple[int, str], list[tuple[float, str]]] = {}
+    for row in _read("outofthebox", f"{which}_rivals.csv"):
+        gap, low, high = (-float(row[f"behind_find{end}"]) for end in ("", "_high", "_low"))
+        if gap >= AHEAD:
+            enough = int(row["seeds"]) >= SEEDS
+            interval = f" ({low:.1f} to {high:.1f})" if enough else f" ({row['seeds']} seeds)"
+            name = row["rival"].replace(", 3 repeats", " × 3")
+            found.setdefault((int(row["measurements"]), row["problem"]), []).append((gap, f"{name} {gap:.1f}{interval}"))
+    for (length, problem), rivals in sorted(found.items()):
+        lines.append(f"| {length:,} | {problem} | {'; '.join(text for _, text in sorted(rivals, reverse=True))} |")
     return "\n".join(lines)
 
 
@@ -117,6 +146,33 @@ def chances(which: str) -> str:
         ]
         lines.append(f"| {optimizer} | {', '.join(cells)} |")
     return "\n".join(lines)
+
+
+def sure(which: str) -> str:
+    """Of what was said with 0.8 and more, what happened, by family; and the problems where much less happened."""
+    lines = [
+        "| optimiser | measurements | family | said | happened | claims | problems more than 0.1 below what was said |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    rows = _read("outofthebox", f"{which}_sure.csv")
+    for row in rows:
+        if not row["problem"]:
+            key = (row["optimizer"], row["measurements"], row["family"])
+            own = [each for each in rows if (each["optimizer"], each["measurements"], each["family"]) == key]
+            bad = [each for each in own if each["problem"] and _gap(each) > OVERSURE]
+            named = "; ".join(
+                f"{each['problem']} {float(each['said']):.2f}, {float(each['happened']):.2f} ({each['claims']})"
+                for each in sorted(bad, key=_gap, reverse=True)
+            )
+            lines.append(
+                f"| {row['optimizer']} | {int(row['measurements']):,} | {row['family']} | {float(row['said']):.2f} "
+                f"| {float(row['happened']):.2f} | {row['claims']} | {named} |"
+            )
+    return "\n".join(lines)
+
+
+def _gap(row: dict[str, str]) -> float:
+    return float(row["said"]) - float(row["happened"])
 
 
 def _percent(row: dict[str, str], name: str, digits: int, sign: str = "") -> str:

@@ -23,6 +23,8 @@ FAMILIES = ("tables", "smooth", "rough")
 MEASURES = ("recommended", "measured", "switches", "seconds")
 RESAMPLES = 2_000
 TENTHS = 10
+SURE = 0.8  # claims of so much are looked at problem by problem
+LEAST = 10  # such claims of a problem, from which it can be the one with the worst of its family
 Row = dict[str, Any]
 Runs = dict[tuple[str, int], dict[str, float]]  # (problem, seed) → measure → value
 Standing = dict[tuple[int, str], Runs]  # (measurements, optimiser) → runs
@@ -37,10 +39,12 @@ def write(outcomes: list[Outcome], which: str, folder: Path) -> Iterable[str]:
     rows = overall(table)
     save(folder / f"{which}.csv", rows)
     save(folder / f"{which}_problems.csv", against_random(table, own))
+    save(folder / f"{which}_rivals.csv", against_rivals(table))
     claimed = [outcome for outcome in own if outcome.claims and outcome.optimizer.startswith("Ostinato")]
     if claimed:
         save(folder / f"{which}_coverage.csv", coverage(claimed))
         save(folder / f"{which}_chances.csv", chances(claimed))
+        save(folder / f"{which}_sure.csv", sure(claimed))
     for row in rows:
         yield ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
 
@@ -107,6 +111,20 @@ def against_random(table: Standing, outcomes: list[Outcome]) -> list[Row]:
     return rows
 
 
+def against_rivals(table: Standing) -> list[Row]:
+    """A row a problem, length and other optimiser: how far it is behind `find`, on shared seeds."""
+    rows: list[Row] = []
+    for at, rival in sorted(table):
+        ours = table.get((at, "Ostinato find"), {})
+        for name in () if rival.startswith("Ostinato") else problems_of(ours):
+            theirs = {key: run for key, run in table[at, rival].items() if key[0] == name and key in ours}
+            row: Row = {"measurements": at, "problem": name, "rival": rival, "seeds": len(theirs)}
+            gap, low, high = difference(theirs, ours, "recommended")
+            if theirs:
+                rows.append(row | {"behind_find": gap, "behind_find_low": low, "behind_find_high": high})
+    return rows
+
+
 def difference(theirs: Runs, ours: Runs, measure: str, *, over_problems: bool = False) -> tuple[float, float, float]:
     """Theirs less ours on average over shared runs, with its interval. over_problems: problems are drawn anew, too."""
     shared: dict[str, list[float]] = defaultdict(list)
@@ -155,10 +173,7 @@ def chances(outcomes: list[Outcome]) -> list[Row]:
     """In every tenth of what was claimed, what happened: of `chance` and of `chance_within` together."""
     rows: list[Row] = []
     for optimizer in sorted({run.optimizer for run in outcomes}):
-        claims = [run.claims for run in outcomes if run.optimizer == optimizer and "chance" in run.claims]
-        pairs = [("chance", "is_best")] + [(f"chance_within_{gap}", f"is_within_{gap}") for gap in GAPS]
-        said: NDArray[np.float64] = np.array([claim[name] for claim in claims for name, _ in pairs])
-        true: NDArray[np.float64] = np.array([claim[name] for claim in claims for _, name in pairs])
+        said, true = claims_of(run for run in outcomes if run.optimizer == optimizer).T
         tenth = np.minimum((said * TENTHS).astype(int), TENTHS - 1)
         for part in range(TENTHS):
             here = tenth == part
@@ -168,11 +183,35 @@ def chances(outcomes: list[Outcome]) -> list[Row]:
     return rows
 
 
+def sure(outcomes: list[Outcome]) -> list[Row]:
+    """Of claims of `SURE` and more, what happened, by optimiser, length and family, and by problem (`problem`)."""
+    rows: list[Row] = []
+    for optimizer, at in sorted({(run.optimizer, run.horizon) for run in outcomes}):
+        own = [run for run in outcomes if (run.optimizer, run.horizon) == (optimizer, at)]
+        for family in FAMILIES:
+            part = [run for run in own if FAMILY[run.problem] == family]
+            for name in ("", *sorted({run.problem for run in part})):
+                claims = claims_of(run for run in part if name in ("", run.problem))
+                high = claims[claims[:, 0] >= SURE]
+                row: Row = {"optimizer": optimizer, "measurements": at, "family": family, "problem": name}
+                if len(high) >= (LEAST if name else 1):
+                    said, happened = map(float, high.mean(axis=0))
+                    rows.append(row | {"claims": len(high), "said": said, "happened": happened})
+    return rows
+
+
+def claims_of(outcomes: Iterable[Outcome]) -> NDArray[np.float64]:
+    """Of `chance` and of `chance_within`, a row each: what was said, and whether it was so (1 or 0)."""
+    pairs = [("chance", "is_best")] + [(f"chance_within_{gap}", f"is_within_{gap}") for gap in GAPS]
+    claims = [run.claims for run in outcomes if "chance" in run.claims]
+    return np.array([[claim[said], claim[true]] for said, true in pairs for claim in claims]).reshape(-1, 2)
+
+
 def save(path: Path, rows: list[Row]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
-        writer.writerows({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+        writer.writerows(rows)  # in full: what is shown is rounded once, where it is shown
 
 
 def mean(runs: Runs, measure: str) -> float:
