@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 # Modules are compiled when they are first imported: most of what is installed never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test test-integrations release-check check bench torture docs site format clean
+.PHONY: demo venv test test-integrations release-check check bench torture docs site format clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed  ## optimise a noisy function over 10,648 candidates
 	@$(BIN)/ostinato demo
+
+venv: $(VENV)/.tests  ## the environment that tests and benchmarks use, and nothing else
 
 test: $(VENV)/.tests $(VENV)/.servers  ## the tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
