@@ -3,7 +3,8 @@
 A grid of 25 × 25 candidates with two peaks: a broad one of height 1 (standard deviation 0.25) and a narrow one of
 height 1.3, at places drawn anew for each seed, at least 0.45 apart. Noise of a quarter, everything learned, nothing
 tuned. Held is how often the best candidate was no better than the recommended one by more than `within`, which is
-said to be so with 90% probability. What no measurement came near, no model can know: nothing is wanted of these figures.
+said to be so with 90% probability. What no measurement came near, no model can know: so nothing is wanted of
+these figures.
 """
 
 from collections.abc import Iterator

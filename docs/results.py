@@ -86,17 +86,24 @@ def outofthebox(which: str) -> str:
             "| behind `earn` |",
             "|---|---|---|---|---|---|---|---|",
         ]
-        for row in rows:
-            if int(row["measurements"]) == length:
-                ours = row["optimizer"] in ("Ostinato find", "Ostinato earn")
-                name = f"**{row['optimizer']}**" if ours else row["optimizer"].replace(", 3 repeats", " × 3")
-                families = ", ".join(f"{float(row[f'{each}_recommended']):.1f}" for each in FAMILIES)
-                lines.append(
-                    f"| {name} | {float(row['recommended']):.1f} | {families} | {float(row['measured']):.1f} "
-                    f"| {float(row['switches']):,.0f} | {row['runs']} | {_behind(row, 'find')} | {_behind(row, 'earn')} |"
-                )
+        lines += [_standing(row) for row in rows if int(row["measurements"]) == length]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _standing(row: dict[str, str]) -> str:
+    ours = row["optimizer"] in ("Ostinato find", "Ostinato earn")
+    cells = [
+        f"**{row['optimizer']}**" if ours else _short(row["optimizer"]),
+        f"{float(row['recommended']):.1f}",
+        ", ".join(f"{float(row[f'{each}_recommended']):.1f}" for each in FAMILIES),
+        f"{float(row['measured']):.1f}",
+        f"{float(row['switches']):,.0f}",
+        row["runs"],
+        _behind(row, "find"),
+        _behind(row, "earn"),
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def loses(which: str) -> str:
@@ -108,11 +115,15 @@ def loses(which: str) -> str:
         if gap >= AHEAD:
             enough = int(row["seeds"]) >= SEEDS
             interval = f" ({low:.1f} to {high:.1f})" if enough else f" ({row['seeds']} seeds)"
-            name = row["rival"].replace(", 3 repeats", " × 3")
-            found.setdefault((int(row["measurements"]), row["problem"]), []).append((gap, f"{name} {gap:.1f}{interval}"))
+            text = f"{_short(row['rival'])} {gap:.1f}{interval}"
+            found.setdefault((int(row["measurements"]), row["problem"]), []).append((gap, text))
     for (length, problem), rivals in sorted(found.items()):
         lines.append(f"| {length:,} | {problem} | {'; '.join(text for _, text in sorted(rivals, reverse=True))} |")
     return "\n".join(lines)
+
+
+def _short(optimizer: str) -> str:
+    return optimizer.replace(", 3 repeats", " × 3")
 
 
 def _behind(row: dict[str, str], goal: str) -> str:
