@@ -1,9 +1,8 @@
-"""The benchmark of a narrow peak: what is said holds where the higher peak is broad, and not where it is hidden."""
+"""The benchmark of a narrow peak: what is said holds mostly, but not where the higher peak is hidden."""
 
-import pytest
 from benchmarks.peaks import holds
 
 
-@pytest.mark.parametrize(("width", "held"), [(0.2, True), (0.05, False)])
-def test_a_peak_that_nothing_came_near_is_not_counted(width, held):
-    assert holds(width, 60, seed=3) is held
+def test_a_peak_that_nothing_came_near_is_not_counted():
+    assert not any(holds(0.05, 60, seed) for seed in range(3))
+    assert sum(holds(0.2, 60, seed) for seed in range(5)) >= 3
