@@ -63,3 +63,11 @@ def test_files_that_cannot_be_read_are_explained(tmp_path, name, text, words):
 def test_a_missing_file(tmp_path):
     with pytest.raises(InvalidCandidates, match="There is no file"):
         read_file(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("cell", ["1.000", "1.234,5", "2.5"])
+def test_points_beside_decimal_commas_are_refused(tmp_path, cell):
+    file = tmp_path / "table.csv"
+    file.write_text(f"a;b\n1,5;1\n{cell};2\n2,5;3\n")
+    with pytest.raises(InvalidCandidates, match=f"line 3: a is '{cell}', and decimals have commas in other lines"):
+        read_file(file)

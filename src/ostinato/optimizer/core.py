@@ -19,7 +19,7 @@ from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Re
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Problem
-from ostinato.optimizer.revise import failed_of, revised
+from ostinato.optimizer.revise import Single, failed_of, gaps_after, revised
 from ostinato.optimizer.state import State
 from ostinato.optimizer.warnings import Warnings
 from ostinato.records import Batch
@@ -111,18 +111,25 @@ class Core:
         if not quietly and known.learner is None:
             self._warnings.of_surprises(known.model, entries)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind, problem: Problem | None = None) -> None:
+    def rewrite(
+        self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None, problem: Problem | None = None
+    ) -> None:
         """Other facts from now on, or the same of another problem."""
         state = self.state
         self._known = self._answers = None
         self.problem = problem or self.problem
         state.costs = self.problem.switch_cost
-        state.rewrite(facts, mind)
+        state.rewrite(facts, mind, gaps)
+
+    def revise(self, changes: Mapping[Single, float | None], whole: Sequence[int] = ()) -> None:
+        """Other values for measurements, None for those that are taken back; whole: facts that are taken back whole."""
+        facts, mind = revised(self.state, changes, self.problem.outcome, whole)
+        self.rewrite(facts, mind, gaps_after(self.state, changes, whole))
 
     def retract_failures(self, repeats: Collection[tuple[int, int]]) -> int:
         """Take back those of some repeats, by batch and place in what was told of it, that failed; returns how many."""
         gone = failed_of(self.state.facts, repeats)
-        self.rewrite(*revised(self.state, dict.fromkeys(gone), self.problem.outcome))
+        self.revise(dict.fromkeys(gone))
         return len(gone)
 
     # For storage
@@ -150,7 +157,7 @@ class Core:
         made: list[Fact] = [Recalled(self._with_row(f), number_of(f.index), limits.get(f.id)) for f in ordered]
         made += [Retired(frozenset(map(number_of, retired)))] if retired else []
         self.rewrite([*made, Remembered(list(told))] if told else made, mind or state.mind)
-        self._warnings.know_of(state.mind.looked)
+        self._warnings.know_of(state.mind.looked, gaps)
 
     def resume(self, mind: Mind) -> None:
         """Decide from here on as whoever had this in mind would; with the same fit as before."""

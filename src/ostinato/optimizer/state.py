@@ -27,7 +27,7 @@ class State:
     def __init__(self, sign: int, costs: SwitchCost | None, mind: Mind, budget: int | None = None) -> None:
         self._sign, self.costs, self.mind, self.budget = sign, costs, mind, budget
         self.facts: list[Fact] = []
-        self.gaps: Sequence[int] = ()  # numbers of measurements that a storage knows, and that do not count
+        self.gaps: Sequence[int] = ()  # numbers of measurements that were taken back, in order
         self._rng = generator_in(mind.random)
         self._numbered: tuple[Told, list[Entry]] | None = None
         self._begin()
@@ -97,9 +97,10 @@ class State:
         """Back to the first so many facts."""
         self.rewrite(self.facts[:size], mind)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind) -> None:
-        """Other facts from now on, as if they had been told in the first place."""
+    def rewrite(self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None) -> None:
+        """Other facts from now on, as if they had been told in the first place; but numbers stay, with other gaps."""
         self.facts, self.mind, self.whole = list(facts), mind, False
+        self.gaps = self.gaps if gaps is None else gaps
         self.restored()
 
     def rewrite_mind(self, mind: Mind) -> None:

@@ -1,11 +1,13 @@
 """Which measurements are meant when some are to be taken back or corrected."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from math import isnan
 from typing import Any, cast
 
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
+from ostinato.optimizer.revise import check_named
 from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader
@@ -13,6 +15,31 @@ from ostinato.study.records import Measurement
 from ostinato.study.revise import failures_of
 from ostinato.study.stored import Stored
 from ostinato.study.view import measurements_in
+
+
+def check_one_way(
+    what: Any, value: float | None, number: int | Sequence[int] | None, batch: int | None, *, failures: bool
+) -> None:
+    """Whether a user names measurements in one way."""
+    whole_batch = isinstance(what, (Task, Batch, BatchRecord))
+    check_named(
+        ("a task" if isinstance(what, Task) else "a batch", whole_batch and not failures),
+        ("a candidate", what is not None and not whole_batch and not failures),
+        ("value=", value is not None and (whole_batch or failures or what is None)),
+        ("number=", number is not None),
+        ("batch=", batch is not None),
+        ("failures=True", failures),
+    )
+
+
+def seconds_of(since: Any) -> float:
+    """A moment, in seconds since 1970."""
+    seconds = since.timestamp() if isinstance(since, datetime) else since
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or isnan(seconds):
+        raise InvalidFeedback(
+            f"since={since!r} is not a moment: give a datetime, or seconds since 1970 (datetime.timestamp())."
+        )
+    return float(seconds)
 
 
 def numbers_of(stored: Stored, what: Any, value: float | None, number: int | Sequence[int] | None) -> list[int]:

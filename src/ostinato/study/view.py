@@ -137,6 +137,16 @@ class StudyView:
         rules = watched(self.stop)
         return self.looked(lambda optimizer: met(rules, optimizer)) if rules else None
 
+    @property
+    def affordable(self) -> int | None:
+        """Measurements that `Spent` among the rules of `stop` still pays for, after those assigned; None without it."""
+        from ostinato.stopping import spending
+
+        limits, in_hand = spending(self.stop), self.in_hand()
+        if not limits:
+            return None
+        return max(0, self.looked(lambda optimizer: min(limit.affordable(optimizer, in_hand) for limit in limits)))
+
     def in_hand(self) -> Mapping[int, int]:
         """How many repeats of each batch, by its number, are assigned to workers, anywhere."""
         return self._stored.read(in_hand)
