@@ -167,6 +167,7 @@ def _lines(words: list[str], *, binary: bool) -> Iterator[str | bytes]:
         yield msgspec.json.encode({"batch": _whole(words[0]), "values": typed_values(words[1:], binary=binary)})
         return
     text = Path(words[0]).read_text(encoding="utf-8") if words and words[0] != "-" else sys.stdin.read()
+    text = text.removeprefix("\ufeff")  # as Windows writes it
     yield from (line for line in text.splitlines() if line.strip())
 
 

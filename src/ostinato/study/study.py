@@ -198,7 +198,7 @@ class Study(StudyView):
         and worker, while the task is held, the answer is the same task.
 
         slots, workers, distinct, shared: a plan instead, as for `Optimizer.ask`: a list of tasks to be measured at the
-        same time, fewer than wanted (or none) where that is all there is; a warning says why. What waits from before
+        same time, fewer than wanted where that is all there is (a warning says why), or none. What waits from before
         comes first, unless candidates are to be distinct or to share a column.
         """
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
