@@ -128,12 +128,11 @@ class SQLReader(Reader):
             return None
         return row.data if row is not None and fits and row.moment == moment else None
 
-    def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
-        if told_after is None:
+    def batches(self, *, since: StudyRecord | None = None) -> list[BatchRecord]:
+        if since is None:
             return self._read(batch_of, statements.ALL_BATCHES)
-        told = self._read(batch_of, statements.TOLD_SINCE, told_after=told_after)
-        asked = self._read(batch_of, statements.ASKED_SINCE, from_id=asked_from)
-        return [batch for _, batch in sorted({each.facts.batch.id: each for each in told + asked}.items())]
+        observed = self._read(batch_of, statements.OBSERVED_SINCE, below=-since.observed)
+        return observed + self._read(batch_of, statements.ASKED_SINCE, from_id=since.asked)
 
     def batch(self, number: int) -> BatchRecord | None:
         found = self._read(batch_of, statements.BATCH, in_batch=number) if abs(number) < NUMBERS else []

@@ -187,10 +187,9 @@ class Stored:
         """The optimiser of this process, at the reader's moment."""
         from ostinato.study.replica import Replica
 
-        table = self.refresh(reader)
         replica, self.replica = self.replica, None  # whatever stops it half-way, it is made anew
         if replica is None or not replica.follows(reader):
-            replica = Replica(reader, table, self.settings)
+            replica = Replica(reader, self.refresh(reader), self.settings)
         self.replica = replica
         return replica
 
