@@ -6,56 +6,95 @@ its worker is known to be gone, it is handed out again.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from operator import attrgetter
 
 from msgspec.structs import replace
 
-from ostinato.storage import BatchRecord, Lease, Reader, Writer
+from ostinato.optimizer.plan import Wish
+from ostinato.storage import BatchRecord, Lease, Reader, StudyRecord, Writer
+from ostinato.study.request import Request
 from ostinato.study.workers import Gone, name_of, token_of
 
+ANY = 2**62  # measurements: more than there will ever be
 
-def handed_out(
-    writer: Writer,
-    seconds: float,
-    worker: str,
-    most: int | None,
-    share: int,
-    only: Collection[int] | None = None,
-    mine: Collection[str] = (),
-) -> Lease | None:
-    """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
 
-    They are assigned to the worker for so many seconds. `worker` is a name for this one request: what was handed out to
-    it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out. only: of
-    these batches. mine: leases that the one who asks still holds, also where their time is over.
+class HandingOut:
+    """Repeats for one request, within one `write`: what there is is read once, and every batch and lease changed once.
+
+    own: its leases; what was handed out to it already, and not heard of, is handed out to it. wanted: how many
+    measurements it is still to be given. waiting: batches of which it may be given some, by number. left: how many
+    measurements the budget leaves to be decided on; None where there is none.
     """
-    unfinished, leases = writer.unfinished(), writer.leases()
-    unheard = next((lease for lease in leases if lease.worker == worker), None)
-    if unheard is not None:
-        return unheard
-    now = writer.now()
-    given_up = Gone(now, local=writer.local, mine=mine)
-    if writer.record.budget is not None:
-        held = sum(lease.count for lease in leases if not given_up(lease))
-        room = writer.record.budget - writer.record.answered - held
-        most = room if most is None else min(room, most)
-    if most is not None and most < 1:
-        return None
-    if only is not None:
-        unfinished, leases = [b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only]
-    given = next(filter(given_up, chain(leases, _forgotten(writer, unfinished, leases))), None)
-    if given is None:
-        given = _first_handed_out(writer, unfinished, share, most)
-    if given is None:
-        return None
-    count = min(given.count, most or given.count)
-    lease = Lease(given.batch, given.start, count, worker, now + seconds, seconds, now)
-    rest = Lease(given.batch, given.start + count, given.count - count, "", 0.0)  # for others
-    writer.change_leases([given], [lease, rest] if rest.count else [lease])
-    return lease
+
+    def __init__(self, writer: Writer, request: Request) -> None:
+        self._writer, self._request, self.now = writer, request, writer.now()
+        record, leases, unfinished = writer.record, writer.leases(), writer.unfinished()
+        given_up, held = Gone(self.now, local=writer.local, mine=request.mine), Counter[int]()
+        self._free = [lease for lease in leases if given_up(lease)]
+        for lease in leases:
+            held[lease.batch] += lease.count
+        busy = held.total() - sum(lease.count for lease in self._free)
+        for batch in unfinished:
+            if batch.leased > batch.facts.answered + batch.facts.withdrawn + held[batch.facts.id]:
+                self._free += _forgotten(writer, batch, leases)
+        self.waiting = {batch.facts.id: batch for batch in unfinished}
+        self._room, self.left = ANY, None
+        if record.budget is not None:
+            self._room, self.left = record.budget - record.answered - busy, left_of(record, record.budget, unfinished)
+        self.own = [lease for lease in leases if lease.worker == request.key]
+        self.wanted = 0 if self.own else ANY if request.most is None else request.most
+        if request.wish is not None:
+            self._plan(request.wish, leases, busy)
+
+    def _plan(self, wish: Wish, leases: list[Lease], busy: int) -> None:
+        """It asks for several leases, each with a key of its own. busy: how many measurements anybody has."""
+        own = (lease for lease in leases if lease.worker.startswith(self._request.key))
+        self.own = sorted(own, key=attrgetter("batch", "start"))
+        count, most = sum(lease.count for lease in self.own), self._request.most
+        if wish.slots is not None:
+            self.wanted = wish.slots - count
+        else:
+            self.wanted = min((wish.workers or 0) - busy, ANY if most is None else most - count)
+        self._free = [lease for lease in self._free if lease not in self.own]
+        if wish.distinct or wish.shared:  # nothing but what is decided for it
+            self.waiting, self._free = {}, []
+
+    def take(self, batches: Mapping[int, BatchRecord]) -> dict[int, BatchRecord]:
+        """Give it repeats that were given up, and then such of these batches as wait for their first time.
+
+        Returns the batches of which more was handed out now than before: the caller stores them.
+        """
+        request, several = self._request, self._request.wish is not None
+        parts: list[tuple[Lease, BatchRecord | None]] = [(lease, None) for lease in self._free]
+        for number, batch in batches.items():
+            left = batch.facts.places - batch.leased
+            count = min(left, ceil(batch.facts.batch.repeats / (1 if several else request.share)))
+            parts.append((Lease(number, batch.leased, count, "", 0.0), batch))
+        changed, gone, new = dict[int, BatchRecord](), list[Lease](), list[Lease]()
+        for part, first in parts:
+            count = min(part.count, self.wanted, self._room)
+            if count < 1:
+                continue
+            key = f"{request.key}{len(self.own)}" if several else request.key
+            new.append(Lease(part.batch, part.start, count, key, self.now + request.lease, request.lease, self.now))
+            self.own.append(new[-1])
+            if first is not None:
+                changed[part.batch] = replace(first, leased=part.start + count)
+            elif count < part.count:  # the rest is for others
+                new.append(Lease(part.batch, part.start + count, part.count - count, "", 0.0))
+            gone.append(part)
+            self.wanted, self._room = self.wanted - count if several else 0, self._room - count
+        if new:
+            self._writer.change_leases(gone, new)
+        self._free = []
+        return changed
+
+
+def left_of(record: StudyRecord, budget: int, unfinished: Iterable[BatchRecord]) -> int:
+    """Measurements that may still be decided on."""
+    return max(0, budget - record.answered - sum(batch.facts.pending for batch in unfinished))
 
 
 def in_hand(reader: Reader) -> dict[int, int]:
@@ -104,28 +143,13 @@ def is_of(lease: Lease, worker: str | None, token: str | None) -> bool:
     return worker in (None, name) and token in (None, token_of(lease.worker) or name)
 
 
-def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:
-    """Repeats that were handed out and have neither value nor lease: it was damaged, or left out."""
-    for batch in unfinished:
-        number = batch.facts.batch.id
-        held = [lease for lease in leases if lease.batch == number]
-        if batch.leased <= batch.facts.answered + batch.facts.withdrawn + sum(lease.count for lease in held):
-            continue
-        taken = [entry.repeats for entry in writer.overlapping(number, 0, batch.leased)]
-        taken += [lease.repeats for lease in held]
-        for each in without(range(batch.leased), sorted(taken, key=lambda part: part.start)):
-            yield Lease(number, each.start, len(each), "", 0.0)
-
-
-def _first_handed_out(writer: Writer, unfinished: list[BatchRecord], share: int, most: int | None) -> Lease | None:
-    """Repeats of a batch that were never handed out; from now on they were."""
-    for batch in unfinished:
-        asked, rest = batch.facts.batch, batch.facts.places - batch.leased
-        if rest > 0:
-            count = min(max(1, ceil(asked.repeats / share)), rest, most or rest)
-            writer.change_batches([replace(batch, leased=batch.leased + count)])
-            return Lease(asked.id, batch.leased, count, "", 0.0)
-    return None
+def _forgotten(writer: Writer, batch: BatchRecord, leases: list[Lease]) -> list[Lease]:
+    """Repeats of a batch that were handed out and have neither value nor lease: it was damaged, or left out."""
+    number = batch.facts.batch.id
+    taken = [entry.repeats for entry in writer.overlapping(number, 0, batch.leased)]
+    taken += [lease.repeats for lease in leases if lease.batch == number]
+    free = without(range(batch.leased), sorted(taken, key=attrgetter("start")))
+    return [Lease(number, each.start, len(each), "", 0.0) for each in free]
 
 
 def next_of(reader: Reader, batch: BatchRecord) -> int:

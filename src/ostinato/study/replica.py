@@ -15,7 +15,7 @@ from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.facts import Mind, Told
-from ostinato.records import Batch, Reason
+from ostinato.records import Reason
 from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
 from ostinato.storage.values import Told as Values
@@ -120,24 +120,21 @@ class Replica:
             after = entries[-1].number
 
     def keep(
-        self, writer: Writer, decision: Decision, keep_table: Callable[[Writer, Candidates], object]
-    ) -> list[Batch]:
-        """Batches that it decided are kept, with the state that the next decision rests on; returns them.
+        self, writer: Writer, decision: Decision, made: float, keep_table: Callable[[Writer, Candidates], object]
+    ) -> dict[int, BatchRecord]:
+        """The study goes on from a decision, made at that moment; returns its batches, which the caller stores.
 
         None are where something was asked, observed, closed or revised since. Values of earlier batches may have been
         told, which it has yet to follow: a decision is always made while some are on their way. keep_table: for points
         of a space, which are stored as they are asked for.
         """
-        record, core = writer.record, self.optimizer.core
+        record = writer.record
         if replace(self._at, **{name: getattr(record, name) for name in TOLD}) != record:
-            return []
-        batches = core.take_up(decision)
+            return {}
+        batches = self.optimizer.core.take_up(decision)
         if batches[0].id != record.asked:
             raise Damaged(f"The study {record.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
-        now, mind, table = writer.now(), decision.mind, decision.problem.table
-        writer.add_batches(
-            [BatchRecord(BatchFacts(each), now, AS_TEXT.encode(each.reason).decode()) for each in batches]
-        )
+        mind, table = decision.mind, decision.problem.table
         if isinstance(table, Sampled):
             keep_table(writer, table)
             mind = mind.renumbered(table.index_of)  # points have the same indices everywhere, and numbers here
@@ -145,7 +142,11 @@ class Replica:
         writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))
         self._candidates |= {asked.batch.id: asked.candidate for asked in decision.asked}
         self._at = replace(writer.record, **{name: getattr(self._at, name) for name in TOLD})
-        return batches
+        reasons = (AS_TEXT.encode(batch.reason).decode() for batch in batches)
+        return {
+            batch.id: BatchRecord(BatchFacts(batch), made, reason)
+            for batch, reason in zip(batches, reasons, strict=True)
+        }
 
 
 def mind_of(record: StudyRecord) -> Mind | None:
