@@ -31,7 +31,7 @@ TRIES = 4  # to hand out what is there, or to decide; the last within the lock
 def tasks_for(stored: Stored, request: Request) -> list[Task]:
     """What is there to hand out, and what is decided besides."""
     found, missing = list[Task](), None
-    with stored.alone():
+    with stored.lock:
         for tries in range(TRIES):
             decision, last = None, tries == TRIES - 1
             if missing is not None and not last:

@@ -16,9 +16,8 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.facts import Mind, Told
 from ostinato.records import Reason
-from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord, Writer
+from ostinato.storage import BatchRecord, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
-from ostinato.storage.values import Told as Values
 from ostinato.study.candidates import retired_of
 from ostinato.study.revise import changes_of, gaps_of
 
@@ -62,9 +61,13 @@ class Replica:
             return False
         if (record.asked, record.observed) != (then.asked, then.observed):
             self._meet(reader.batches(since=then))
-        for batch, told in self._together(reader.log(after=then.told, most=FAR)):
+        joined = None if self._robust else Kind.VALUES  # with robust=True what was told together is looked at together
+        rows = reader.log(after=then.told, most=FAR)
+        for (batch, _), own in groupby(rows, lambda row: (row.batch, 0 if row.told.kind == joined else row.number)):
             if batch >= 0 and batch not in core.known.state.ledger.open:
                 return False  # a late answer, for a batch that was closed
+            first, *rest = (row.told for row in own)
+            told = first.then(rest) if rest else first
             core.hear(batch, {self._candidates[batch]: told.feedback()}, quietly=True)
         if mind is not None:
             core.resume(mind)
@@ -80,18 +83,6 @@ class Replica:
             self._candidates[batch.facts.id] = core.problem.table.number_of(batch.facts.index)
             if batch.facts.id >= 0:
                 core.follow(self._facts(batch), self._limits(batch))
-
-    def _together(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Values]]:
-        """What was told of each batch in turn: values that follow each other are taken in at once.
-
-        With robust=True what was told together is looked at together, so that every row stays by itself.
-        """
-        for (batch, kind), own in groupby(entries, lambda entry: (entry.batch, entry.told.kind)):
-            first, *rest = (entry.told for entry in own)
-            if kind == Kind.VALUES and not self._robust:
-                yield batch, first.then(rest) if rest else first
-            else:
-                yield from ((batch, each) for each in (first, *rest))
 
     def _mind(self, record: StudyRecord) -> Mind | None:
         mind, table = mind_of(record), self.optimizer.core.problem.table
