@@ -8,9 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, InvalidSetting
 from ostinato.storage import schema
-from ostinato.storage.base import Entry
-from ostinato.storage.rows import log_row, seal_of
-from ostinato.storage.values import Kind, Told
+from ostinato.storage.rows import LOG, seal_of
 
 MANY = 10_000  # rows that are copied at a time
 Values: TypeAlias = "dict[str, Any]"
@@ -77,18 +75,12 @@ def _for_another(table: Table, values: Values, study: int) -> Values:
     return row | {"check": SEALS[table.name](row)}
 
 
-def _seal_of_log(row: Values) -> int:
-    told = Told(row["repeats"], Kind(row["kind"]), row["data"])
-    entry = Entry(row["number"], row["batch"], row["start"], told, row["at"], row["source"], row["began"])
-    return log_row(row["study"], entry)["check"]
-
-
 SEALS: dict[str, Callable[[Values], int]] = {
     "studies": seal_of,
     "tables": seal_of,
     "blocks": lambda row: seal_of({"study": row["study"], "number": row["number"]}, row["data"]),
     "batches": seal_of,
     "sources": seal_of,
-    "log": _seal_of_log,
+    "log": lambda row: seal_of({name: row[name] for name in LOG}, row["data"]),
     "revisions": seal_of,
 }

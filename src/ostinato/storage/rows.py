@@ -21,17 +21,32 @@ from ostinato.storage.base import BatchRecord, Entry, Lease, Revision, Source, S
 from ostinato.storage.schema import batches
 from ostinato.storage.values import Kind, Told
 
-LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns that the first schema did not have
+# Columns that the first schema did not have, those together that came together.
+LATER = (
+    ("extremes",),
+    ("revised",),
+    ("withdrawn",),
+    ("replaced",),
+    ("retired",),
+    ("source", "began"),
+    ("seconds", "since"),
+)
+LOG = ("study", "number", "batch", "start", "repeats", "kind", "source", "began")  # what is sealed of it, with its data
 UNFIT = (TypeError, ValueError, OverflowError, AttributeError, msgspec.DecodeError)  # what damaged rows raise
+_TOGETHER = {name: columns for columns in LATER for name in columns}
 _BATCH = [column.name for column in batches.columns if column.name != "check"]
 
 
 def seal_of(values: Mapping[Any, object], data: bytes = b"") -> int:
     """The checksum of a row: CRC-32 of what it says, in one canonical form, and of the many bytes that belong to it.
 
-    Of what came with later schemas only what says anything counts: older rows keep theirs.
+    Columns that came with later schemas count where any of them says anything: older rows keep their checksums.
     """
-    said = [value for name, value in values.items() if name != "check" and (value or name not in LATER)]
+    said = [
+        value
+        for name, value in values.items()
+        if name != "check" and (value or name not in _TOGETHER or any(values[each] for each in _TOGETHER[name]))
+    ]
     facts = [each.hex() if isinstance(each, bytes) else each for each in said]
     return crc32(data, crc32(msgspec.json.encode(facts)))
 
@@ -66,20 +81,17 @@ def log_row(study: int, entry: Entry) -> dict[str, Any]:
     told = entry.told
     facts = {
         "study": study, "number": entry.number, "batch": entry.batch, "start": entry.start, "repeats": told.count,
-        "kind": int(told.kind),
+        "kind": int(told.kind), "source": entry.source, "began": entry.began,
     }  # fmt: skip
-    origin = {"source": entry.source, "began": entry.began}  # rows of before it was stored keep their checksums
-    check = seal_of(facts | origin if any(origin.values()) else facts, told.data)
-    return {**facts, **origin, "data": told.data, "at": entry.at, "check": check}
+    return {**facts, "data": told.data, "at": entry.at, "check": seal_of(facts, told.data)}
 
 
 def entry_of(row: Row[Any]) -> Entry:
     """The row of the log that a row says."""
-    told = Told(row.repeats, Kind(row.kind), row.data)
-    entry = Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
-    if row.check != log_row(row.study, entry)["check"]:
+    if row.check != seal_of({name: getattr(row, name) for name in LOG}, row.data):
         raise ValueError(row.number)
-    return entry
+    told = Told(row.repeats, Kind(row.kind), row.data)
+    return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
 
 
 def revision_of(row: Row[Any]) -> Revision:
@@ -154,19 +166,18 @@ def batch_of(row: Row[Any]) -> BatchRecord:
 
 
 def lease_row(study: int, lease: Lease) -> dict[str, Any]:
-    facts = {
+    row = {
         "study": study, "batch": lease.batch, "start": lease.start, "repeats": lease.count, "worker": lease.worker,
-        "until": lease.until,
+        "until": lease.until, "seconds": lease.seconds, "since": lease.since,
     }  # fmt: skip
-    length = {"seconds": lease.seconds, "since": lease.since}  # those of before had none, and keep their checksums
-    return {**facts, **length, "check": seal_of(facts | length if lease.seconds else facts)}
+    return {**row, "check": seal_of(row)}
 
 
 def lease_of(row: Row[Any]) -> Lease | None:
     """The lease that a row says; None where it is damaged."""
     try:
         lease = Lease(row.batch, row.start, row.repeats, row.worker, row.until, row.seconds, row.since)
-        return lease if row.check == lease_row(row.study, lease)["check"] else None
+        return lease if row.check == seal_of(row._mapping) else None
     except (TypeError, ValueError):
         return None
 

@@ -45,6 +45,7 @@ class HandingOut:
             self._room, self.left = record.budget - record.answered - busy, left_of(record, record.budget, unfinished)
         self.own = [lease for lease in leases if lease.worker == request.key]
         self.wanted = 0 if self.own else ANY if request.most is None else request.most
+        self._number = 0
         if request.wish is not None:
             self._plan(request.wish, leases, busy)
 
@@ -52,6 +53,8 @@ class HandingOut:
         """It asks for several leases, each with a key of its own. busy: how many measurements anybody has."""
         own = (lease for lease in leases if lease.worker.startswith(self._request.key))
         self.own = sorted(own, key=attrgetter("batch", "start"))
+        numbers = [lease.worker.removeprefix(self._request.key) for lease in self.own]
+        self._number = 1 + max((int(each) for each in numbers if each.isdigit()), default=-1)  # of its next key
         count, most = sum(lease.count for lease in self.own), self._request.most
         if wish.slots is not None:
             self.wanted = wish.slots - count
@@ -69,15 +72,16 @@ class HandingOut:
         request, several = self._request, self._request.wish is not None
         parts: list[tuple[Lease, BatchRecord | None]] = [(lease, None) for lease in self._free]
         for number, batch in batches.items():
-            left = batch.facts.places - batch.leased
-            count = min(left, ceil(batch.facts.batch.repeats / (1 if several else request.share)))
-            parts.append((Lease(number, batch.leased, count, "", 0.0), batch))
+            left, share = batch.facts.places - batch.leased, 1 if several else request.share
+            if left > 0:
+                count = min(left, ceil(batch.facts.batch.repeats / share))
+                parts.append((Lease(number, batch.leased, count, "", 0.0), batch))
         changed, gone, new = dict[int, BatchRecord](), list[Lease](), list[Lease]()
         for part, first in parts:
             count = min(part.count, self.wanted, self._room)
             if count < 1:
-                continue
-            key = f"{request.key}{len(self.own)}" if several else request.key
+                break
+            key = f"{request.key}{self._number}" if several else request.key
             new.append(Lease(part.batch, part.start, count, key, self.now + request.lease, request.lease, self.now))
             self.own.append(new[-1])
             if first is not None:
@@ -86,6 +90,7 @@ class HandingOut:
                 new.append(Lease(part.batch, part.start + count, part.count - count, "", 0.0))
             gone.append(part)
             self.wanted, self._room = self.wanted - count if several else 0, self._room - count
+            self._number += 1
         if new:
             self._writer.change_leases(gone, new)
         self._free = []

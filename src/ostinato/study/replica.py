@@ -119,13 +119,13 @@ class Replica:
         told, which it has yet to follow: a decision is always made while some are on their way. keep_table: for points
         of a space, which are stored as they are asked for.
         """
-        record = writer.record
+        record, core = writer.record, self.optimizer.core
         if replace(self._at, **{name: getattr(record, name) for name in TOLD}) != record:
             return {}
-        batches = self.optimizer.core.take_up(decision)
+        batches = core.take_up(decision)
         if batches[0].id != record.asked:
             raise Damaged(f"The study {record.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
-        mind, table = decision.mind, decision.problem.table
+        mind, table = decision.mind, core.problem.table
         if isinstance(table, Sampled):
             keep_table(writer, table)
             mind = mind.renumbered(table.index_of)  # points have the same indices everywhere, and numbers here
