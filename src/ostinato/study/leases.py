@@ -17,7 +17,7 @@ from ostinato.storage import BatchRecord, Lease, Reader, StudyRecord, Writer
 from ostinato.study.request import Request
 from ostinato.study.workers import Gone, name_of, token_of
 
-ANY = 2**62  # measurements: more than there will ever be
+UNLIMITED = 2**62  # measurements: more than there will ever be
 
 
 class HandingOut:
@@ -40,11 +40,11 @@ class HandingOut:
             if batch.leased > batch.facts.answered + batch.facts.withdrawn + held[batch.facts.id]:
                 self._free += _forgotten(writer, batch, leases)
         self.waiting = {batch.facts.id: batch for batch in unfinished}
-        self._room, self.left = ANY, None
+        self._room, self.left = UNLIMITED, None
         if record.budget is not None:
             self._room, self.left = record.budget - record.answered - busy, left_of(record, record.budget, unfinished)
         self.own = [lease for lease in leases if lease.worker == request.key]
-        self.wanted = 0 if self.own else ANY if request.most is None else request.most
+        self.wanted = 0 if self.own else UNLIMITED if request.most is None else request.most
         self._number = 0
         if request.wish is not None:
             self._plan(request.wish, leases, busy)
@@ -59,7 +59,7 @@ class HandingOut:
         if wish.slots is not None:
             self.wanted = wish.slots - count
         else:
-            self.wanted = min((wish.workers or 0) - busy, ANY if most is None else most - count)
+            self.wanted = min((wish.workers or 0) - busy, UNLIMITED if most is None else most - count)
         self._free = [lease for lease in self._free if lease not in self.own]
         if wish.distinct or wish.shared:  # nothing but what is decided for it
             self.waiting, self._free = {}, []

@@ -60,7 +60,7 @@ class Replica:
         if mind is not None and mind.fit_state != core.state.mind.fit_state:
             return False
         if (record.asked, record.observed) != (then.asked, then.observed):
-            self._meet(reader.batches(since=then))
+            self._follow_new(reader.batches(since=then))
         joined = None if self._robust else Kind.VALUES  # with robust=True what was told together is looked at together
         rows = reader.log(after=then.told, most=FAR)
         for (batch, _), own in groupby(rows, lambda row: (row.batch, 0 if row.told.kind == joined else row.number)):
@@ -76,7 +76,7 @@ class Replica:
         self._at = record
         return True
 
-    def _meet(self, batches: Iterable[BatchRecord]) -> None:
+    def _follow_new(self, batches: Iterable[BatchRecord]) -> None:
         """Batches that others asked for, or observed."""
         core = self.optimizer.core
         for batch in batches:
