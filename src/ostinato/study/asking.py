@@ -20,8 +20,8 @@ from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader
 from ostinato.study.changing import close_retired
-from ostinato.study.leases import HandingOut, in_hand, left_of
-from ostinato.study.request import Request
+from ostinato.study.leases import in_hand
+from ostinato.study.request import HandingOut, Request, left_of
 from ostinato.study.stored import Stored
 from ostinato.study.workers import name_of, this_worker
 
