@@ -476,6 +476,17 @@ def test_a_plate_is_planned(any_address):
     assert study.ask(slots=5) == []
 
 
+def test_a_plan_that_is_asked_for_again_has_no_task_twice(any_address):
+    study = Study("lab", any_address, PLATE, seed=0)
+    tasks = study.ask(slots=4, distinct=True, key="plate 7")
+    again = study.ask(slots=4, distinct=True, key="plate 7")
+    assert [task.place for task in again] == [task.place for task in tasks]
+    study.tell(tasks[0], np.zeros(tasks[0].repeats))
+    rest = study.ask(slots=4, distinct=True, key="plate 7")
+    assert [task.place for task in rest[:3]] == [task.place for task in tasks[1:]]
+    assert len({task.place for task in rest}) == len({task.key for task in rest}) == 4
+
+
 def test_work_for_as_many_workers(any_address):
     study = Study("lab", any_address, PLATE, seed=0)
     assert sum(task.repeats for task in study.ask(workers=8)) == 8

@@ -177,10 +177,6 @@ class Core:
         """Whether a batch, by its number, is still in flight."""
         return batch in self.state.ledger.open
 
-    def take(self, batch: int, index: int, feedback: Feedback) -> None:
-        """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
-        self.hear(batch, {self.problem.table.number_of(index): feedback}, quietly=True)
-
     def _with_row(self, fact: BatchFacts) -> BatchFacts:
         """With the candidate's row, which a storage does not keep."""
         return replace(fact, batch=replace(fact.batch, candidate=self.problem.table[fact.index]))

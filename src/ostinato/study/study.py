@@ -547,7 +547,7 @@ class Study(StudyView):
         """
         if not (self._stored.head.blocks or self._stored.head.shards):
             return  # it is soon worked out, from facts that are checked
-        with suppress(OstinatoError), self._stored.alone():
+        with suppress(OstinatoError), self._stored.lock:
 
             def find(reader: Reader) -> tuple[StudyRecord, Optimizer | None]:
                 there = self._stored.has_code or last_answer(self._stored, reader) is not None

@@ -73,12 +73,12 @@ class StudyView:
 
         It is for looking, from one thread; ask and tell through the study.
         """
-        with self._stored.alone():
+        with self._stored.lock:
             return self._stored.read(lambda reader: self._stored.synced(reader).optimizer)
 
     def looked(self, question: "Callable[[Optimizer], T]") -> T:
         """The answer of the optimiser to a question, from whatever thread it is asked."""
-        with self._stored.alone():
+        with self._stored.lock:
             return question(self.optimizer)
 
     def reading(self, action: Callable[[Reader], T]) -> T:
@@ -87,7 +87,7 @@ class StudyView:
 
     def status(self) -> Status:
         """Where the study stands; without the best candidate where that takes code that was not given."""
-        with self._stored.alone():
+        with self._stored.lock:
             return _status(self._stored, self._answer())
 
     def _answer(self) -> Answer:
@@ -107,7 +107,7 @@ class StudyView:
 
     def counts(self) -> dict[int, int]:
         """How often each candidate was measured, by its index; those never measured left out."""
-        with self._stored.alone():
+        with self._stored.lock:
             return self._stored.read(self._stored.counting).counts()
 
     @property
@@ -175,7 +175,7 @@ class StudyView:
     def best(self, level: float = LEVEL) -> Best:
         """The measured candidate of the best lower bound (mean less a standard deviation)."""
         if level == LEVEL and not self._stored.missing:
-            with self._stored.alone():
+            with self._stored.lock:
                 found = self._answer().best
             if found is not None:
                 return found
