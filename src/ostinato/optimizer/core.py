@@ -14,13 +14,12 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.decide import Decision, decide
 from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.revise import failed_of, revised
 from ostinato.optimizer.state import State
+from ostinato.optimizer.thinking import Decision
 from ostinato.optimizer.warnings import Warnings
 from ostinato.records import Batch
 
@@ -52,12 +51,7 @@ class Core:
             self._answers = Answers(self.problem, self.known)
         return self._answers
 
-    # Deciding
-
-    def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
-        """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        known = self.known
-        return decide(self.problem, known.state, known, limit, wish)
+    # Deciding: `decide` says what would be asked for; it is taken up here, or may be thrown away
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""

@@ -20,6 +20,7 @@ from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.plan import Wish
@@ -206,7 +207,7 @@ class Optimizer(OptimizerView):
             self._refuse()
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
-        decision = self.core.decision(most, wish)
+        decision = decide(self.core.known, most, wish)
         if decision.known.looked.aside:
             self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from ostinato.checks import counted
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
-from ostinato.optimizer.decide import Decision
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.plan import Wish
+from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import Lease, Reader
@@ -77,7 +78,7 @@ def _decided(stored: Stored, missing: Missing) -> Decision:
     """What this process would decide at the moment."""
     with stored.storage.read(stored.name) as reader:
         core = stored.synced(reader).optimizer.core
-    decision = core.decision(*missing)
+    decision = decide(core.known, *missing)
     if decision.known.looked.aside:
         core.warn_of_outliers(decision)
     return decision
@@ -95,7 +96,7 @@ def _commit(
             leases, count = request.take(writer)
             missing = _missing(writer, request.wish, count) if count else None
             if missing is not None and last:
-                decision = stored.synced(writer).optimizer.core.decision(*missing)
+                decision = decide(stored.synced(writer).optimizer.core.known, *missing)
             replica, asked = stored.replica, dict[int, Batch]()
             if missing is not None and decision is not None and replica is not None:
                 asked = {batch.id: batch for batch in replica.keep(writer, decision, stored.keep_table)}
