@@ -139,20 +139,18 @@ class Present(Belief):
         left, lasting = budget - self._state.told, self._problem.settings.half_life
         return steps + (left if lasting is None else min(left, round(lasting / log(2))))
 
-    def variance(self, candidate: int) -> float:
-        """By the model that knows nothing but what was measured."""
-        honest = self._known.honest
-        if not self.pending:
-            return honest.variance(candidate)
-        if honest is self._model:
-            return self._ghost.variance(candidate)
-        return self._of_honest.brought_up(self._known, honest, self._lots).ghost.variance(candidate)
-
     def repeat_value(self, candidate: int) -> RepeatValue:
-        """Kept, since the reason for a batch is told in the same terms as it is decided."""
+        """By the model that knows nothing but what was measured.
+
+        Kept, since the reason for a batch is told in the same terms as it is decided.
+        """
         if candidate not in self._repeat_values:
+            model = self._known.honest
+            if self.pending:
+                own = model is self._model
+                model = self._ghost if own else self._of_honest.brought_up(self._known, model, self._lots).ghost
             switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
-            what = self.variance(candidate), float(self.noise[candidate]), self.setup
+            what = model.variance(candidate), float(self.noise[candidate]), self.setup
             self._repeat_values[candidate] = RepeatValue(*what, switch, self.cost)
         return self._repeat_values[candidate]
 

@@ -91,10 +91,10 @@ class Core:
         size, mind = len(state.facts), state.mind
         open_ = state.ledger.open.get(batch)
         told = Told(batch, feedback, None if open_ is None else open_.limits)
-        entries = state.entries(told)
+        measured = state.measured(told)
         self._known = self._answers = None
         try:
-            known.take_in(told, entries)
+            known.take_in(told, measured)
             state.absorb([told])
         except BaseException:
             state.rewind(size, mind)
@@ -103,7 +103,7 @@ class Core:
         if not (quietly or (known.learner is not None and known.due)):
             known.model.warn_where_float64_ends()
         if not quietly and known.learner is None:
-            self._warnings.of_surprises(known.model, entries)
+            self._warnings.of_surprises(known.model, measured)
 
     def rewrite(self, facts: Sequence[Fact], mind: Mind, problem: Problem | None = None) -> None:
         """Other facts from now on, or the same of another problem."""

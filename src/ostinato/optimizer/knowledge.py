@@ -19,7 +19,7 @@ from ostinato.confidence import SURE
 from ostinato.errors import NothingMeasured
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Prior
-from ostinato.measurements.history import Entry, clock
+from ostinato.measurements.history import Measured, Part, clock
 from ostinato.measurements.robust import Limits, RobustTally
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.optimizer.facts import Looked, Told
@@ -102,7 +102,7 @@ class Knowledge:
             self.model.recall(drawn)
 
     def fork(self) -> "Knowledge":
-        """The same, to go its own way."""
+        """The same, to learn its own way; tally and model are shared until it has others."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
         other.learner, other._made = copy(self.learner), copy(self._made)
@@ -134,30 +134,37 @@ class Knowledge:
 
     # Taking in
 
-    def take_in(self, told: Told, entries: Sequence[Entry]) -> None:
-        """Feedback that the state is about to absorb. If anything stops it, this is to be made anew."""
-        if self._robust is not None:
-            more = self._robust.add(told.feedback, told.batch, told.limits)
-            self._take(self._robust.tally()) if more is None else self._add(more, told.batch)
-        elif self.problem.settings.half_life is not None and (self._ticks(told) or self.state.history.has(entries)):
-            self._take(self._tally(self.looked.aside, entries, _answered(told)))
-        else:
-            self._add({entry.candidate: entry.measured.statistics for entry in entries}, told.batch)
-        if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
-            self._fail(failed)
+    def take_in(self, told: Told, measured: Mapping[Part, Measured]) -> None:
+        """Feedback that the state is about to absorb. If anything stops it, this is to be made anew.
 
-    def _add(self, more: Mapping[int, Statistics], setup: int) -> None:
-        """Step by step; made anew where it is not mere addition, or of many candidates at once."""
-        tally = self.tally.plus(more, setup)
-        added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in more.items()}
-        poor = self._poor(self.prior, tally) if self.state.failures else {}
-        if len(added) >= MANY or None in added.values() or self._imputed != poor:
-            self._rebuild(self.model, self.prior, tally)
+        Step by step; the model is made anew where that is not mere addition, or of many candidates at once.
+        """
+        robust, half_life, setup = self._robust, self.problem.settings.half_life, told.batch
+        if robust is not None:
+            more = robust.add(told.feedback, setup, told.limits)
+        elif half_life is not None and (self._ticks(told) or self.state.history.has(measured)):
+            more = None
+        else:
+            more = {part.candidate: each.statistics for part, each in measured.items()}
+        if more is None:  # what was told before counts differently now
+            added, self.tally = (
+                {},
+                robust.tally() if robust else self._tally(self.looked.aside, measured, _answered(told)),
+            )
+        else:
+            added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in more.items()}
+            for candidate, statistics in more.items():
+                self.tally.add(candidate, statistics, setup)
+        poor = self._poor(self.prior, self.tally) if self.state.failures else {}
+        if more is None or len(added) >= MANY or None in added.values() or self._imputed != poor:
+            self._rebuild(self.model, self.prior, self.tally)
         else:
             for candidate, worth in added.items():
                 for model in (self.model, *([self._honest] if self._honest else [])):
                     model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
-        self.tally, self._made = tally, Made()
+        self._made = Made()
+        if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
+            self._fail(failed)
 
     def _told_robustly(self, robust: RobustTally) -> Tally:
         for told in self.state.readings:
@@ -172,11 +179,6 @@ class Knowledge:
         prior = self.learned
         noise = float(prior.noise[candidate]) + prior.setup
         return mean, sqrt(variance + noise), sqrt(noise)
-
-    def _take(self, tally: Tally) -> None:
-        """Another tally from now on."""
-        self._rebuild(self.model, self.prior, tally)
-        self.tally, self._made = tally, Made()
 
     def _rebuild(self, model: Model, prior: Prior, tally: Tally) -> None:
         """A model from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
@@ -198,7 +200,7 @@ class Knowledge:
         now, half_life = self.state.told, self.problem.settings.half_life
         return clock(now, half_life) != clock(now + _answered(told), half_life)
 
-    def _tally(self, aside: Collection[int], more: Collection[Entry] = (), coming: int = 0) -> Tally:
+    def _tally(self, aside: Collection[int], more: Mapping[Part, Measured] = {}, coming: int = 0) -> Tally:
         """All that counts, and more, which is of so many measurements to come."""
         by_setup, half_life, now = self.problem.by_setup, self.problem.settings.half_life, self.state.told + coming
         return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, now=now, more=more)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 import msgspec
 import numpy as np
 
-from ostinato.arrays import Matrix, Namespace, is_numpy
+from ostinato.arrays import Matrix, Namespace, unwrapped
 from ostinato.candidates import Candidates, Sampled, ShardedTable, extended
 from ostinato.candidates.identifiers import remark_measured
 from ostinato.checks import brief, whole
@@ -103,7 +103,7 @@ class Optimizer(OptimizerView):
         precision: Precision = "single",
         xp: Namespace = np,
     ) -> None:
-        self._table, sign = table_for(candidates, device), sign_of(direction)
+        self._table, sign, xp = table_for(candidates, device), sign_of(direction), unwrapped(xp)
         self.goal: Goal = goal
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         rng = generator(self.seed)
@@ -149,7 +149,7 @@ class Optimizer(OptimizerView):
                 f"memory_limit={given!r} is for candidates in this machine's memory: limit that of Dask's workers "
                 "instead (docs/performance.md says what they need)."
             )
-        return read_limit(given) or (default_limit() if is_numpy(xp) else None)
+        return read_limit(given) or (default_limit() if xp is np else None)
 
     def lend(self, owner: str) -> None:
         """From now on this is for looking: it is asked and told through its owner."""

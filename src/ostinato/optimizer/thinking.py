@@ -171,39 +171,31 @@ class Thinking:
 
     def reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
         """What is believed now, for `explain`."""
-        candidate, problem, sign, table = proposal.candidate, self.problem, self.problem.sign, self.problem.table
+        candidate, problem, known, sign = proposal.candidate, self.problem, self.known, self.problem.sign
         mean, variance = (float(each[0]) for each in belief.at_each(np.array([candidate])))
-        repeat_value = belief.repeat_value(candidate)
-        leader = self._leading()
-        width = problem.policy.width(belief)
+        repeat_value, width = belief.repeat_value(candidate), problem.policy.width(belief)
+        measured = known.tally.numbers
+        means = known.model.at_each(measured)[0] if len(measured) else None  # in the policy's own model
+        leader = None if means is None else int(measured[means.argmax()])
         return Reason(
             mean=sign * mean,
             std=sqrt(max(variance, 0.0)),
             noise_std=sqrt(repeat_value.noise),
             setup_std=sqrt(repeat_value.setup),
             staleness=repeat_value.staleness(proposal.repeats),
-            leads=leader is not None and leader[0] == candidate,
-            measured=int(self.known.tally[candidate].n),
-            leader=None if leader is None else table.point(leader[0]),
-            leader_mean=None if leader is None else sign * leader[1],
-            first=first or (self.known.learner is not None and leader is None),
+            leads=leader == candidate,
+            measured=int(known.tally[candidate].n),
+            leader=None if leader is None else problem.table.point(leader),
+            leader_mean=None if means is None else sign * float(means.max()),
+            first=first or (known.learner is not None and leader is None),
             beta=width,
             C=problem.keeps_within,
             switch_cost=repeat_value.switch if belief.travels else None,
             cause=proposal.cause,
             policy=problem.policy_name,
             seeks=proposal.seeks or problem.seeks.format(width=width),
-            limits=self.known.limits(candidate) if problem.settings.robust else None,
+            limits=known.limits(candidate) if problem.settings.robust else None,
         )
-
-    def _leading(self) -> tuple[int, float] | None:
-        """Number and mean of the best measured candidate, in the policy's own model."""
-        numbers = self.known.tally.numbers
-        if len(numbers) == 0:
-            return None
-        means, _ = self.known.model.at_each(numbers)
-        place = int(means.argmax())
-        return int(numbers[place]), float(means[place])
 
     def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
         """What was decided, as batches, with what the next decision rests on once this one is taken."""
