@@ -62,7 +62,7 @@ class Core:
         if decision.asked[0].batch.id != self.known.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
-        self.problem, self._state.costs = decision.problem, decision.problem.switch_cost
+        self.problem, self._state.costs = decision.known.problem, decision.known.problem.switch_cost
         self._state.absorb(decision.asked, decision.mind)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]

@@ -146,17 +146,14 @@ class Knowledge:
             more = None
         else:
             more = {part.candidate: each.statistics for part, each in measured.items()}
+        added = more and {c: self.prior.addition(self.tally, c, each, setup) for c, each in more.items()}
         if more is None:  # what was told before counts differently now
-            added, self.tally = (
-                {},
-                robust.tally() if robust else self._tally(self.looked.aside, measured, _answered(told)),
-            )
+            self.tally = robust.tally() if robust else self._tally(self.looked.aside, measured, _answered(told))
         else:
-            added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in more.items()}
             for candidate, statistics in more.items():
                 self.tally.add(candidate, statistics, setup)
         poor = self._poor(self.prior, self.tally) if self.state.failures else {}
-        if more is None or len(added) >= MANY or None in added.values() or self._imputed != poor:
+        if added is None or len(added) >= MANY or None in added.values() or self._imputed != poor:
             self._rebuild(self.model, self.prior, self.tally)
         else:
             for candidate, worth in added.items():

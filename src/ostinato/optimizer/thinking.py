@@ -16,7 +16,6 @@ from ostinato.optimizer.facts import Asked, Mind
 from ostinato.optimizer.foresight import Foresight
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
 from ostinato.optimizer.order import Order, lowest
-from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.settings import checked_round
 from ostinato.policies import Belief, Proposal
 from ostinato.posterior import Model, Nystrom
@@ -34,15 +33,14 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True, eq=False):
-    """Batches; what the next decision rests on if this one is taken, the problem with all that was asked for, and what
-    is known then.
+    """Batches; what the next decision rests on if this one is taken, and what is known then, of a problem with all
+    that was asked for.
 
     ratio: by how much, within the batches, some standard deviation shrinks.
     """
 
     asked: list[Asked]
     mind: Mind
-    problem: Problem
     known: Knowledge
     ratio: float = 1.0
 
@@ -218,4 +216,4 @@ class Thinking:
             state.told if before.began is None else before.began,
             drawn,
         )
-        return Decision(asked, mind, self.problem, known, ratio)
+        return Decision(asked, mind, known, ratio)
