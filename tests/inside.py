@@ -14,7 +14,8 @@ def shown(opt):
     """What the policy would be shown now."""
     thinking = Thinking(opt.core.known.fork())
     if isinstance(thinking.known.model, Nystrom):
-        thinking.known.model = thinking.known.model.refreshed(thinking.randomness())
+        model = thinking.known.model.refreshed(thinking.randomness())
+        thinking.known.model = thinking.known.honest = model
     return thinking.belief()
 
 

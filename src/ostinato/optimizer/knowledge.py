@@ -88,8 +88,10 @@ class Knowledge:
         self.tally = self._tally(self.looked.aside) if self._robust is None else self._told_robustly(self._robust)
         self.misfits: list[Misfit] = []  # found when values were judged last
         self.model: Model = problem.model(self.prior)
-        self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
-        self._honest: Posterior | None = None  # the model without these
+        self.honest = self.model  # of what was measured and nothing else: how long a batch may be, what was learned
+        self._imputed: dict[
+            int, float
+        ] = {}  # candidates that failed, and the poor value that the model is told besides
         if state.told:
             self._rebuild(self.model, self.prior, self.tally)
         self.recall(state.mind.drawn)
@@ -124,10 +126,11 @@ class Knowledge:
             other.prior = replace(self.prior, noise=noise)
         if isinstance(self.model, Posterior):
             other.model = self.model.extended(problem.features, other.prior.noise)
-            other._honest = self._honest and self._honest.extended(problem.features, other.prior.noise)
+            other.honest = other.model
+            if isinstance(self.honest, Posterior) and self.honest is not self.model:
+                other.honest = self.honest.extended(problem.features, other.prior.noise)
         else:
-            other.model = problem.model(other.prior)
-            other._rebuild(other.model, other.prior, other.tally)
+            other._rebuild(problem.model(other.prior), other.prior, other.tally)
             other.recall(self.state.mind.drawn)
         other._draws, other._made = None, Made()
         return other
@@ -156,8 +159,9 @@ class Knowledge:
         if added is None or len(added) >= MANY or None in added.values() or self._imputed != poor:
             self._rebuild(self.model, self.prior, self.tally)
         else:
+            models = [self.model] if self.honest is self.model else [self.model, self.honest]
             for candidate, worth in added.items():
-                for model in (self.model, *([self._honest] if self._honest else [])):
+                for model in models:
                     model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
         self._made = Made()
         if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
@@ -178,19 +182,15 @@ class Knowledge:
         return mean, sqrt(variance + noise), sqrt(noise)
 
     def _rebuild(self, model: Model, prior: Prior, tally: Tally) -> None:
-        """A model from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
-        evidence, self._imputed, self._honest = prior.evidence(tally), self._poor(prior, tally), None
+        """The model, from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
+        self.model, self.honest = model, model
+        evidence, self._imputed = prior.evidence(tally), self._poor(prior, tally)
         if self._imputed:
             if isinstance(model, Posterior):
-                self._honest = Posterior.like(model)
-                self._honest.rebuild(evidence)
+                self.honest = Posterior.like(model)
+                self.honest.rebuild(evidence)
             evidence = evidence.plus({candidate: Statistics(1, value) for candidate, value in self._imputed.items()})
         model.rebuild(evidence)
-
-    @property
-    def honest(self) -> Model:
-        """The model of what was measured and nothing else: it says how long a batch may be, and what was learned."""
-        return self._honest or self.model
 
     def _ticks(self, told: Told) -> bool:
         """Whether old measurements are to be weighed anew."""
@@ -217,7 +217,7 @@ class Knowledge:
                 if isinstance(model, Posterior) and isinstance(self.model, Posterior):
                     model.in_place_of(self.model)
                 self._rebuild(model, prior, tally)
-                self.prior, self.model = prior, model
+                self.prior = prior
             self.tally = tally
         if due or again:
             self._made = Made()
@@ -298,9 +298,9 @@ class Knowledge:
         poor = self._poor(self.prior, self.tally, new)
         for candidate in new:
             if candidate in poor and candidate not in self._imputed:
-                if self._honest is None and isinstance(self.model, Posterior):
-                    self._honest = Posterior.like(self.model)
-                    self._honest.rebuild(self.prior.evidence(self.tally))
+                if self.honest is self.model and isinstance(self.model, Posterior):
+                    self.honest = Posterior.like(self.model)
+                    self.honest.rebuild(self.prior.evidence(self.tally))
                 self.model.condition(candidate, 1, poor[candidate])
                 self._imputed = poor
 

@@ -137,7 +137,7 @@ class Thinking:
     def _draw_anew(self, model: Nystrom) -> None:
         """An inducing set for this round, where there are more measurements than when the last one was drawn."""
         drawn = self.state.mind.drawn if model is self._model else None
-        self.known.model = self._model = model.refreshed(self.randomness(), drawn)
+        self.known.model = self.known.honest = self._model = model.refreshed(self.randomness(), drawn)
 
     def randomness(self) -> np.random.Generator:
         """That of the run, which goes on where the last decision left off."""
