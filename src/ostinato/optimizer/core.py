@@ -14,13 +14,12 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.decide import Decision, decide
 from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.revise import Single, failed_of, gaps_after, revised
 from ostinato.optimizer.state import State
+from ostinato.optimizer.thinking import Decision
 from ostinato.optimizer.warnings import Warnings
 from ostinato.records import Batch
 
@@ -52,12 +51,7 @@ class Core:
             self._answers = Answers(self.problem, self.known)
         return self._answers
 
-    # Deciding
-
-    def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
-        """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        known = self.known
-        return decide(self.problem, known.state, known, limit, wish)
+    # Deciding: `decide` says what would be asked for; it is taken up here, or may be thrown away
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
@@ -68,7 +62,7 @@ class Core:
         if decision.asked[0].batch.id != self.known.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
-        self.problem, self._state.costs = decision.problem, decision.problem.switch_cost
+        self.problem, self._state.costs = decision.known.problem, decision.known.problem.switch_cost
         self._state.absorb(decision.asked, decision.mind)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]
@@ -97,10 +91,10 @@ class Core:
         size, mind = len(state.facts), state.mind
         open_ = state.ledger.open.get(batch)
         told = Told(batch, feedback, None if open_ is None else open_.limits)
-        entries = state.entries(told)
+        measured = state.measured(told)
         self._known = self._answers = None
         try:
-            known.take_in(told, entries)
+            known.take_in(told, measured)
             state.absorb([told])
         except BaseException:
             state.rewind(size, mind)
@@ -109,7 +103,7 @@ class Core:
         if not (quietly or (known.learner is not None and known.due)):
             known.model.warn_where_float64_ends()
         if not quietly and known.learner is None:
-            self._warnings.of_surprises(known.model, entries)
+            self._warnings.of_surprises(known.model, measured)
 
     def rewrite(
         self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None, problem: Problem | None = None

@@ -15,12 +15,10 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Sampled
 from ostinato.optimizer.belief import Present, lots_with
 from ostinato.optimizer.certified import Region, ceiling_of, certified
-from ostinato.optimizer.facts import Asked
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.search import search
-from ostinato.optimizer.state import State
-from ostinato.optimizer.thinking import Planned, Thinking
+from ostinato.optimizer.thinking import Decision, Planned, Thinking
 from ostinato.policies import UCB, Belief, Proposal
 from ostinato.policies.belief import Scores
 from ostinato.policies.scored import ScoredPolicy
@@ -33,13 +31,13 @@ ALIKE = 512  # points of a space that are like the first of a plan in the column
 class Exploring(Thinking):
     """One decision in the making, where candidates are points of a space."""
 
-    def __init__(self, problem: Problem, state: State, known: Knowledge) -> None:
-        super().__init__(problem, state, known)
+    def __init__(self, known: Knowledge) -> None:
+        super().__init__(known)
         self._kept: tuple[Problem, Knowledge] | None = None  # without points that are only looked at
         self._looked_at = 0  # points of the space, or boxes
         self._shared: dict[int, float] = {}  # columns in which all points of this plan are alike
         self._top: tuple[float, float] | None = None  # a bound on the score of all points, and the β that it is for
-        self._widen(cast("Sampled", problem.table).with_pool())
+        self._widen(cast("Sampled", self.problem.table).with_pool())
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         self._looked_at, self._top = 0, None
@@ -61,8 +59,8 @@ class Exploring(Thinking):
         known = super().reason(proposal, belief, first=first)
         return replace(known, searched=self._looked_at, gap=self._gap(proposal.candidate, belief))
 
-    def asked(self, decided: list[Planned]) -> list[Asked]:
-        return super().asked(self._named(decided))
+    def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
+        return super().decision(self._named(decided), ratio)
 
     def share(self, columns: list[int], point: Vector) -> None:
         """All candidates from now on are like this one in some columns, and there are more such points."""
@@ -110,10 +108,8 @@ class Exploring(Thinking):
 
     def _scores(self, score: Callable[[Belief], Scores], table: Sampled, points: Matrix) -> Vector:
         """Of all candidates, and of more points."""
-        problem = self.problem.over(table.with_trials(points))
-        known = self.known.over(problem)
-        belief = Present(problem, self.state, known, self._rng, (), self.barred)
-        return score(belief).values.flat()
+        known = self.known.over(self.problem.over(table.with_trials(points)))
+        return score(Present(known, (), self.barred, self.randomness)).values.flat()
 
     def _widen(self, table: Sampled) -> None:
         """More candidates, for this decision and those to come."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 import msgspec
 import numpy as np
 
-from ostinato.arrays import Matrix, Namespace, is_numpy
+from ostinato.arrays import Matrix, Namespace, unwrapped
 from ostinato.candidates import Candidates, Sampled, ShardedTable, extended
 from ostinato.candidates.identifiers import remark_measured
 from ostinato.checks import brief, whole
@@ -20,6 +20,7 @@ from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.plan import Wish
@@ -102,7 +103,7 @@ class Optimizer(OptimizerView):
         precision: Precision = "single",
         xp: Namespace = np,
     ) -> None:
-        self._table, sign = table_for(candidates, device), sign_of(direction)
+        self._table, sign, xp = table_for(candidates, device), sign_of(direction), unwrapped(xp)
         self.goal: Goal = goal
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         rng = generator(self.seed)
@@ -148,7 +149,7 @@ class Optimizer(OptimizerView):
                 f"memory_limit={given!r} is for candidates in this machine's memory: limit that of Dask's workers "
                 "instead (docs/performance.md says what they need)."
             )
-        return read_limit(given) or (default_limit() if is_numpy(xp) else None)
+        return read_limit(given) or (default_limit() if xp is np else None)
 
     def lend(self, owner: str) -> None:
         """From now on this is for looking: it is asked and told through its owner."""
@@ -206,7 +207,7 @@ class Optimizer(OptimizerView):
             self._refuse()
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
-        decision = self.core.decision(most, wish)
+        decision = decide(self.core.known, most, wish)
         if decision.known.looked.aside:
             self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)

@@ -1,11 +1,11 @@
 """Warnings, each at most once in a run: measurements that contradict what the user gave, values that do not fit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from ostinato.errors import SurprisingMeasurements, SuspiciousMeasurement, notify
 from ostinato.measurements.batches import number_at
-from ostinato.measurements.history import Entry
+from ostinato.measurements.history import Measured, Part
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.facts import Looked
 from ostinato.optimizer.knowledge import Knowledge
@@ -44,10 +44,10 @@ class Warnings:
         """These outliers were warned of."""
         self._remarked |= {number_at(place, gaps) for place in looked.aside}
 
-    def of_surprises(self, model: Model, told: Sequence[Entry]) -> None:
+    def of_surprises(self, model: Model, told: Mapping[Part, Measured]) -> None:
         """Warn where feedback contradicts kernel, prior mean or noise."""
-        for entry in told:
-            feedback, noise = entry.measured.statistics, float(model.noise[entry.candidate])
+        for part, measured in told.items():
+            feedback, noise = measured.statistics, float(model.noise[part.candidate])
             spread = sqrt(model.kappa2 + noise / feedback.n)
             if abs(feedback.mean - model.prior_mean) > SURPRISE * spread and not self._surprised:
                 self._warn_of_surprise(feedback.mean, model.prior_mean, spread)

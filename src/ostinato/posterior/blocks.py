@@ -22,7 +22,6 @@ from ostinato.arrays import (
     Namespace,
     Vector,
     from_numpy,
-    is_numpy,
     namespace_of,
     to_numpy,
 )
@@ -112,7 +111,7 @@ class BlockedVector:
         if not candidates:
             return self
         others = self.map(_copy)
-        if is_numpy(namespace_of(self.parts[0])):
+        if namespace_of(self.parts[0]) is np:
             places = np.fromiter(candidates, dtype=np.int64, count=len(candidates))
             if len(others.parts) == 1:
                 others.parts[0][places] = -inf
@@ -257,13 +256,16 @@ class Blocks:
         for block in self._parts:
             block.cache.add(X)
 
-    def condition(self, p: Array, z: float) -> None:
-        """mean += z c, variance −= c², for c = p · k(X, A)."""
+    def condition(self, p: Array, z: float, candidate: int, left: float) -> None:
+        """mean += z c, variance −= c², for c = p · k(X, A); what is left of one candidate's variance is known."""
         variances: list[Array] = []
-        for block, mean, variance in zip(self._parts, self.means.parts, self.variances.parts, strict=True):
+        for block, mean, before in zip(self._parts, self.means.parts, self.variances.parts, strict=True):
             c = block.cache.spread(p)
             mean += z * c
-            variances.append(self.not_negative(variance - c * c))
+            variance, place = self.not_negative(before - c * c), candidate - block.start
+            if 0 <= place < block.size:
+                variance[place] = left
+            variances.append(variance)
         self.variances = BlockedVector(variances, self.starts)
 
     def not_negative(self, variance: Array) -> Array:

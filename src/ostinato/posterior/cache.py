@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, from_numpy, grown, is_numpy, namespace_of
+from ostinato.arrays import Array, Matrix, Namespace, from_numpy, grown, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid, find_grid
 
@@ -94,7 +94,7 @@ class Rows:
         chunks: list[Array] = []
         for start, rows in self._rows(self._filled):
             here = numbers[(numbers >= start) & (numbers < start + rows.shape[0])] - start
-            chunks.append(rows[here, part] if is_numpy(self._xp) else taken(rows[:, part], here, axis=0))
+            chunks.append(rows[here, part] if self._xp is np else taken(rows[:, part], here, axis=0))
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def _rows(self, count: int) -> Iterator[tuple[int, Array]]:
@@ -114,7 +114,7 @@ class Rows:
 def _tiles(X: Array, size: int) -> Iterator[Array]:
     """Rows of X, as many at a time as make a tile with `size` candidates; all at once in memory that is not ours."""
     count = X.shape[0]
-    step = max(1, TILE // max(size, 1)) if is_numpy(namespace_of(X)) else max(1, count)
+    step = max(1, TILE // max(size, 1)) if namespace_of(X) is np else max(1, count)
     return (X[start : min(start + step, count), :] for start in range(0, count, step))
 
 
@@ -138,7 +138,7 @@ class Factored:
         self._split = best_split(grid.shape)
         self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
         self._filled = 0
-        self._place = xp.asarray(grid.place)
+        self._place, self._places = xp.asarray(grid.place), grid.place  # where the standard takes, and NumPy looks up
         self._in_order, self._constant = grid.lattice.in_order, grid.constant
 
     _xp = property(lambda self: namespace_of(self._a))
@@ -166,9 +166,9 @@ class Factored:
         return product + self._constant * xp.sum(p) if self._constant else product
 
     def columns(self, part: slice | Indices) -> Array:
-        xp, place = self._xp, taken(self._place, part, axis=0)
-        a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
-        return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1) + self._constant
+        xp, (i, j) = self._xp, divmod(self._places[part], self._b.shape[1])
+        a, b = self._a[: self._filled, :], self._b[: self._filled, :]
+        return xp.take(a, xp.asarray(i), axis=1) * xp.take(b, xp.asarray(j), axis=1) + self._constant
 
 
 def taken(array: Array, part: slice | Indices, axis: int) -> Array:

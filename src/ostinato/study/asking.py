@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from ostinato.checks import counted
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
-from ostinato.optimizer.decide import Decision
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.plan import Wish
+from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader
@@ -77,7 +78,7 @@ def _decided(stored: Stored, missing: Missing) -> Decision:
     """What this process would decide at the moment."""
     with stored.storage.read(stored.name) as reader:
         core = stored.synced(reader).optimizer.core
-    decision = core.decision(*missing)
+    decision = decide(core.known, *missing)
     if decision.known.looked.aside:
         core.warn_of_outliers(decision)
     return decision
@@ -100,7 +101,7 @@ def _commit(
                 wish = request.wish and replace(request.wish, slots=handing.wanted, workers=None)
                 missing = Missing(handing.left, wish)
             if missing is not None and last:
-                decision = stored.synced(writer).optimizer.core.decision(*missing)
+                decision = decide(stored.synced(writer).optimizer.core.known, *missing)
             if missing is not None and decision is not None and stored.replica is not None:
                 decided = stored.replica.keep(writer, decision, handing.now, stored.keep_table)
             if decided:

@@ -13,8 +13,8 @@ from ostinato.errors import Damaged
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.facts import Mind, Told
+from ostinato.optimizer.thinking import Decision
 from ostinato.records import Reason
 from ostinato.storage import BatchRecord, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
