@@ -25,7 +25,7 @@ from ostinato.kernels.single import has_single_form
 from ostinato.kernels.stationary import Stationary
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks, prior_variance_of
-from ostinato.posterior.cache import Indices, paying_grid
+from ostinato.posterior.cache import Indices, Room, paying_grid
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
@@ -73,6 +73,7 @@ class Posterior:
         self.screened = self._is_screened(xp)
         self.behind = self.screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = self._unseen()
+        self._room: Room | None = None  # memory for the first blocks that are made
         self.kappa2 = self._largest_variance(xp)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
@@ -118,7 +119,8 @@ class Posterior:
                 f"{len(self.features):,} points of this space does not fit: give a coarser space, or leave device out."
             )
         settings = self.xp, self.kernel, self.features, self.prior_mean, self.block_size
-        blocks = Blocks.of(*settings, grid=self._grid, memory=self.memory)
+        room, self._room = self._room, None
+        blocks = Blocks.of(*settings, grid=self._grid, memory=self.memory, room=room)
         if self.behind:
             try:
                 self.behind, self.__dict__["blocks"] = False, blocks
@@ -219,6 +221,7 @@ class Posterior:
         """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
         if self.screened:
             self._screening = other._screening.released()
+        self._room = other.blocks.room.passed_on() if "blocks" in vars(other) else other._room
 
     @property
     def log_det(self) -> float:
