@@ -48,23 +48,14 @@ from ostinato.study.measuring import RunTasks
 from ostinato.study.origins import here, key_digest
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
-from ostinato.study.retracting import (
-    check_one_way,
-    failures_among,
-    last_of,
-    numbers_of,
-    seconds_of,
-    tasks_in,
-    told_of,
-)
-from ostinato.study.revise import failures_since, revise
+from ostinato.study.retracting import Named, last_of
+from ostinato.study.revise import revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 from ostinato.study.workers import token_of
 
 LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
-FIRST = -(2**53)  # of all batches: those below 0 are observations
 RUN_LEASE = 10.0  # seconds for which a run holds them, renewed every third of that while its process lives
 
 
@@ -377,27 +368,10 @@ class Study(StudyView):
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        moment, tasks = seconds_of(since), tasks_in(what) if failures else []
-        check_one_way(what, value, number, batch, failures=failures)
-        only = None if what is None or tasks or not failures else self._stored.index(what)
-        if failures:
-            numbers = list[int]()
-        elif batch is not None:
-            numbers = told_of(self._stored, whole("batch", batch, FIRST))
-        else:
-            numbers = numbers_of(self._stored, what, value, number)
-
-        def change(writer: Writer) -> int:
-            listed = (
-                failures_among(writer, tasks)
-                if tasks
-                else failures_since(writer, moment, only)
-                if failures
-                else numbers
-            )
-            return len(revise(writer, dict.fromkeys(listed), why, self.outcome, again=again))
-
-        return self._stored.write_once(change)
+        listed = Named(what, value, number, batch, failures, since).listed(self._stored)
+        return self._stored.write_once(
+            lambda writer: len(revise(writer, dict.fromkeys(listed(writer)), why, self.outcome, again=again))
+        )
 
     def correct(
         self,
