@@ -40,7 +40,7 @@ def from_truth(value: Any) -> Any:
 def finite(name: str, value: Any) -> float:
     result = number(value)
     if not isfinite(result):
-        raise InvalidSetting(f"{name}={value!r} is out of range: give one finite number.")
+        raise InvalidSetting(f"{name}={brief(value)} is out of range: give one finite number.")
     return result
 
 

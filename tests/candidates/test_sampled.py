@@ -89,7 +89,7 @@ def test_points_are_known_again():
     assert table.named_by(POINT) == table.number_of(0)
     assert table.holding([POINT]).rows == 1
     assert table.holding(0) is table
-    assert table.holding(POINT | {"temp": 33.3 + 1e-12}).rows == 1
+    assert table.holding(POINT | {"temp": 33.3 + 1e-14}).rows == 1  # by rounding
     assert table.with_points(table.features[:5]).rows == table.rows
     assert len(table.with_points(table.features[:5])) == len(table)
 
