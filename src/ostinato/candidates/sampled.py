@@ -96,8 +96,8 @@ class Sampled(Candidates):
             wanted *= 2
         if not rows and not len(self):
             raise InvalidCandidates(
-                f"The constraints allow none of {MOST:,} points of the space: loosen one, or give narrower ranges. Where "
-                "one value follows from others (x + y = 1), leave its parameter out and compute it from them."
+                f"The constraints allow none of {MOST:,} points of the space: loosen one, or give narrower ranges. "
+                "Where one value follows from others (x + y = 1), leave its parameter out and compute it from them."
             )
         other = self._with(self._encoded(rows), self._drawn + np.arange(len(rows)))
         other._drawn = wanted
