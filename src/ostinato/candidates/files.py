@@ -21,7 +21,7 @@ from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Pa
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
-from ostinato.checks import counted
+from ostinato.checks import counted, flag
 from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, OstinatoError
 
 WITH_COMMA, WITH_POINT = re.compile(r"[-+]?[\d.]*,\d+"), re.compile(r"[-+]?\d+(\.\d+)+(,\d+)?")
@@ -231,7 +231,11 @@ def read_space(path: Path) -> Space:
 
 def space_of(described: Mapping[str, Any], file: str = "The space") -> Space:
     """The space that a mapping describes, column by column, as a TOML file does. file: its name, for messages."""
-    return Space({name: _column(file, name, given) for name, given in described.items()})
+    parameters = {name: _column(file, name, given) for name, given in described.items()}
+    try:
+        return Space(parameters)
+    except OstinatoError as error:
+        raise InvalidCandidates(f"{file}: {error}") from None
 
 
 def _column(file: str, name: str, described: Any) -> Parameter:
@@ -251,6 +255,8 @@ def _parameter(file: str, name: str, described: Any) -> Parameter:
     if isinstance(conditions, dict):
         del given["when"]
         return cast("Any", _parameter(file, name, given)).when(**conditions)
+    for key in ("log", "integer", "ordered"):
+        flag(key, given.get(key, False))
     keys = set(given)
     if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):
         return (Ordered if given.get("ordered") else Category)(*given["levels"])

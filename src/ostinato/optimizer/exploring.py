@@ -62,14 +62,15 @@ class Exploring(Thinking):
     def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
         return super().decision(self._named(decided), ratio)
 
-    def share(self, columns: list[int], point: Vector) -> None:
+    def share(self, columns: list[int], candidate: int) -> None:
         """All candidates from now on are like this one in some columns, and there are more such points."""
+        point = self.problem.features[candidate]
         if not self._shared:
             alike = self.problem.features[:ALIKE].copy()
             alike[:, columns] = point[columns]
             self._look_at(alike)
         self._shared = {column: float(point[column]) for column in columns}
-        super().share(columns, point)
+        super().share(columns, candidate)
 
     def _certify(self, policy: ScoredPolicy, extra: Sequence[Proposal]) -> None:
         """From the best of these on, with a bound on what any point scores."""

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.arrays import Vector
 from ostinato.checks import brief
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
@@ -156,12 +155,12 @@ class Thinking:
         if distinct:
             self._bar(frozenset({candidate}))
         if columns:
-            self.share(columns, self.problem.features[candidate])
+            self.share(columns, candidate)
         self.round = [each for each in self.round if each.candidate not in self.apart]
 
-    def share(self, columns: list[int], point: Vector) -> None:
+    def share(self, columns: list[int], candidate: int) -> None:
         """All candidates from now on are like this one in some columns."""
-        self._bar(frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist()))
+        self._bar(frozenset(np.flatnonzero(~self.problem.table.alike(candidate, columns)).tolist()))
 
     def _bar(self, candidates: frozenset[int]) -> None:
         self.apart |= candidates
