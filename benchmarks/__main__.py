@@ -2,11 +2,9 @@
 
 import sys
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from platform import platform, python_version
 
-import numpy as np
-import scipy
-import sklearn
 from rich.console import Console
 from rich.table import Table
 
@@ -45,13 +43,18 @@ def main(names: list[str]) -> int:
         console.print(f"Unknown benchmark {unknown[0]!r}: the benchmarks are {', '.join(BENCHMARKS)}.")
         return 2
     console.print(
-        f"One thread. {platform()}, Python {python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}",
+        f"One thread. {platform()}, Python {python_version()}, "
+        f"{', '.join(f'{name} {_version(name)}' for name in ('NumPy', 'SciPy', 'scikit-learn'))}",
         highlight=False,
     )
     missed, left_out = 0, list[str]()
     for name in names or BENCHMARKS:
-        module = import_module(f"benchmarks.{name}")
+        try:
+            module = import_module(f"benchmarks.{name}")
+        except ModuleNotFoundError as lacking:
+            left_out.append(name)
+            console.print(f"[yellow]Not run:[/] {name} needs {lacking.name}: make test installs it.")
+            continue
         console.rule(f"[bold]{name}")
         console.print((module.__doc__ or "").strip(), highlight=False)
         table = Table("what", "measured", "wanted", "")
@@ -67,6 +70,13 @@ def main(names: list[str]) -> int:
         console.print(f"Not run to their end: {', '.join(left_out)}.")
     console.print(f"{missed} figures missed what was wanted." if missed else "All that was wanted was reached.")
     return 1 if missed else 0
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 if __name__ == "__main__":

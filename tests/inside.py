@@ -5,15 +5,17 @@ from contextlib import contextmanager
 from sqlalchemy import text
 
 from ostinato.errors import Unavailable
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.thinking import Thinking
 from ostinato.posterior import Nystrom
 
 
 def shown(opt):
     """What the policy would be shown now."""
-    thinking = Thinking(opt._problem, opt._state, opt.core.known.fork())
+    thinking = Thinking(opt.core.known.fork())
     if isinstance(thinking.known.model, Nystrom):
-        thinking.known.model = thinking.known.model.refreshed(thinking._rng)
+        model = thinking.known.model.refreshed(thinking.randomness())
+        thinking.known.model = thinking.known.honest = model
     return thinking.belief()
 
 
@@ -24,7 +26,7 @@ def pending(opt):
 
 def next_batch(opt, limit=None):
     """What would be asked for next; nothing is changed."""
-    return opt.core.decision(limit).asked[0].batch
+    return decide(opt.core.known, limit).asked[0].batch
 
 
 def unheard(storage, monkeypatch, meanwhile=int):

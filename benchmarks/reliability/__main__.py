@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 
 import msgspec
@@ -283,6 +284,12 @@ def main(names: list[str]) -> int:
     if unknown:
         console.print(f"Unknown test {unknown[0]!r}: the tests are {', '.join(TORTURES)}.")
         return 2
+    for each in names:
+        name, _, size = each.partition(":")
+        if size and not (size.isdigit() and signature(TORTURES[name]).parameters):
+            sized = [name for name, torture in TORTURES.items() if signature(torture).parameters]
+            console.print(f"{each!r} has no such size: whole numbers, for {', '.join(sized)}.")
+            return 2
     for each in names or TORTURES:
         name, _, size = each.partition(":")
         for what, found, fine in TORTURES[name](*([int(size)] if size else [])):

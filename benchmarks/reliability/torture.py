@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.reliability import warm
 from benchmarks.reliability.slow import slowly
 from benchmarks.reliability.worker import ENOUGH, SETTINGS, X, work
+from ostinato.optimizer.decide import decide
 from ostinato.study import Study, verify
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +114,7 @@ def found(address: str, files: list[Path], done: int) -> Found:
     lines = sum(file.read_text().count("\n") for file in files if file.exists())
     study = Study("torture", address, patience=120.0)
     stored = stored_in(study)
-    asks = [Study("torture", address).optimizer.core.decision(50).asked[0].batch for _ in range(2)]
+    asks = [decide(Study("torture", address).optimizer.core.known, 50).asked[0].batch for _ in range(2)]
     return Found(
         acknowledged=len(acknowledged),
         twice=lines - len(acknowledged),

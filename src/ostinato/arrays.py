@@ -26,11 +26,12 @@ AT_ONCE = 2**20  # rows of very many that are looked at at a time
 
 def namespace_of(array: Array) -> Namespace:
     """The array API namespace that `array` belongs to."""
-    return np if type(array) is np.ndarray else array_namespace(array)
+    return np if type(array) is np.ndarray else unwrapped(array_namespace(array))
 
 
-def is_numpy(xp: Namespace) -> bool:
-    return xp is np or is_numpy_namespace(xp)
+def unwrapped(xp: Namespace) -> Namespace:
+    """NumPy as `np`, whatever wraps it, so that `xp is np` says it all; others as they are."""
+    return np if is_numpy_namespace(xp) else xp
 
 
 def erfcx_of(xp: Namespace) -> Any:
@@ -50,7 +51,7 @@ def to_numpy(array: Array) -> NDArray[Any]:
 
 
 def from_numpy(xp: Namespace, array: NDArray[Any]) -> Array:
-    if is_numpy(xp):
+    if xp is np:
         return array
     return xp.reshape(xp.asarray(array.ravel().tolist(), dtype=xp.float64), array.shape)
 
@@ -61,17 +62,19 @@ def from_numpy_like(array: NDArray[Any], like: Array) -> Array:
     return xp.asarray(array, device=like.device) if is_torch_namespace(xp) else from_numpy(xp, array)
 
 
-def squared_distances(X: Array, Y: Array, lengthscale: Sequence[float], categories: Sequence[int] = ()) -> Array:
+def squared_distances(
+    X: Array, Y: Array, lengthscale: float | Sequence[float], categories: Sequence[int] = ()
+) -> Array:
     """‖(x − y)/lengthscale‖² for every row x of X and y of Y; one length-scale, or one a column.
 
     Differences come before squares: the expanded form |x|² + |y|² − 2xy would lose near-duplicate
     candidates to cancellation. In the columns of `categories` a difference is 1, whatever the codes.
     """
-    xp, width = namespace_of(X), X.shape[1]
-    scales = tuple(lengthscale) * width if len(lengthscale) == 1 else tuple(lengthscale)
+    xp, given = namespace_of(X), tuple(lengthscale) if isinstance(lengthscale, Sequence) else (lengthscale,)
+    scales = given * X.shape[1] if len(given) == 1 else given
     if categories:
         return _with_categories(X, Y, scales, categories)
-    if is_numpy(xp):
+    if xp is np:
         from scipy.spatial.distance import cdist
 
         if len(set(scales)) == 1:
@@ -100,7 +103,7 @@ def _with_categories(X: Array, Y: Array, scales: Sequence[float], categories: Se
 def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
     """L⁻¹ b for a lower-triangular L, or L⁻ᵀ b."""
     xp = namespace_of(L)
-    if is_numpy(xp):
+    if xp is np:
         if b.shape[0] != L.shape[0]:
             raise ValueError(f"A triangular matrix of size {L.shape[0]} does not go with {b.shape[0]} rows.")
         if L.shape[0] == 0:
@@ -117,7 +120,7 @@ def solve_lower(L: Any, b: Any, *, transposed: bool = False) -> Any:
 def transposed_times(L: Any, X: Any) -> Any:
     """Lᵀ X for a lower-triangular L; X may be overwritten."""
     xp = namespace_of(L)
-    if not is_numpy(xp) or X.ndim == 1:
+    if xp is not np or X.ndim == 1:
         return xp.matmul(xp.matrix_transpose(L), X)
     from scipy.linalg.blas import dtrmm
 
@@ -127,7 +130,7 @@ def transposed_times(L: Any, X: Any) -> Any:
 def inverse_from_cholesky(L: Array) -> Array:
     """(L Lᵀ)⁻¹, both triangles."""
     xp = namespace_of(L)
-    if not is_numpy(xp):
+    if xp is not np:
         inverse = xp.linalg.inv(L)
         return xp.matmul(xp.matrix_transpose(inverse), inverse)
     if L.shape[0] == 0:

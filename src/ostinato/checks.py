@@ -40,7 +40,7 @@ def from_truth(value: Any) -> Any:
 def finite(name: str, value: Any) -> float:
     result = number(value)
     if not isfinite(result):
-        raise InvalidSetting(f"{name}={value!r} is out of range: give one finite number.")
+        raise InvalidSetting(f"{name}={brief(value)} is out of range: give one finite number.")
     return result
 
 
@@ -63,7 +63,9 @@ def not_negative(name: str, value: Any) -> float:
 
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InvalidSetting(f"{name}={value!r} is neither True nor False: give one of them.")
+        raise InvalidSetting(
+            f"{name}={value!r} is neither True nor False: give one of them (true or false in TOML and JSON)."
+        )
     return value
 
 

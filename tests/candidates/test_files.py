@@ -50,6 +50,14 @@ def test_a_space_in_toml(tmp_path):
         ("a.toml", "temp = [", "is not a TOML file"),
         ("a.toml", "", "describes no columns"),
         ("a.toml", "[temp]\nlow = 1\n", r"\[temp\] is"),
+        (
+            "a.toml",
+            '[temp]\nlow = 1\nhigh = 9\nlog = "no"\n',
+            r"a.toml, \[temp\] .* log='no' is neither True nor False",
+        ),
+        ("a.toml", "[temp]\nlow = 1\nhigh = 9\ninteger = 1\n", r"\[temp\] .* integer=1 is neither"),
+        ("a.toml", '[temp]\nlevels = ["a"]\nordered = "no"\n', r"\[temp\] .* ordered='no' is neither"),
+        ("a.toml", '[temp]\nlow = 1\nhigh = 9\nwhen = { s = "a" }\n', "a.toml: 'temp', .* depends on 's': name"),
         ("a.parquet", "no", "cannot be read as Parquet"),
         ("a.xls", "no", "unknown kind"),
     ],
@@ -63,3 +71,11 @@ def test_files_that_cannot_be_read_are_explained(tmp_path, name, text, words):
 def test_a_missing_file(tmp_path):
     with pytest.raises(InvalidCandidates, match="There is no file"):
         read_file(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("cell", ["1.000", "1.234,5", "2.5"])
+def test_points_beside_decimal_commas_are_refused(tmp_path, cell):
+    file = tmp_path / "table.csv"
+    file.write_text(f"a;b\n1,5;1\n{cell};2\n2,5;3\n")
+    with pytest.raises(InvalidCandidates, match=f"line 3: a is '{cell}', and decimals have commas in other lines"):
+        read_file(file)

@@ -112,3 +112,37 @@ def test_steps_are_kept(step, u):
 def test_what_makes_no_sense_is_refused(make, says):
     with pytest.raises(InvalidSetting, match=says):
         make()
+
+
+@pytest.mark.parametrize("kind", [Ordered, Category])
+@pytest.mark.parametrize("nothing", [None, float("nan"), np.float64("nan")])
+def test_levels_that_say_that_there_is_no_value_are_refused(kind, nothing):
+    with pytest.raises(InvalidSetting, match=r"says that there is no value, .*: give it a name, such as 'none'"):
+        kind("a", nothing)
+
+
+def test_levels_that_may_change_are_refused():
+    with pytest.raises(InvalidSetting, match=r"The level \[1\] is a list, which may change: give texts or numbers"):
+        Category([1], [2])
+
+
+def test_levels_are_plain():
+    assert [type(level) for level in Category(np.int64(3), np.str_("a")).values] == [int, str]
+    assert [type(each) for each in Float(0, 1).when(n=np.int64(3)).conditions["n"]] == [int]
+
+
+def test_conditions_may_be_sets():
+    made = Float(0, 1).when(s={"b", "a"})
+    assert made == Float(0, 1).when(s=["a", "b"])
+    assert Float(0, 1).when(s=frozenset({"a"})) == Float(0, 1).when(s="a")
+
+
+def test_ranges_that_cannot_be_computed_with_are_refused():
+    for low, high, says in ((1e-300, 2e-300, "narrow"), (0, 1e308, "wide"), (-1e308, 1e308, "wide")):
+        with pytest.raises(InvalidSetting, match=f"too {says} to compute with: .*Use other units"):
+            Float(low, high)
+    assert Float(1e-300, 2e-300, log=True).size == inf
+    assert Float(1e-300, 1e-300).low == 1e-300
+    with pytest.raises(InvalidSetting) as refused:
+        Integer(0, 10**400)
+    assert len(str(refused.value)) < 200

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from ostinato import Study
+from ostinato import Category, Float, Integer, Space, Study
 from ostinato.candidates import read_file
 from terminal import ostinato
 
@@ -195,3 +195,16 @@ def test_a_sheet_that_cannot_be_read_says_why(lab, text, why):
     done = ostinato("tell", "lab.db", "plate.csv", cwd=lab)
     assert done.returncode == 2
     assert why in said(done)
+
+
+def test_what_is_exported_from_a_space_can_be_imported(lab):
+    """Also levels that are empty, and whole numbers above 2**53."""
+    space = Space(c=Category("", "a"), n=Integer(1, 10**18), x=Float(0, 1).when(c="a"))
+    points = [{"c": "", "n": 251847321245586964, "x": None}, {"c": "a", "n": 251847321245586965, "x": 0.25}]
+    study = Study("s", lab / "one.db", space)
+    study.observe(points, [1.0, 2.0])
+    assert ostinato("export", "one.db", "-o", "one.csv", cwd=lab).returncode == 0
+    again = Study("s", lab / "two.db", space)
+    done = ostinato("import", "two.db", "one.csv", cwd=lab)
+    assert done.returncode == 0, said(done)
+    assert [again.table[i] for i in range(2)] == points

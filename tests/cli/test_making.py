@@ -82,3 +82,14 @@ def test_top_says_why_its_intervals_are_wider_than_that_of_best(lab):
     assert "All 5 intervals hold at once with 95% probability" in " ".join(
         ostinato("top", "lab.db", cwd=lab).stdout.split()
     )
+
+
+def test_what_is_assigned_counts_as_spent(lab):
+    ostinato("create", "lab.db", "catalogue.csv", "--budget", "60", "--stop", "spent=5", "--seed", "0", cwd=lab)
+    first = ostinato("ask", "lab.db", "--slots", "3", cwd=lab)
+    second = ostinato("ask", "lab.db", "--slots", "9", cwd=lab)
+    repeats = [sum(json.loads(line)["repeats"] for line in done.stdout.splitlines()) for done in (first, second)]
+    assert repeats == [3, 2]
+    third = ostinato("ask", "lab.db", cwd=lab)
+    assert (third.stdout, "leaves nothing beyond what is assigned" in third.stderr.replace("\n", " ")) == ("", True)
+    assert ostinato("ask", "lab.db", "--beyond", cwd=lab).stdout

@@ -261,7 +261,7 @@ MESSAGES = {
     "create other.db catalogue.csv --robust --half-life 5": "--robust and --half-life do not go together",
     "ask catalogue.db --slots x": "'x'",
     "budget catalogue.db 2.5": "'2.5'",
-    "correct catalogue.db 1 inf": "The measurement is inf: only finite numbers can be told.",
+    "correct catalogue.db 1 inf": "inf is not finite: write nan for a measurement that failed.",
     "create other.db broken.toml": "broken.toml is not a TOML file",
 }
 

@@ -7,8 +7,8 @@ from terminal import ostinato
 MANUAL = ("optimize", "catalogue.csv", "--manual", "--seed", "0", "--budget", "30")
 
 
-def numbered(lab, *options):
-    return json.loads(ostinato("history", "catalogue.db", *options, "--json", cwd=lab).stdout)
+def numbered(lab, *options, study="catalogue.db"):
+    return json.loads(ostinato("history", study, *options, "--json", cwd=lab).stdout)
 
 
 def test_a_typo_is_undone_at_the_prompt(lab):
@@ -107,7 +107,18 @@ def test_batches_show_that_their_measurements_were_revised(lab):
     assert "1 taken back" in shown
     assert "1 corrected" in shown
     again = ostinato("tell", "catalogue.db", cwd=lab, typed='{"batch": 0, "start": 0, "values": [12]}\n')
-    assert (again.returncode, "was told before and taken back" in again.stderr.replace("\n", " ")) == (2, True)
+    assert (again.returncode, "1 had been told before, and nothing changed" in again.stderr) == (0, True)
+    another = ostinato("tell", "catalogue.db", cwd=lab, typed='{"batch": 0, "start": 0, "values": [13]}\n')
+    assert (another.returncode, "was told before and taken back" in another.stderr.replace("\n", " ")) == (2, True)
+
+
+def test_a_value_is_corrected_in_the_words_of_its_kind(lab):
+    ostinato("create", "yes.db", "catalogue.csv", "--budget", "9", "--outcome", "binary", cwd=lab)
+    task = json.loads(ostinato("ask", "yes.db", "--limit", "1", cwd=lab).stdout)
+    ostinato("tell", "yes.db", cwd=lab, typed=json.dumps(task | {"values": [True]}))
+    assert numbered(lab, "--values", study="yes.db")[0]["value"] == 1
+    assert "measurement 1 is 0 now" in ostinato("correct", "yes.db", "1", "false", cwd=lab).stderr
+    assert "measurement 1 counts as failed now" in ostinato("correct", "yes.db", "1", "nan", cwd=lab).stderr
 
 
 def test_what_is_skipped_is_not_asked_for_again_at_once(lab):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.measurements.feedback import Given
-from ostinato.measurements.history import Entry, History, faded
+from ostinato.measurements.history import History, Part, faded
 from ostinato.measurements.outcomes import REAL
 from ostinato.measurements.tally import Statistics
 
@@ -54,7 +54,7 @@ def test_new_values_are_found_in_whatever_order_they_came(order, since):
     history = History()
     for batch in order:
         measured = Given([float(batch), batch + 0.5]).read(REAL).measured(1, 2 * batch, 0)
-        history.add([Entry(batch % 3, batch, measured)])
+        history.add({Part(batch, batch % 3, False): measured})
     assert sorted(number for number, _, _ in history.new(since)) == list(range(since + 1, 13))
 
 
@@ -69,7 +69,7 @@ def test_what_has_faded_scatters_as_much_and_counts_for_less():
 def test_measurements_count_for_half_after_their_half_life():
     history = History()
     for batch in range(3):
-        history.add([Entry(batch, batch, Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0))])
+        history.add({Part(batch, batch, False): Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0)})
     tally = history.tally(by_setup=False, half_life=100, now=300)
     assert [tally[candidate].n for candidate in range(3)] == pytest.approx([25, 50, 100])
     assert history.steps == 300

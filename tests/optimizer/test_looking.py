@@ -12,6 +12,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF, Linear, as_kernel
 from ostinato.learning import Learner
 from ostinato.optimizer.core import Core
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.policies import BBKB, BKB, GPBUCB, GPTS, EpsilonGreedy, MiniTS, RareUCB
 from ostinato.posterior import Posterior
@@ -45,7 +46,7 @@ QUESTIONS = {
     "log_det": lambda opt: opt.log_det,
     "in_flight": lambda opt: opt.in_flight,
     "repr": repr,
-    "a decision that is thrown away": lambda opt: opt.core.decision(5),
+    "a decision that is thrown away": lambda opt: decide(opt.core.known, 5),
     "explain": lambda opt: str(opt.explain(opt.in_flight[0])),
 }
 

@@ -374,7 +374,7 @@ def test_an_interrupt_in_the_middle_of_a_tell_takes_nothing_in(monkeypatch):
     before = opt.predict()
     batch = opt.ask(limit=5)
 
-    def interrupted(self, p, z):
+    def interrupted(self, *args):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -129,6 +129,40 @@ def test_measurements_go_by_the_numbers_that_warnings_name():
     assert opt.steps == 59
 
 
+def test_numbers_stay_whatever_is_taken_back():
+    opt = Optimizer(X, seed=0)
+    opt.observe(3, [1.0, 2.0, 3.0, 4.0, 5.0])
+    opt.retract(number=2)
+    opt.retract(number=3)
+    opt.observe(4, [6.0])
+    frame = opt.to_frame()
+    assert list(zip(frame["number"], frame["value"], strict=True)) == [(1, 1.0), (4, 4.0), (5, 5.0), (6, 6.0)]
+    with pytest.raises(InvalidFeedback, match="Measurement 2 was taken back already"):
+        opt.retract(number=2)
+    with pytest.raises(InvalidFeedback, match="no single measurement 7: 6 were told"):
+        opt.retract(number=7)
+    opt.correct(number=5, new=7.0)
+    opt.retract(3, value=7.0)
+    batch = opt.ask()
+    opt.tell(batch, [8.0] * batch.repeats)
+    opt.retract(batch)
+    opt.observe(4, [9.0])
+    assert list(opt.to_frame()["number"]) == [1, 4, 6, 7 + batch.repeats]
+
+
+def test_an_outlier_keeps_its_number_when_others_are_taken_back():
+    opt = Optimizer(X, seed=0)
+    for row in range(0, 40, 2):
+        opt.observe(row, [TRUTH[row] + 20, TRUTH[row] + 20.2, 2000.0 if row == 10 else TRUTH[row] + 20.1])
+    (before,) = opt.outliers
+    opt.retract(number=1)
+    (outlier,) = opt.outliers
+    assert outlier.number == before.number == 18
+    opt.retract(number=outlier.number)
+    assert opt.outliers == []
+    assert (opt.steps, max(opt.to_frame()["value"]) < 1000) == (58, True)
+
+
 @pytest.mark.parametrize(
     ("act", "words"),
     [
@@ -137,6 +171,11 @@ def test_measurements_go_by_the_numbers_that_warnings_name():
         (lambda opt: opt.retract(3), "What is to be taken back"),
         (lambda opt: opt.retract(number=99), "no single measurement 99: 2 were told"),
         (lambda opt: opt.correct(3, 1.0), "old and new value"),
+        (lambda opt: opt.correct(3, 1.0, 5.0, number=1), "by number= and by candidate and old value"),
+        (lambda opt: opt.retract(3, value=1.0, number=1), "by a candidate and by number=: name them in one way"),
+        (lambda opt: opt.retract(3, number=1), "by a candidate and by number="),
+        (lambda opt: opt.retract(opt.ask(), value=1.0), "by a batch and by value="),
+        (lambda opt: opt.retract(failures=True, number=1), "by number= and by failures=True"),
         (lambda opt: opt.correct(3, 1.0, "abc"), "abc"),
         (lambda opt: opt.correct([3, 4], 1.0, 2.0), "more than one candidate"),
     ],

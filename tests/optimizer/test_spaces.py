@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from inside import next_batch
-from ostinato import Category, Float, Integer, Optimizer, Space
+from ostinato import Category, Float, Integer, Optimizer, Ordered, Space
 from ostinato.candidates import Sampled
 from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, UnknownCandidate
 from ostinato.kernels import RBF
 from ostinato.optimizer.search import search
 from ostinato.policies import BKB, GPBUCB, MiniTS, MiniUCB, Uniform
+from sizes import size
 
 SPACE = Space(x=Float(0, 1), y=Float(0.001, 10, log=True), kind=Category("a", "b", "c"))
 GIVEN = {"kernel": RBF(0.3), "noise_std": 0.1}
@@ -187,7 +188,7 @@ def test_a_plan_shares_columns_of_a_space(t, settings):
 
 def test_values_that_the_space_does_not_have_are_refused():
     opt = Optimizer(Space(n=Integer(1, 10**8), t=Float(20, 80, step=5)), seed=0)
-    opt.observe({"n": np.int64(3), "t": 20.000000000001}, [1.0])
+    opt.observe({"n": np.int64(3), "t": 20.000000000000004}, [1.0])
     opt.observe({"n": 3.0, "t": 20}, [1.0])
     assert opt.best().candidate == {"n": 3, "t": 20.0}
     for wrong in ({"n": 2.5, "t": 20}, {"n": 2, "t": 22.3}):
@@ -277,3 +278,82 @@ def test_points_that_contradict_the_space_are_not_predicted():
         opt.predict([sgd, adam | {"momentum": 0.5}])
     with pytest.raises(UnknownCandidate, match=r"momentum is missing in point 0, .*: give a value"):
         opt.sample(points=[{"solver": "sgd", "rate": 0.1}])
+
+
+def test_what_is_observed_is_what_is_recommended():
+    opt = Optimizer(Space(rate=Float(0, 1e9), n=Integer(1, 10**18)), seed=0)
+    rates = [1.0, 0.25, 1.0000001]
+    opt.observe([{"rate": rate, "n": 251847321245586964} for rate in rates], [1.0, 2.0, 9.0])
+    assert opt.unique == 3
+    assert [opt.core.problem.table[i] for i in range(3)] == [{"rate": r, "n": 251847321245586964} for r in rates]
+    opt.tell(opt.ask(limit=1), [1.0])
+
+
+def test_points_whose_features_are_the_same_are_two_points():
+    opt = Optimizer(Space(n=Integer(1, 10**18), y=Float(0, 1)), seed=0)
+    opt.observe([{"n": 10**17 + i, "y": 0.5} for i in range(3)], [1.0, 2.0, 3.0])
+    opt.observe({"n": 10**17 + 1, "y": 0.5}, [2.1])
+    assert opt.unique == 3
+    assert list(opt.counts().values()) == [1, 2, 1]
+    assert len({batch.index for batch in opt.ask(slots=3)} | {0, 1, 2}) > 3
+
+
+SWITCHED = Space(sv=Category("w", "e"), m=Float(0, 1).when(sv="e"), y=Float(0, 1))
+LISTED = Space(sv=Category("w", "e"), m=Float(0, 1, digits=5).when(sv="e"), y=Ordered(1, 2))
+
+
+@pytest.mark.parametrize("space", [SWITCHED, LISTED], ids=["sampled", "listed"])
+def test_no_value_is_like_none_but_no_value_in_a_plan(space):
+    opt, absent = Optimizer(space, seed=2), set()
+    opt.observe({"sv": "e", "m": 0.50003, "y": 1}, [1.0])
+    for _ in range(size(3, 10)):
+        plan = opt.ask(slots=12, shared=["m"])
+        assert len({batch.candidate["m"] for batch in plan}) == 1
+        absent.add(plan[0].candidate["m"] is None)
+        for batch in plan:
+            good = (batch.candidate["sv"] == "w") + batch.candidate["y"]
+            opt.tell(batch, good + 0.1 * np.arange(batch.repeats))
+    assert True in absent
+
+
+def test_candidates_are_alike_where_they_have_the_same_values():
+    for space in (SWITCHED, LISTED):
+        table = Optimizer(space, seed=0).core.problem.table
+        table = table.holding([{"sv": "w", "y": 1}, {"sv": "w", "y": 2 if space is LISTED else 0}])
+        table = table.holding(
+            [{"sv": "e", "m": 0.50003, "y": 1}, {"sv": "e", "m": 0.50003, "y": 0 if space is SWITCHED else 2}]
+        )
+        rows = [{"sv": "w", "y": 1}, {"sv": "e", "m": 0.50003, "y": 1}]
+        gone, there = (table.named_by(row) for row in rows)
+        assert not table.alike(gone, [1])[there]
+        assert not table.alike(there, [1])[gone]
+        assert {table.point(number)["m"] for number in np.flatnonzero(table.alike(gone, [1])).tolist()} == {None}
+        assert {table.point(number)["m"] for number in np.flatnonzero(table.alike(there, [1])).tolist()} == {0.50003}
+
+
+def test_every_value_of_a_parameter_that_may_be_absent_is_predicted():
+    for m, value in ((Float(0, 1), 0.50003), (Integer(0, 100_000), 50_003)):
+        opt = Optimizer(Space(sv=Category("w", "e"), m=m.when(sv="e"), y=Float(0, 1)), seed=0)
+        point = {"sv": "e", "m": value, "y": 0.2}
+        opt.observe([point, {"sv": "w", "y": 0.2}], [1.0, 2.0])
+        assert len(opt.predict([point, {"sv": "w", "y": 0.2}, {"sv": "w", "m": float("nan"), "y": 0.2}])) == 3
+        with pytest.raises(UnknownCandidate, match="m has a value where there is no such parameter in point 0"):
+            opt.predict([point | {"sv": "w"}])
+        with pytest.raises(UnknownCandidate, match="m is missing in point 0"):
+            opt.predict([{"sv": "e", "y": 0.2}])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_tight_constraints_say_nothing_of_nan():
+    space = FLAT.where(lambda c: abs(c["x"] - 0.5) < 1e-5)
+    opt = Optimizer(space, seed=0)
+    run(opt, lambda c: c["y"], 8, np.random.default_rng(0))
+    assert opt.steps == 8
+
+
+def test_a_name_that_is_mistyped_is_refused():
+    opt = Optimizer(Space(solver=Category("sgd", "adam"), momentum=Float(0, 1).when(solver="sgd"), r=Float(0, 1)))
+    with pytest.raises(UnknownCandidate, match="'momentun' is none of the candidates' columns"):
+        opt.observe({"solver": "adam", "momentun": 0.5, "r": 0.1}, [1.0])
+    with pytest.raises(UnknownCandidate, match="'zz' is none"):
+        opt.predict([{"solver": "adam", "r": 0.1, "zz": 1}])

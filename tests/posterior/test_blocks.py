@@ -47,7 +47,8 @@ def test_a_fork_goes_its_own_way_with_the_same_covariances(size):
     blocks = Blocks.of(np, RBF(0.5), X, 1.0, size)
     blocks.add(X[[3]])
     other = blocks.fork()
-    other.condition(np.array([0.5]), 2.0)
+    other.condition(np.array([0.5]), 2.0, 8, 0.25)
+    assert other.variances[8] == 0.25
     assert blocks.means.flat() == pytest.approx(1.0)
     assert other.means.flat() == pytest.approx(1.0 + RBF(0.5)(X[[3]], X)[0])
     assert other.columns(np.array([7, 2])) == pytest.approx(RBF(0.5)(X[[3]], X[[7, 2]]))

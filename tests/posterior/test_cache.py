@@ -1,5 +1,8 @@
 """Every cache is the matrix k(X, A): whatever it stores, products and columns are the same."""
 
+import pickle
+from functools import partial
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -7,8 +10,9 @@ import pytest
 from ostinato.arrays import from_numpy, to_numpy
 from ostinato.kernels import RBF, Column, Constant, Hamming, Matern52
 from ostinato.posterior import Posterior, cache
-from ostinato.posterior.cache import Factored, Rows
+from ostinato.posterior.cache import Factored, Room, Rows
 from ostinato.posterior.grid import find_grid
+from ostinato.posterior.limited import LimitedRows
 
 AXES = (np.linspace(-2, 2, 7), np.array([0.0, 1.0, 5.0]), np.linspace(0, 1, 4))
 GRID = np.stack(np.meshgrid(*AXES, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -44,6 +48,40 @@ def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
     assert to_numpy(found.spread(from_numpy(xp, p[:20]))) == pytest.approx(p[:20] @ K[:20])
     assert to_numpy(found.spread(from_numpy(xp, P))) == pytest.approx(P @ K)
     assert to_numpy(found.columns(slice(5, 40))) == pytest.approx(K[:, 5:40])
+
+
+@pytest.mark.parametrize("make", [Rows, partial(LimitedRows, most=20)])
+def test_rows_whose_memory_another_cache_uses_are_computed_again(make):
+    """Products and columns are the same to the bit, in the old cache and in the new one."""
+    room, p = Room(), np.random.default_rng(0).standard_normal(30)
+    first, plain = make(KERNEL, GRID, room=room), make(KERNEL, GRID)
+    for part in (slice(0, 1), slice(1, 18), slice(18, 24)):
+        first.add(GRID[part])
+        plain.add(GRID[part])
+    other = room.passed_on()
+    second, alone = make(Matern52(), GRID, room=other), make(Matern52(), GRID)
+    for part in (slice(30, 45), slice(45, 50)):
+        second.add(GRID[part])
+        alone.add(GRID[part])
+    assert first.spread(p[:24]).tolist() == plain.spread(p[:24]).tolist()
+    first.add(GRID[24:30])
+    plain.add(GRID[24:30])
+    assert first.spread(p).tolist() == plain.spread(p).tolist()
+    assert first.columns(slice(None)).tolist() == plain.columns(slice(None)).tolist()
+    assert second.spread(p[:20]).tolist() == alone.spread(p[:20]).tolist()
+    assert second.columns(slice(None)).tolist() == alone.columns(slice(None)).tolist()
+
+
+def test_memory_is_used_again_where_it_is_enough():
+    room = Room()
+    room.take(16, 100)[:] = 1.0
+    again = room.passed_on()
+    assert room.gone
+    assert not again.gone
+    assert again.take(10, 100).min() == 1.0
+    more = again.take(10, 100)  # too many: there are six rows left
+    assert not np.shares_memory(more, again.take(10, 100))
+    assert not pickle.loads(pickle.dumps(room)).gone  # what is copied has rows of its own
 
 
 def test_a_grid_is_found_in_any_order_and_with_gaps():

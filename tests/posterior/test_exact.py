@@ -184,6 +184,35 @@ def test_a_rebuild_forgets_what_was_computed_before_it():
     assert kept[0] == pytest.approx(-0.5, abs=0.1)
 
 
+@pytest.mark.parametrize("settings", [{}, {"block_size": 30}, {"memory": 8 * 100 * 12}])
+def test_a_model_in_place_of_another_uses_its_memory_and_both_stay_right(settings):
+    """A decision that learns and is thrown away leaves the last model as it was, to the bit."""
+    rng = np.random.default_rng(4)
+    X, tally = rng.random((100, 2)), Tally()
+    for candidate in range(20):
+        tally.add(candidate, Statistics(2, float(rng.standard_normal())))
+
+    def made(kernel):
+        posterior = Posterior(X, kernel, np.full(100, 0.1), **settings)
+        if kernel is second:
+            posterior.in_place_of(old)
+        posterior.rebuild(tally)
+        for candidate in (25, 3, 26):
+            posterior.condition(candidate, 1, 0.5)
+        return posterior
+
+    first, second, third = (Matern52(scale) for scale in (0.3, 0.5, 0.5))
+    old, plain = made(first), made(first)
+    new, alone = made(second), made(third)
+    for found, expected in ((new, alone), (old, plain)):
+        for candidate in (40, 25, 41):
+            found.condition(candidate, 1, 1.5)
+            expected.condition(candidate, 1, 1.5)
+        assert found.means.flat().tolist() == expected.means.flat().tolist()
+        assert found.variances.flat().tolist() == expected.variances.flat().tolist()
+    assert old.blocks.room.gone
+
+
 def test_thousands_of_epochs_do_not_drift():
     """Just before everything is repaired, where rounding has added up for longest, and after it."""
     rng, n = np.random.default_rng(3), size(150, 500)

@@ -132,9 +132,9 @@ def test_an_error_of_f_is_passed_on_with_all_that_was_measured():
 @pytest.mark.parametrize(
     ("f", "vectorized", "message"),
     [
-        (lambda x: np.inf, False, "returned inf"),
+        (lambda x: np.inf, False, "gave inf"),
         (lambda x: [1.0, 2.0], False, "one finite number"),
-        (lambda x: "high", False, "returned 'high'"),
+        (lambda x: "high", False, "gave 'high'"),
         (lambda x, n: np.zeros(n + 1), True, "shape"),
         (lambda x, n: 3.0, True, "shape"),
         (lambda x, n: np.full(n, np.inf), True, "inf"),

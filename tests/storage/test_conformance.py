@@ -202,10 +202,10 @@ def test_which_rows_of_the_log_hold_a_repeat(storage):
             assert [entry.start for entry in writer.overlapping(0, start, count)] == there
 
 
-def test_batches_that_are_unfinished_or_changed(storage):
+def test_batches_that_are_unfinished_or_new(storage):
     make(storage)
     with storage.write("study") as writer:
-        for number in range(4):
+        for number in range(-3, 4):
             writer.add_batches([batch(number)])
         done = replace(
             writer.batch(1), facts=replace(writer.batch(1).facts, told=Measured(Statistics(10, 1.0))), last=5
@@ -214,7 +214,8 @@ def test_batches_that_are_unfinished_or_changed(storage):
         writer.change_batch(replace(writer.batch(2), facts=replace(writer.batch(2).facts, closed=True), last=7))
     with storage.read("study") as reader:
         assert [each.facts.id for each in reader.unfinished()] == [0, 3]
-        assert [each.facts.id for each in reader.batches(told_after=5, asked_from=3)] == [2, 3]
+        earlier = replace(reader.record, asked=3, observed=1)
+        assert [each.facts.id for each in reader.batches(since=earlier)] == [-3, -2, 3]
         assert to_builtins(reader.batch(1)) == to_builtins(done)
 
 

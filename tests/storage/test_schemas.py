@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import inspect
 
 from ostinato.storage import open_storage
+from ostinato.storage.rows import seal_of
 from ostinato.storage.schema import HEAD, metadata, version
 from ostinato.storage.sql import _version, migrate
-from ostinato.storage.values import checksum
 from ostinato.study import Study, verify
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -45,10 +45,12 @@ def test_a_stored_study_goes_on(tmp_path, file):
 def test_a_lease_without_a_length_is_honoured_and_lasts_no_year(tmp_path):
     path, now = tmp_path / "lab.db", time.time()
     shutil.copy(FOLDER / "0005.db", path)
-    columns = 'study, batch, start, repeats, worker, until, "check"'
+    names = ("study", "batch", "start", "repeats", "worker", "until")
+    columns = ", ".join([*names, '"check"'])
     with closing(sqlite3.connect(path)) as connection, connection:
         for row in ((1, 0, 0, 1, "robot-3|a", now + 600.0), (1, 0, 1, 1, "robot-3|b", now + 365 * 86_400.0)):
-            connection.execute(f"INSERT INTO leases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum(*row)))
+            seal = seal_of(dict(zip(names, row, strict=True)))
+            connection.execute(f"INSERT INTO leases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, seal))
     study = Study("kept", path)
     assert [(each.state, each.since) for each in study.leases()] == [("held", None), ("over", None)]
     assert study.renew("robot-3", lease=60.0) == 2

@@ -39,7 +39,7 @@ def test_the_journal_is_safe_for_the_version_found():
 
 def test_every_write_is_synchronised(tmp_path):
     storage = open_storage(tmp_path / "lab.db")
-    with storage.backend.engine.connect() as connection:
+    with storage._transaction(write=True) as connection:
         mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
         level = connection.exec_driver_sql("PRAGMA synchronous").scalar()
     assert (mode, level) in {("persist", 3), ("wal", 2)}

@@ -80,14 +80,14 @@ def test_a_long_log_is_not_read_when_a_study_is_opened(tmp_path, monkeypatch):
     for values in (40, 1_500):
         grown(tmp_path / f"{values}.db", values, one_batch=False)
     statements = []
-    connect = sqlite.SQLite._connect
+    connect = sqlite3.connect
 
-    def traced(backend):
-        connection = connect(backend)
+    def traced(*where, **how):
+        connection = connect(*where, **how)
         connection.set_trace_callback(statements.append)
         return connection
 
-    monkeypatch.setattr(sqlite.SQLite, "_connect", traced)
+    monkeypatch.setattr(sqlite3, "connect", traced)
     study = Study("lab", tmp_path / "1500.db")
     assert study.best().n > 1
     assert len(study.history()) == len({row.facts.index for row in study.history()}) == len(X)

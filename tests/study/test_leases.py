@@ -22,7 +22,7 @@ from ostinato.storage.sqlite import SQLite
 from ostinato.study import Study, heartbeat, verify, workers
 from ostinato.study import assigned as waits
 from ostinato.study.heartbeat import Heartbeat
-from ostinato.study.workers import is_gone, process_name
+from ostinato.study.workers import is_gone, this_worker
 from terminal import start, wait_until
 
 X = np.linspace(0, 1, 40)[:, None]
@@ -326,7 +326,7 @@ def machine(tmp_path, monkeypatch):
             link.unlink(missing_ok=True)
             link.symlink_to(target)
         monkeypatch.setattr(workers, "PROC", proc)
-        return process_name.__wrapped__(os.getpid())  # as if no other machine had been there before
+        return this_worker.__wrapped__()  # as if no other machine had been there before
 
     return be
 
@@ -369,7 +369,7 @@ def test_what_is_not_the_own_view_of_processes_proves_nothing(machine):
     (workers.PROC / "self").unlink()
     (workers.PROC / "self").symlink_to("1234567")
     assert not is_gone(f"{worker}|key", local=True)
-    assert process_name.__wrapped__(os.getpid()).startswith("|||")
+    assert this_worker.__wrapped__().startswith("|||")
 
 
 def test_a_disk_of_ones_own_is_known_as_such(tmp_path, postgres):

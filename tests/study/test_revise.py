@@ -1,5 +1,7 @@
 """What a study was told can be taken back and corrected: then it is what it would be with the right values."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 
@@ -103,7 +105,7 @@ def test_failures_since_a_moment_are_taken_back(address):
             pass
         moment = reader.now()
     study.observe(4, [float("nan"), float("nan"), 1.0])
-    assert study.retract(failures=True, since=moment) == 2
+    assert study.retract(failures=True, since=datetime.fromtimestamp(moment)) == 2
     assert study.status().failures == 1
 
 
@@ -156,8 +158,7 @@ def test_a_task_is_its_own_repeats_and_a_batch_is_all_of_them(address):
     assert verify(study.storage, "s") == []
 
 
-@pytest.mark.parametrize("value", [999.0, 20.0])
-def test_a_repeat_that_was_taken_back_is_not_told_again(address, value):
+def test_a_repeat_that_was_taken_back_is_not_told_again(address):
     study = Study("s", address, X, seed=0, budget=40, **GIVEN)
     study.observe(3, 20.0)
     task = study.ask(limit=1)
@@ -165,8 +166,10 @@ def test_a_repeat_that_was_taken_back_is_not_told_again(address, value):
     study.retract(number=2, why="the wrong sample")
     words = r"Repeat 0 of batch 0 was told before and taken back \(measurement 2\).*correct\(number=2, new=…\)"
     with pytest.raises(Conflict, match=words):
-        study.tell(task, [value])
-    study.correct(number=2, new=value)
+        study.tell(task, [20.0])
+    study.tell(task, [999.0])  # the same again is nothing new
+    assert study.status().measurements == 1
+    study.correct(number=2, new=20.0)
     assert study.status().measurements == 2
 
 
@@ -191,6 +194,12 @@ def test_outliers_go_by_the_numbers_of_the_study(address):
         (lambda study: study.retract(number=99), "no measurement 99: they are numbered 1 to 12"),
         (lambda study: study.correct(number=5, new=3.0), "one of an average of 10"),
         (lambda study: study.correct(3, 1.0), "old and new value"),
+        (lambda study: study.correct(3, 1.0, 5.0, number=1), "by number= and by candidate and old value"),
+        (lambda study: study.retract(3, value=1.0, number=1), "by a candidate and by number=: name them in one way"),
+        (lambda study: study.retract(number=1, batch=-1), "by number= and by batch="),
+        (lambda study: study.retract(failures=True, number=1), "by number= and by failures=True"),
+        (lambda study: study.retract(failures=True, since="yesterday"), "'yesterday' is not a moment"),
+        (lambda study: study.retract(failures=True, since=float("nan")), "nan is not a moment"),
     ],
 )
 def test_what_cannot_be_is_said_and_changes_nothing(tmp_path, act, words):

@@ -107,3 +107,25 @@ def test_threads_that_share_a_study_see_whole_moments_of_its_space(tmp_path):
         list(pool.map(work, range(4)))
     found = {each.value: study.table[each.index] for each in study.measurements()}
     assert found == {float(k): point for k, point in enumerate(points)}
+
+
+def test_a_study_holds_what_was_observed(tmp_path):
+    path, space = tmp_path / "lab.db", Space(n=Integer(1, 10**18), rate=Float(0, 1e9))
+    points = [{"n": 251847321245586964 + i, "rate": rate} for i in range(3) for rate in (1e-7, 2e-7, 5e-7)]
+    study = Study("lab", path, space, seed=0)
+    study.observe(points, [float(i) for i in range(9)])
+    task = study.ask(limit=1)
+    study.tell(task, [1.0])
+    again = Study("lab", path)
+    assert [again.table[i] for i in range(9)] == points
+    assert again.table[task.index] == task.candidate
+    study.observe(points[4], [4.1])
+    again.observe(task.candidate, [1.1])
+    assert again.table.rows == 10
+    assert again.optimizer.counts()[4] == study.optimizer.counts()[task.index] == 2
+    assert next_batch(study.optimizer).candidate == next_batch(Study("lab", path).optimizer).candidate
+
+
+def test_levels_that_are_numbers_of_numpy_are_stored(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", Space(c=Category(np.int64(3), np.int64(4)), x=Float(0, 1)), seed=0)
+    assert study.ask(limit=1).candidate["c"] in (3, 4)

@@ -25,11 +25,10 @@ from ostinato.errors import (
     UnknownStudy,
 )
 from ostinato.kernels import RBF
-from ostinato.optimizer.core import Core
 from ostinato.policies import BBKB, BKB, UCB, Combined, EpsilonGreedy, Proposal, RepeatRule, Uniform
 from ostinato.stopping import Width
 from ostinato.storage.access import SQLReader
-from ostinato.study import Study, Task, verify
+from ostinato.study import Study, Task, asking, verify
 from sizes import size
 
 GIVEN = {"kernel": RBF(0.4), "noise_std": 0.5, "policy": MiniUCB(C=1.5)}
@@ -476,6 +475,17 @@ def test_a_plate_is_planned(any_address):
     assert study.ask(slots=5) == []
 
 
+def test_a_plan_that_is_asked_for_again_has_no_task_twice(any_address):
+    study = Study("lab", any_address, PLATE, seed=0)
+    tasks = study.ask(slots=4, distinct=True, key="plate 7")
+    again = study.ask(slots=4, distinct=True, key="plate 7")
+    assert [task.place for task in again] == [task.place for task in tasks]
+    study.tell(tasks[0], np.zeros(tasks[0].repeats))
+    rest = study.ask(slots=4, distinct=True, key="plate 7")
+    assert [task.place for task in rest[:3]] == [task.place for task in tasks[1:]]
+    assert len({task.place for task in rest}) == len({task.key for task in rest}) == 4
+
+
 def test_work_for_as_many_workers(any_address):
     study = Study("lab", any_address, PLATE, seed=0)
     assert sum(task.repeats for task in study.ask(workers=8)) == 8
@@ -508,17 +518,17 @@ def test_those_who_tell_never_wait_for_a_decision(address, monkeypatch):
     """However much is told meanwhile, it is decided once, outside the lock; and the next decision knows all of it."""
     study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
     tasks, decided = [other.ask(limit=1) for _ in range(4)], []
-    decision = Core.decision
+    decide = asking.decide
 
-    def overtaken(self, *args):
+    def overtaken(*args):
         decided.append(other.tell(tasks.pop(), [1.0]) if tasks else 0)  # the lock is free
-        return decision(self, *args)
+        return decide(*args)
 
-    monkeypatch.setattr(Core, "decision", overtaken)
+    monkeypatch.setattr(asking, "decide", overtaken)
     first = study.ask(limit=1)
     assert decided == [1]
     study.tell(first, [2.0])
-    monkeypatch.setattr(Core, "decision", decision)
+    monkeypatch.setattr(asking, "decide", decide)
     fresh = Study("lab", address)
     assert (fresh.best().n, fresh.best().mean) == (study.best().n, pytest.approx(study.best().mean))
     assert fresh.status().measurements == 2
@@ -528,15 +538,15 @@ def test_those_who_tell_never_wait_for_a_decision(address, monkeypatch):
 
 def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch):
     study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
-    decided, decision = [], Core.decision
+    decided, decide = [], asking.decide
 
-    def overtaken(self, *args):
+    def overtaken(*args):
         decided.append(1)
         if len(decided) == 1:
             other.observe(3, 1.0)
-        return decision(self, *args)
+        return decide(*args)
 
-    monkeypatch.setattr(Core, "decision", overtaken)
+    monkeypatch.setattr(asking, "decide", overtaken)
     assert study.ask(limit=1) is not None
     assert len(decided) == 2
     assert verify(study.storage, "lab") == []

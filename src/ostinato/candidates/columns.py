@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
+from ostinato.checks import brief
 from ostinato.errors import InvalidCandidates, UnknownCandidate
 from ostinato.kernels import Column
 
@@ -39,13 +40,12 @@ class Numbers:
     def encode(self, values: Iterable[Any]) -> Vector:
         array: NDArray[Any] = np.asarray(values if hasattr(values, "dtype") else list(values))
         if array.dtype.kind == "O" and not any(isinstance(value, (str, bytes)) for value in array.flat):
-            with suppress(TypeError, ValueError):
+            with suppress(TypeError, ValueError, OverflowError):
                 array = array.astype(np.float64)
         if array.dtype.kind not in "iufb" or np.ma.is_masked(values):
             raise InvalidCandidates(
-                f"Column {self.name!r} holds {array.dtype.name} ({array.flat[0]!r}, …), which is not a plain number: "
-                "give "
-                "numbers, or a data frame, whose text columns are read as categories."
+                f"Column {self.name!r} holds {array.dtype.name} ({brief(array.flat[0])}, …), which is not a plain "
+                "number: give numbers, or a data frame, whose text columns are read as categories."
             )
         array = array.astype(np.float64) + 0.0  # −0.0 and 0.0 are one value
         bad = np.flatnonzero(~np.isfinite(array))

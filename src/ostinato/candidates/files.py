@@ -21,9 +21,10 @@ from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Pa
 from ostinato.candidates.reading import listed, read_candidates
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
-from ostinato.checks import counted
+from ostinato.checks import counted, flag
 from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, OstinatoError
 
+WITH_COMMA, WITH_POINT = re.compile(r"[-+]?[\d.]*,\d+"), re.compile(r"[-+]?\d+(\.\d+)+(,\d+)?")
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 BEGINS_AS_NUMBER = re.compile(r"[-+]?\d")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
@@ -66,9 +67,11 @@ def read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     names = [name.strip() for name in numbered[0][1]] if numbered else []
     lines = [(line, [cell.strip() for cell in cells]) for line, cells in numbered[1:]]
     if decimal_commas:
-        for place in range(len(names)):
-            rows = [cells for _, cells in lines if place < len(cells)]
-            for cells, cell in zip(rows, _with_points([cells[place] for cells in rows]), strict=True):
+        for place, name in enumerate(names):
+            rows = [(line, cells) for line, cells in lines if place < len(cells)]
+            numbers = [line for line, _ in rows]
+            pointed = _with_points(path.name, name, [cells[place] for _, cells in rows], numbers)
+            for (_, cells), cell in zip(rows, pointed, strict=True):
                 cells[place] = cell
     return names, lines
 
@@ -133,14 +136,20 @@ def _typed_table(
     lines = [line for line, _ in numbered[1:]]
     columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names) if name not in ignore}
     if decimal_commas:
-        columns = {name: _with_points(cells) for name, cells in columns.items()}
+        columns = {name: _with_points(file, name, cells, lines) for name, cells in columns.items()}
     for name, cells in columns.items():
         _check_numbers(file, name, cells, lines)
     return listed({name: _typed(cells) for name, cells in columns.items()})
 
 
-def _with_points(cells: list[str]) -> list[str]:
+def _with_points(file: str, name: str, cells: list[str], lines: list[int]) -> list[str]:
     """Decimal commas as points, where all cells of a column are numbers then, but for those that are missing."""
+    points = [(line, cell) for line, cell in zip(lines, cells, strict=True) if WITH_POINT.fullmatch(cell)]
+    if points and any(WITH_COMMA.fullmatch(cell) for cell in cells):
+        raise InvalidCandidates(
+            f"{file}, line {points[0][0]}: {name} is {points[0][1]!r}, and decimals have commas in other lines: it may "
+            "mean thousands or a decimal. Write numbers of this column without points."
+        )
     numbers = all(NUMBER.fullmatch(cell) or not cell or cell.lower() in MISSING for cell in cells)
     return [cell.replace(",", ".") for cell in cells] if numbers else cells
 
@@ -222,7 +231,11 @@ def read_space(path: Path) -> Space:
 
 def space_of(described: Mapping[str, Any], file: str = "The space") -> Space:
     """The space that a mapping describes, column by column, as a TOML file does. file: its name, for messages."""
-    return Space({name: _column(file, name, given) for name, given in described.items()})
+    parameters = {name: _column(file, name, given) for name, given in described.items()}
+    try:
+        return Space(parameters)
+    except OstinatoError as error:
+        raise InvalidCandidates(f"{file}: {error}") from None
 
 
 def _column(file: str, name: str, described: Any) -> Parameter:
@@ -242,6 +255,8 @@ def _parameter(file: str, name: str, described: Any) -> Parameter:
     if isinstance(conditions, dict):
         del given["when"]
         return cast("Any", _parameter(file, name, given)).when(**conditions)
+    for key in ("log", "integer", "ordered"):
+        flag(key, given.get(key, False))
     keys = set(given)
     if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):
         return (Ordered if given.get("ordered") else Category)(*given["levels"])

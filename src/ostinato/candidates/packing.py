@@ -258,7 +258,7 @@ def _parameter_of(kind: str, **fields: Any) -> Any:
         conditions = {name: tuple(allowed) for name, allowed in fields["conditions"].items()}
         return When(_parameter_of(**fields["parameter"]), conditions)
     made: Any = PARAMETERS[kind]
-    return made(*fields["levels"]) if "levels" in fields else made(**fields)
+    return made.stored(fields["levels"]) if "levels" in fields else made(**fields)
 
 
 def _table(head: Head) -> Candidates:

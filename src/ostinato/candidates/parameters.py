@@ -10,21 +10,28 @@ Float(0, 1).when(solver="sgd")      only where another parameter has that value
 Kernels see a parameter as one number, its feature: the value itself, its decimal logarithm, a rank or a code.
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
-from math import floor, inf, isinf, log10
+from math import floor, inf, isinf, isnan, log10, ulp
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
-from ostinato.checks import finite, positive, whole
+from ostinato.candidates.rows import as_python
+from ostinato.checks import LARGEST, SMALLEST, brief, finite, positive, whole
 from ostinato.errors import InvalidSetting
 
 PRECISE = 15  # digits
-MIDDLE = 0.50003  # of a range: next to values that lie there, and none of them
+MIDDLE = 0.50003  # of a range: where None counts as lying; it may be a value too, so that features do not tell None
 FINE = 6  # decimals of a range, and significant digits on a logarithmic scale: finer than any instrument
+ULPS = 4  # units in the last place, by which a number may be off by rounding
+WIDEST = 1e-9  # of a range: so near to each other are numbers at least that are one but for rounding
+SIGNIFICANT = 12  # digits of values of which there are so many, evenly spaced
+EXACT = 2**53  # float64 holds all whole numbers below
 
 
 class Parameter(Protocol):
@@ -49,6 +56,14 @@ class Parameter(Protocol):
         """The value whose feature is nearest to a number."""
         ...
 
+    def own(self, given: Any) -> Any:
+        """The value that a given one is, but for rounding; None where it is none of them."""
+        ...
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two of its values are one, but for rounding."""
+        ...
+
     def sampled(self, u: float) -> Any:
         """The value at a share u of the way from its lowest to its highest."""
         ...
@@ -67,6 +82,9 @@ class Conditional:
     def nearest(self, feature: float) -> Any: ...
 
     def codec(self, name: str) -> Codec: ...
+
+    def same(self, one: Any, other: Any) -> bool:
+        return bool(one == other)
 
     def snapped(self, features: Vector) -> Vector:
         if isinf(self.size):
@@ -102,7 +120,7 @@ class When:
 
     @property
     def absent(self) -> float:
-        """The feature of None: about the middle of a range, where no value lies; or a level of its own."""
+        """The feature of None: about the middle of a range, or a level of its own."""
         low, high = self.ends
         return high + 1 if isinstance(self.parameter, Category) or low == high else low + MIDDLE * (high - low)
 
@@ -111,6 +129,12 @@ class When:
 
     def nearest(self, feature: float) -> Any:
         return self.parameter.nearest(feature)
+
+    def own(self, given: Any) -> Any:
+        return self.parameter.own(given)
+
+    def same(self, one: Any, other: Any) -> bool:
+        return one is other or (one is not None and other is not None and self.parameter.same(one, other))
 
     def sampled(self, u: float) -> Any:
         return self.parameter.sampled(u)
@@ -184,7 +208,7 @@ class Float(_Range):
 
     def __post_init__(self) -> None:
         _make_plain(self)
-        _check_range(self.low, self.high)
+        _check_range(self, self.low, self.high)
         if self.log and (self.step is not None or not self.low > 0):
             raise InvalidSetting(
                 f"Float({self.low}, {self.high}, log=True) needs low above 0, and takes no step: give a count, as in "
@@ -226,17 +250,47 @@ class Float(_Range):
         return tuple(float(value) for value in np.linspace(self.low, self.high, int(self.size)))
 
     def nearest(self, feature: float) -> float:
+        if self.count is not None:
+            return float(self._clamped(_significant(self._within(_snapped(feature, self.ends, self.count)))))
         value = self._within(feature)
         if self.digits is not None:
             return float(self._clamped(round(value, self.digits))) + 0.0
         if self.step is not None:
-            place = min(round((value - self.low) / self.step), int(self.size) - 1)
-            return float(self._clamped(round(float(self.low + place * self.step), _decimals(self.step)))) + 0.0
-        if self.count is not None:
-            value = self._within(_snapped(feature, self.ends, self.count))
-            return float(self._clamped(float(f"{value:.12g}")))
+            return float(self._clamped(round(self._stepped(value), _decimals(self.step)))) + 0.0
         fine = float(f"{value:.{FINE}g}") if self.log else round(value, FINE - _magnitude(self.high - self.low))
         return float(self._clamped(fine)) + 0.0
+
+    def own(self, given: Any) -> Any:
+        number = as_python(given) if isinstance(as_python(given), (int, float)) else float(given)
+        if isinf(self.size):
+            return number + 0 if self.low <= number <= self.high else self._put_inside(number)
+        nearest = self.nearest(float(self.codec("").encode([number])[0]))
+        return nearest if self._is_grid_value(float(number), nearest) else None
+
+    def same(self, one: Any, other: Any) -> bool:
+        if not isinf(self.size) or one == other:
+            return bool(one == other)
+        most = min(ULPS * ulp(max(abs(float(one)), abs(float(other)))), WIDEST * (self.high - self.low))
+        return abs(float(one) - float(other)) <= most
+
+    def _put_inside(self, number: float) -> float | None:
+        """The end of the range that a number outside is, but for rounding, as it is where the range's numbers are."""
+        end = self._clamped(number)
+        at = abs(end) if self.log else max(abs(self.low), abs(self.high))
+        return float(end) if abs(number - end) <= min(ULPS * ulp(float(at)), WIDEST * (self.high - self.low)) else None
+
+    def _is_grid_value(self, number: float, value: float) -> bool:
+        """Whether a number is one of the values, the nearest, but for rounding: as it is given to users, or before."""
+        if self.count is not None:
+            return number == value or _significant(number) == value
+        spacing = 10.0**-self.digits if self.digits is not None else cast("float", self.step)
+        meant = [value] if self.step is None else [value, self._clamped(self._stepped(number))]
+        return any(abs(number - each) <= ULPS * ulp(max(abs(number), spacing)) for each in meant)
+
+    def _stepped(self, number: float) -> float:
+        """The nearest number that is some steps above the lowest."""
+        step = cast("float", self.step)
+        return float(self.low + min(round((number - self.low) / step), int(self.size) - 1) * step)
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,7 +308,7 @@ class Integer(_Range):
 
     def __post_init__(self) -> None:
         _make_plain(self)
-        _check_range(self.low, self.high)
+        _check_range(self, self.low, self.high)
         for name, value in (("low", self.low), ("high", self.high)):
             if value % 1:
                 raise InvalidSetting(f"{name}={value!r} is not a whole number: use Float for fractions.")
@@ -284,7 +338,18 @@ class Integer(_Range):
     def nearest(self, feature: float) -> int:
         if self.count is not None:
             return round(self._within(_snapped(feature, self.ends, self.count)))
-        return self._at(round((self._within(feature) - int(self.low)) / self.step))
+        number, low = self._within(feature), int(self.low)
+        above = number - low if abs(number) < EXACT else Fraction(number) - low
+        return self._at(round(above / int(self.step)))
+
+    def own(self, given: Any) -> Any:
+        given = as_python(given)
+        number = round(given)
+        if abs(given - number) > ULPS * ulp(max(abs(float(number)), 1.0)) or not self.low <= number <= self.high:
+            return None
+        if self.count is not None:
+            return number if self.nearest(float(self.codec("").encode([number])[0])) == number else None
+        return number if (number - int(self.low)) % int(self.step) == 0 else None
 
     def sampled(self, u: float) -> int:
         return super().sampled(u) if self.log or self.count else self._at(int(u * self.size))
@@ -299,10 +364,20 @@ class _Choice(Conditional):
     def __init__(self, *levels: Any) -> None:
         if len(levels) == 1 and isinstance(levels[0], (list, tuple)):  # a list of them
             levels = tuple(levels[0])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        if not levels or len(set(levels)) < len(levels):
-            raise InvalidSetting(f"The levels {levels!r} must be at least one, and all different.")
+        levels = tuple(map(as_python, levels))
+        _check_levels(levels)
         self.values: tuple[Any, ...] = levels
-        self.size: float = len(levels)
+
+    @classmethod
+    def stored(cls, levels: Sequence[Any]) -> "_Choice":
+        """As it was stored, by a version that may have taken levels that are refused now."""
+        made = cls.__new__(cls)
+        made.values = tuple(levels)
+        return made
+
+    @property
+    def size(self) -> float:
+        return len(self.values)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -313,6 +388,9 @@ class _Choice(Conditional):
 
     def nearest(self, feature: float) -> Any:
         return self.values[min(max(round(feature), 0), len(self.values) - 1)]
+
+    def own(self, given: Any) -> Any:
+        return next((level for level in self.values if level == given), None)
 
     def sampled(self, u: float) -> Any:
         return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
@@ -351,9 +429,15 @@ def _decimals(step: float) -> int:
     return 6 - floor(log10(step))
 
 
+def _significant(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT}g}")
+
+
 def _several(given: Any) -> tuple[Any, ...]:
-    """One value, or several in a list."""
-    return tuple(cast("list[Any]", given)) if isinstance(given, (list, tuple)) else (given,)
+    """One value, or several in a list, a tuple or a set; sets have no order, so that one is made."""
+    if isinstance(given, (set, frozenset)):
+        given = sorted(cast("set[Any]", given), key=repr)
+    return tuple(map(as_python, cast("list[Any]", given))) if isinstance(given, (list, tuple)) else (as_python(given),)
 
 
 def _magnitude(width: float) -> int:
@@ -369,8 +453,30 @@ def _make_plain(parameter: Any) -> None:
             object.__setattr__(parameter, each.name, value.item())
 
 
-def _check_range(low: Any, high: Any) -> None:
+def _check_range(parameter: Any, low: Any, high: Any) -> None:
     if finite("low", low) > finite("high", high):
         raise InvalidSetting(f"The range {low!r} to {high!r} is empty: give low ≤ high.")
-    if isinf(float(high) - float(low)):
-        raise InvalidSetting(f"The range {low!r} to {high!r} is too wide to compute with: give a narrower one.")
+    width = float(high) - float(low)
+    if isinf(width) or not (parameter.log or width == 0 or SMALLEST * 10 < width < LARGEST / 10):
+        raise InvalidSetting(
+            f"The range {brief(low)} to {brief(high)} is too {'narrow' if width < 1 else 'wide'} to compute with: its "
+            "width cannot be squared in float64. Use other units, or for a wide one log=True."
+        )
+
+
+def _check_levels(levels: tuple[Any, ...]) -> None:
+    """Levels are told apart by what they are, also after they were stored."""
+    unhashable = [level for level in levels if not isinstance(level, Hashable)]
+    if unhashable:
+        raise InvalidSetting(
+            f"The level {brief(unhashable[0])} is a {type(unhashable[0]).__name__}, which may change: give texts or "
+            "numbers that stand for such things, as in Category('1-2', '3')."
+        )
+    if not levels or len(set(levels)) < len(levels):
+        raise InvalidSetting(f"The levels {levels!r} must be at least one, and all different.")
+    nothing = [level for level in levels if level is None or (isinstance(level, float) and isnan(level))]
+    if nothing:
+        raise InvalidSetting(
+            f"The level {nothing[0]!r} says that there is no value, in tables and in studies: give it a name, such as "
+            "'none'."
+        )

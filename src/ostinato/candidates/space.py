@@ -85,16 +85,15 @@ class Space:
                 gone[:, column] |= ~there
         return gone
 
-    def contradictions(self, features: Matrix) -> Iterator[tuple[int, str, bool]]:
+    def contradictions(self, features: Matrix, missing: NDArray[np.bool_]) -> Iterator[tuple[int, str, bool]]:
         """Candidates that have a value of a parameter that there is not (True), or none of one that there is (False).
 
-        Each with the parameter's name.
+        Each with the parameter's name. missing: which values were not given; features do not say so.
         """
         absent, names = self.absent(features), list(self.parameters)
         for name in self.depends:
             column = names.index(name)
-            left_out = features[:, column] == cast("When", self.parameters[name]).absent
-            for place in np.flatnonzero(left_out != absent[:, column]).tolist():
+            for place in np.flatnonzero(missing[:, column] != absent[:, column]).tolist():
                 yield place, name, bool(absent[place, column])
 
     def settled_features(self, features: Matrix) -> Matrix:

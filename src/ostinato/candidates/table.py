@@ -93,6 +93,21 @@ class Candidates:
         """A candidate by its number, as the user knows it."""
         return self._row(self.index_of(number))
 
+    def alike(self, number: int, columns: Sequence[int]) -> NDArray[np.bool_]:
+        """Which candidates have the same values as this one in some columns; no value is like none but no value."""
+        same = (self.features == self.features[number])[:, columns].all(axis=1)
+        for column in columns:
+            codec = self._codecs[column]
+            if isinstance(codec, Absent) and self.features[number, column] == codec.at:  # which may be a value too
+                absent = self._absent(np.flatnonzero(same), column)
+                same[same] = absent == self._absent(np.array([number]), column)
+        return same
+
+    def _absent(self, numbers: NDArray[np.intp], column: int) -> NDArray[np.bool_]:
+        """Which of some candidates have no value in a column."""
+        name = self._codecs[column].column.name
+        return np.array([self.point(number)[name] is None for number in numbers.tolist()], dtype=np.bool_)
+
     def row_at(self, feature: Vector) -> Any:
         """The candidate that has these features, but for rounding, as the user knows it."""
         return self.point(self.find(feature[None, :])[0])
@@ -132,6 +147,8 @@ class Candidates:
 
     def number_of(self, index: Any) -> int:
         """The candidate number of an index into the table."""
+        if not self.rows:
+            raise UnknownCandidate(f"Index {int(index)} is not there: no point was asked for or observed yet.")
         if not 0 <= int(index) < self.rows:
             raise UnknownCandidate(
                 f"Index {int(index)} is not in the table: its {self.rows:,} rows are 0 to {self.rows - 1}."
@@ -146,7 +163,7 @@ class Candidates:
         """
         if is_whole(where):
             return self.number_of(where)
-        if _is_one_row(where):
+        if is_one_row(where):
             return self.find(self.encode(where))[0]
         if isinstance(where, (list, tuple, np.ndarray)):
             flat: NDArray[Any] = np.asarray(cast("Any", where))
@@ -203,7 +220,7 @@ class Candidates:
 
     def encode(self, points: Any) -> Matrix:
         """Features of one row or of many, given as the table was: rows, dicts, or a data frame."""
-        named = named_columns(self._filled(points))
+        named = self._named_columns(points)
         if named is not None:
             return self._encode_named(named)
         if self._named:
@@ -225,6 +242,23 @@ class Candidates:
         """Features of points that a user asks about, which need not be candidates."""
         return self.encode(points)
 
+    def _named_columns(self, points: Any) -> Mapping[Any, Any] | None:
+        """Columns by name, with None in those that may be left out; None where points have no names.
+
+        Data frames may have other columns too, such as what was measured. In dicts these are mistakes.
+        """
+        named = named_columns(self._filled(points))
+        if named is None:
+            return None
+        wanted = [codec.column.name for codec in self._codecs]
+        unknown = [name for name in named if name not in wanted]
+        if self._named and unknown and isinstance(points, (Mapping, list, tuple)):
+            raise UnknownCandidate(
+                f"{unknown[0]!r} is none of the candidates' columns: give {', '.join(map(repr, wanted))}, and nothing "
+                "else."
+            )
+        return self._with_absent(named)
+
     def _filled(self, points: Any) -> Any:
         """Rows with None for what they may leave out."""
         optional = [codec.column.name for codec in self._codecs if isinstance(codec, Absent)]
@@ -240,7 +274,6 @@ class Candidates:
         return {**dict.fromkeys(names, [None] * count), **named}
 
     def _encode_named(self, named: Mapping[Any, Any]) -> Matrix:
-        named = self._with_absent(named)
         wanted = [codec.column.name for codec in self._codecs]
         missing = [name for name in wanted if name not in named]
         unknown = [name for name in named if name not in wanted]
@@ -252,14 +285,14 @@ class Candidates:
         return np.stack([codec.encode(named[codec.column.name]) for codec in self._codecs], axis=1)
 
 
-def _is_one_row(where: Any) -> bool:
+def is_one_row(where: Any) -> bool:
     """A dict; or one row of a pandas frame, which is a series with the columns for its index."""
     return isinstance(where, Mapping) or (hasattr(where, "to_dict") and np.ndim(where) == 1)
 
 
 def named_columns(points: Any) -> Mapping[Any, Any] | None:
     """Columns by name, where `points` is a dict, a list of dicts or a data frame; else None."""
-    if _is_one_row(points):
+    if is_one_row(points):
         row = cast("Mapping[str, Any]", points if isinstance(points, Mapping) else points.to_dict())
         return {name: [value] for name, value in row.items()}
     if (

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from ostinato.cli.opening import Name, Where, opened
 from ostinato.cli.options import Ignore
 from ostinato.cli.reading import read_table
 from ostinato.cli.terminal import Json
+from ostinato.cli.typed import typed_values
 from ostinato.errors import InvalidFeedback, InvalidSetting
 
 Why = Annotated[str, typer.Option("--why", help="Kept with it: why it was wrong.")]
@@ -57,7 +59,7 @@ def retract(
 def correct(
     where: Where,
     number: Annotated[int, typer.Argument(help="Of the measurement, as `ostinato history --values` shows it.")],
-    value: Annotated[float, typer.Argument(help="What it should have been; nan for a measurement that failed.")],
+    value: Annotated[str, typer.Argument(help="What it should have been; nan for a measurement that failed.")],
     why: Why = "",
     name: Name = None,
 ) -> None:
@@ -65,8 +67,11 @@ def correct(
 
     The study keeps what it was ([bold]ostinato history --all[/bold]).
     """
-    opened(where, name).correct(number=number, new=value, why=why)
-    Console(stderr=True).print(f"measurement {number} is {value:g} now", highlight=False)
+    study = opened(where, name)
+    (new,) = typed_values([value], binary=study.outcome.binary and "/" not in value)
+    study.correct(number=number, new=new, why=why)
+    words = "counts as failed" if isnan(new) else f"is {new:g}"
+    Console(stderr=True).print(f"measurement {number} {words} now", highlight=False)
 
 
 class Action(StrEnum):

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from ostinato.cli.starting import uncollected
+from ostinato.cli.starting import on_one_thread, uncollected
 
 NEGATIVE = {"ignore_unknown_options": True}  # -3 is a value
 
@@ -127,6 +127,8 @@ class Later(TyperCommand):
     """What stands for a command until it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        if self.name != "optimize":  # which runs the user's own programs and functions
+            on_one_thread()
         with uncollected():
             return loaded(self.name or "").make_context(info_name, args, parent=parent, **extra)
 

@@ -108,12 +108,12 @@ def _candidate(row: dict[str, str], own_row: str, study: StudyView) -> Any:
     """
     table = study.table
     optional = [str(codec.column.name) for codec in table.codecs if isinstance(codec, Absent)]
-    missing = [name for name in columns_of(table) if not row.get(name) and name not in optional]
+    columns = list(zip(columns_of(table), table.codecs, strict=True))
+    missing = [name for name, codec in columns if not _is_given(row.get(name), codec) and name not in optional]
     if len(missing) == len(columns_of(table)) - len(optional) and row.get(own_row):
         return _row(row, own_row, table)
     if missing:
         raise InvalidFeedback(f"there is no {missing[0]} (nor {own_row}, the number of the candidate's row).")
-    columns = zip(columns_of(table), table.codecs, strict=True)
     cells = {name: cell_in(row.get(name) or "", codec) for name, codec in columns}
     if isinstance(table, Sampled):
         table.holding(cells)
@@ -143,6 +143,17 @@ def number_in(row: dict[str, str], name: str) -> float:
         raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a number.") from None
 
 
+def _number(text: str) -> float:
+    """A whole number that float64 cannot hold stays one."""
+    value = float(text)
+    return int(text) if text.lstrip("+-").isdecimal() and int(text) != value else value
+
+
+def _is_given(text: str | None, codec: Any) -> bool:
+    """Whether a cell holds a value; an empty one may be a level."""
+    return bool(text) or (text is not None and isinstance(codec, Levels) and text in codec.levels)
+
+
 def cell_in(text: str, codec: Any) -> Any:
     """A cell, as the kind of thing that the candidates hold in its column."""
     if isinstance(codec, Absent):
@@ -152,6 +163,6 @@ def cell_in(text: str, codec: Any) -> Any:
         return known.get(text, known.get(text.lower(), text))
     try:
         value = {"true": 1.0, "false": 0.0}.get(text.lower())
-        return float(text) if value is None else value
+        return _number(text) if value is None else value
     except ValueError:
         return text

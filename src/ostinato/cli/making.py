@@ -70,7 +70,7 @@ def create(
 
     Example: [bold]ostinato create lab.db lab.csv --budget 300[/bold]
     """
-    called = name or place_beside(candidates)[1]
+    called = place_beside(candidates)[1] if name is None else name
     if exists(where, called):
         raise InvalidSetting(
             f"The study {called!r} exists in {where}: give another --name, or change its budget with `ostinato budget`."

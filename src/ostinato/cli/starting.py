@@ -1,8 +1,11 @@
 """How commands start soon."""
 
 import gc
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
+
+POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
@@ -19,3 +22,12 @@ def uncollected() -> Generator[None, None, None]:
         gc.freeze()
         if enabled:
             gc.enable()
+
+
+def on_one_thread() -> None:
+    """Linear algebra on one thread, unless the user said on how many; before NumPy is imported.
+
+    The matrices are small: threads would mostly wait for each other.
+    """
+    if not any(name in os.environ for name in POOLS):
+        os.environ[POOLS[0]] = "1"

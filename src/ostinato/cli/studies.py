@@ -140,6 +140,7 @@ def export(
     values come from (--origin).
     """
     console = Console(stderr=True)
+    out = None if out == Path("-") else out
     if out is not None and out.suffix.lower() not in (".csv", ".txt", ""):
         raise InvalidSetting(f"{out.name} would hold CSV: call it {out.stem}.csv.")
     if damaged:

@@ -70,6 +70,11 @@ def ask(
     if rule is not None:
         _say(f"nothing to measure: stopped by {rule}; give --beyond to go on")
         return
+    left = None if beyond else study.affordable
+    if left == 0:
+        _say("nothing to measure: --stop spent=… leaves nothing beyond what is assigned; give --beyond to go on")
+        return
+    limit = min((each for each in (limit, left) if each is not None), default=None)
     request = Request(key_of(worker), lease, limit, wish=Wish.of(slots, workers, distinct, shared or (), limit))
     tasks = study.hand_out(request)
     if why := study.shortage(request, tasks):
@@ -139,9 +144,17 @@ def tell(
             new += told(study, answer)
         except Conflict as error:  # others were first: that is no reason to lose the rest
             refused.append(error)
-    Console(stderr=True).print(f"took in {counted(new, 'measurement')}", highlight=False)
+    before = sum(_told_in(answer) for answer in answers) - new if not refused else 0
+    known = f"; {before:,} had been told before, and nothing changed" if before else ""
+    Console(stderr=True).print(f"took in {counted(new, 'measurement')}{known}", highlight=False)
     if refused:
         raise refused[0]
+
+
+def _told_in(answer: Answer) -> int:
+    if answer.value is not None:
+        return 1
+    return answer.trials or 0 if answer.values is None else len(answer.values)
 
 
 def _say(words: str) -> None:
@@ -154,6 +167,7 @@ def _lines(words: list[str], *, binary: bool) -> Iterator[str | bytes]:
         yield msgspec.json.encode({"batch": _whole(words[0]), "values": typed_values(words[1:], binary=binary)})
         return
     text = Path(words[0]).read_text(encoding="utf-8") if words and words[0] != "-" else sys.stdin.read()
+    text = text.removeprefix("\ufeff")  # as Windows writes it
     yield from (line for line in text.splitlines() if line.strip())
 
 

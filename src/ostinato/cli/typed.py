@@ -4,11 +4,12 @@ from math import isinf
 
 from ostinato.errors import InvalidFeedback
 
+TRUTHS = {"true": 1.0, "false": 0.0}
 MANY = 1_000_000  # trials typed at once
 
 
 def typed_values(words: list[str], *, binary: bool) -> list[float]:
-    """Numbers, nan for a measurement that failed; of yes or no also 3/20, as three ones and seventeen zeros."""
+    """Numbers, nan for a measurement that failed; of yes or no also true, false, and 3/20 for 3 ones and 17 zeros."""
     return [value for word in words for value in _values(word, binary=binary)]
 
 
@@ -22,6 +23,8 @@ def _values(word: str, *, binary: bool) -> list[float]:
         if not 0 < int(of) <= MANY:
             raise InvalidFeedback(f"{word!r} is of {int(of):,} trials: give 1 to {MANY:,} at once.")
         return [1.0] * int(yes) + [0.0] * (int(of) - int(yes))
+    if binary and word.lower() in TRUTHS:
+        return [TRUTHS[word.lower()]]
     try:
         value = float(word)
     except ValueError:

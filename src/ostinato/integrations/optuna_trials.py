@@ -26,6 +26,7 @@ from ostinato.errors import InvalidSetting, UnknownCandidate
 from ostinato.integrations.choices import candidates_of
 from ostinato.measurements.tally import LARGEST
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.facts import Asked
 from ostinato.records import Batch, Best
 
@@ -84,7 +85,7 @@ class Follower:
     def ask(self, opener: int) -> dict[str, Any]:
         """A new batch, opened by a trial."""
         core = self._optimizer.core
-        decision = core.decision()
+        decision = decide(core.known)
         batch = core.take_up(decision)[0]
         if decision.known.looked.aside:
             self._say_what_does_not_fit()
@@ -93,7 +94,7 @@ class Follower:
 
     def preview(self) -> Point:
         """What would be asked for, without asking for it."""
-        return self._optimizer.core.decision().asked[0].batch.candidate
+        return decide(self._optimizer.core.known).asked[0].batch.candidate
 
     def best(self, level: float) -> Best:
         """The recommendation, with parameters as the user knows them."""

@@ -23,6 +23,7 @@ from ostinato.integrations.choices import candidates_of
 from ostinato.integrations.missing import missing
 from ostinato.measurements.tally import LARGEST
 from ostinato.optimizer import Optimizer
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.plan import Wish
 from ostinato.records import Batch
 
@@ -181,7 +182,7 @@ class _Search:
         """The next fits. Odd scores are measured again without a warning: bad parameters do give bad scores."""
         core, wish = self._optimizer.core, Wish.of(min(self._jobs, left), None, False, ())
         try:
-            return core.take_up(core.decision(left, wish if self._jobs > 1 else None))
+            return core.take_up(decide(core.known, left, wish if self._jobs > 1 else None))
         except NothingToAsk:  # every candidate had all the splits that there are
             return []
 

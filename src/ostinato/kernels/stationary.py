@@ -35,7 +35,7 @@ class Stationary(Anisotropic):
         return None
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        values = self.correlation(squared_distances(X, Y, self.scales, self.categories))
+        values = self.correlation(squared_distances(X, Y, self.lengthscale, self.categories))
         values *= self.std**2
         return values
 

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from ostinato.measurements.history import Measured
@@ -23,6 +24,12 @@ def number_at(place: int, gaps: Sequence[int]) -> int:
             break
         place += 1
     return place
+
+
+def numbers_among(count: int, gaps: Sequence[int]) -> list[int]:
+    """The numbers of all measurements that count, in order of their places."""
+    numbers = np.arange(1, count + len(gaps) + 1)
+    return np.setdiff1d(numbers, gaps, assume_unique=True).tolist() if gaps else numbers.tolist()
 
 
 class BatchFacts(msgspec.Struct, frozen=True):

@@ -7,8 +7,9 @@ failed included.
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from math import exp, log
+from typing import NamedTuple
 
 import msgspec
 
@@ -66,59 +67,48 @@ class Measured(msgspec.Struct, frozen=True):
         return total
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """What was measured of a candidate in one batch; with standard errors, or without."""
+class Part(NamedTuple):
+    """A candidate's part of a batch: what was told of it with standard errors, or without."""
 
-    candidate: int
     batch: int
-    measured: Measured
-
-    @property
-    def key(self) -> tuple[int, int, bool]:
-        return self.batch, self.candidate, self.measured.statistics.known > 0
+    candidate: int
+    weighted: bool
 
 
 class History:
-    """Entries in the order of their first feedback, and how often each candidate was measured."""
+    """What was measured, part by part in the order of their first feedback, and how often each candidate was."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[int, int, bool], Entry] = {}
-        self._order: list[tuple[int, tuple[int, int, bool]]] = []  # which entry has a value of this number, in order
+        self._parts: dict[Part, Measured] = {}
+        self._order: list[tuple[int, Part]] = []  # which part has a value of this number, in order
         self.counts: Counter[int] = Counter()
         self.steps: int = 0
 
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries.values())
+    def __iter__(self) -> Iterator[tuple[Part, Measured]]:
+        return iter(self._parts.items())
 
-    def has(self, entries: Collection[Entry]) -> bool:
+    def has(self, parts: Collection[Part]) -> bool:
         """Whether some of these go on where others ended."""
-        return any(entry.key in self._entries for entry in entries)
+        return any(part in self._parts for part in parts)
 
-    def add(self, entries: Collection[Entry]) -> None:
-        for entry in entries:
-            key, measured, n = entry.key, entry.measured, int(entry.measured.statistics.n)
-            self._entries[key] = self._joined(entry) if key in self._entries else entry
+    def add(self, told: Mapping[Part, Measured]) -> None:
+        for part, measured in told.items():
+            before = self._parts.get(part)
+            self._parts[part] = measured if before is None else before + measured
             if measured.points:
-                insort(self._order, (max(measured.points)[0], key))
-            self.counts[entry.candidate] += n
-            self.steps += n
-
-    def _joined(self, entry: Entry) -> Entry:
-        """With what there was of it before."""
-        before = self._entries.get(entry.key)
-        return entry if before is None else Entry(entry.candidate, entry.batch, before.measured + entry.measured)
+                insort(self._order, (max(measured.points)[0], part))
+            self.counts[part.candidate] += int(measured.statistics.n)
+            self.steps += int(measured.statistics.n)
 
     def new(self, since: int) -> list[tuple[int, int, float]]:
         """Number, candidate and value of the lowest and highest values that came after measurement `since`."""
-        grown = set[tuple[int, int, bool]]()
-        for last, key in reversed(self._order):
+        grown = set[Part]()
+        for last, part in reversed(self._order):
             if last <= since:
                 break
-            grown.add(key)
-        touched = (self._entries[key] for key in sorted(grown))
-        return [
-            (number, entry.candidate, y) for entry in touched for number, y in entry.measured.points if number > since
-        ]
+            grown.add(part)
+        touched = ((part.candidate, self._parts[part].points) for part in sorted(grown))
+        return [(number, candidate, y) for candidate, points in touched for number, y in points if number > since]
 
     def tally(
         self,
@@ -127,20 +117,20 @@ class History:
         aside: Collection[int] = (),
         half_life: int | None = None,
         now: int = 0,
-        more: Collection[Entry] = (),
+        more: Mapping[Part, Measured] = {},
     ) -> Tally:
         """All of it, and more, but what is set aside; faded, where measurements have a half-life, by their age now."""
-        merged = self._entries | {entry.key: self._joined(entry) for entry in more}
-        told = self.steps + sum(int(entry.measured.statistics.n) for entry in more)
+        there = self._parts
+        merged = there | {part: there[part] + each if part in there else each for part, each in more.items()}
+        told = self.steps + sum(int(each.statistics.n) for each in more.values())
         tally, before, now = Tally(by_setup=by_setup), 0, clock(now, half_life)
-        for entry in merged.values():
-            measured = entry.measured
+        for part, measured in merged.items():
             before += int(measured.statistics.n)
             kept = measured.without(aside) if aside else measured.statistics
             if half_life is not None:
                 kept = faded(kept, exp(-log(2) * max(now - (measured.at or before), 0) / half_life))
             if kept.n > FORGOTTEN:
-                tally.add(entry.candidate, kept, entry.batch)
+                tally.add(part.candidate, kept, part.batch)
         tally.told = told
         return tally
 

@@ -1,7 +1,7 @@
 """What the policy is shown: the model, with what is in flight counted as if it had come."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from math import log, sqrt
 from typing import cast
@@ -15,7 +15,6 @@ from ostinato.learning import Learner
 from ostinato.optimizer.foresight import Foresight, worths_of
 from ostinato.optimizer.knowledge import Knowledge, Lot
 from ostinato.optimizer.parts import Lots, Outline, ask_leaders, lots_for
-from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal, RepeatValue
 from ostinato.policies.belief import Rises, Scores
@@ -30,21 +29,20 @@ class Present(Belief):
     """The belief of one moment. What costs something is computed when a policy looks at it.
 
     planned: proposals of the same plan, which count as in flight. barred: candidates that must not be asked for.
-    foresights: of the policy's model and of the honest one, as they were for the last proposal of the plan.
+    randomness: where the generator of the run is, for a policy that draws. foresights: of the policy's model and of the
+    honest one, as they were for the last proposal of the plan.
     """
 
     def __init__(
         self,
-        problem: Problem,
-        state: State,
         known: Knowledge,
-        rng: np.random.Generator,
         planned: Sequence[Proposal],
         barred: frozenset[int],
+        randomness: Callable[[], np.random.Generator],
         foresights: tuple[Foresight, Foresight] | None = None,
     ) -> None:
-        self._problem, self._state, self._known, self._planned = problem, state, known, planned
-        self.rng, self.barred = rng, barred
+        self._known, self._planned, self.barred, self._randomness = known, planned, barred, randomness
+        problem, state = self._problem, self._state = known.problem, known.state
         self._own, self._of_honest = foresights or (Foresight(), Foresight())
         self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
@@ -56,6 +54,10 @@ class Present(Belief):
         costs = problem.switch_cost
         self._costs = None if costs is None or here is None else partial(costs, here)  # of going from here
         self.travels = self._costs is not None
+
+    @property
+    def rng(self) -> np.random.Generator:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._randomness()
 
     @cached_property
     def _lots(self) -> dict[Hashable, Lot]:
@@ -137,20 +139,18 @@ class Present(Belief):
         left, lasting = budget - self._state.told, self._problem.settings.half_life
         return steps + (left if lasting is None else min(left, round(lasting / log(2))))
 
-    def variance(self, candidate: int) -> float:
-        """By the model that knows nothing but what was measured."""
-        honest = self._known.honest
-        if not self.pending:
-            return honest.variance(candidate)
-        if honest is self._model:
-            return self._ghost.variance(candidate)
-        return self._of_honest.brought_up(self._known, honest, self._lots).ghost.variance(candidate)
-
     def repeat_value(self, candidate: int) -> RepeatValue:
-        """Kept, since the reason for a batch is told in the same terms as it is decided."""
+        """By the model that knows nothing but what was measured.
+
+        Kept, since the reason for a batch is told in the same terms as it is decided.
+        """
         if candidate not in self._repeat_values:
+            model = self._known.honest
+            if self.pending:
+                own = model is self._model
+                model = self._ghost if own else self._of_honest.brought_up(self._known, model, self._lots).ghost
             switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
-            what = self.variance(candidate), float(self.noise[candidate]), self.setup
+            what = model.variance(candidate), float(self.noise[candidate]), self.setup
             self._repeat_values[candidate] = RepeatValue(*what, switch, self.cost)
         return self._repeat_values[candidate]
 

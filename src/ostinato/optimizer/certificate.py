@@ -28,10 +28,10 @@ def certificate(problem: Problem, state: State, known: Knowledge) -> Certificate
 def _log_det_before(problem: Problem, state: State, known: Knowledge) -> float:
     """The log-determinant of what was observed before the first decision."""
     tally, seen = Tally(), 0
-    for entry in state.history:
-        seen += int(entry.measured.statistics.n)
-        if entry.batch < 0 and (entry.measured.at or seen) <= (state.mind.began or 0):
-            tally.add(entry.candidate, entry.measured.statistics)
+    for part, measured in state.history:
+        seen += int(measured.statistics.n)
+        if part.batch < 0 and (measured.at or seen) <= (state.mind.began or 0):
+            tally.add(part.candidate, measured.statistics)
     if not len(tally):
         return 0.0
     numbers = tally.numbers

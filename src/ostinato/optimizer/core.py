@@ -14,13 +14,12 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.decide import Decision, decide
 from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
-from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Problem
-from ostinato.optimizer.revise import failed_of, revised
+from ostinato.optimizer.revise import Single, failed_of, gaps_after, revised
 from ostinato.optimizer.state import State
+from ostinato.optimizer.thinking import Decision
 from ostinato.optimizer.warnings import Warnings
 from ostinato.records import Batch
 
@@ -52,12 +51,7 @@ class Core:
             self._answers = Answers(self.problem, self.known)
         return self._answers
 
-    # Deciding
-
-    def decision(self, limit: int | None = None, wish: Wish | None = None) -> Decision:
-        """What would be asked for. Nothing is changed: `take_up` does that, or it may be thrown away."""
-        known = self.known
-        return decide(self.problem, known.state, known, limit, wish)
+    # Deciding: `decide` says what would be asked for; it is taken up here, or may be thrown away
 
     def warn_of_outliers(self, decision: Decision) -> None:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
@@ -68,7 +62,7 @@ class Core:
         if decision.asked[0].batch.id != self.known.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
-        self.problem, self._state.costs = decision.problem, decision.problem.switch_cost
+        self.problem, self._state.costs = decision.known.problem, decision.known.problem.switch_cost
         self._state.absorb(decision.asked, decision.mind)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]
@@ -97,10 +91,10 @@ class Core:
         size, mind = len(state.facts), state.mind
         open_ = state.ledger.open.get(batch)
         told = Told(batch, feedback, None if open_ is None else open_.limits)
-        entries = state.entries(told)
+        measured = state.measured(told)
         self._known = self._answers = None
         try:
-            known.take_in(told, entries)
+            known.take_in(told, measured)
             state.absorb([told])
         except BaseException:
             state.rewind(size, mind)
@@ -109,20 +103,27 @@ class Core:
         if not (quietly or (known.learner is not None and known.due)):
             known.model.warn_where_float64_ends()
         if not quietly and known.learner is None:
-            self._warnings.of_surprises(known.model, entries)
+            self._warnings.of_surprises(known.model, measured)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind, problem: Problem | None = None) -> None:
+    def rewrite(
+        self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None, problem: Problem | None = None
+    ) -> None:
         """Other facts from now on, or the same of another problem."""
         state = self.state
         self._known = self._answers = None
         self.problem = problem or self.problem
         state.costs = self.problem.switch_cost
-        state.rewrite(facts, mind)
+        state.rewrite(facts, mind, gaps)
+
+    def revise(self, changes: Mapping[Single, float | None], whole: Sequence[int] = ()) -> None:
+        """Other values for measurements, None for those that are taken back; whole: facts that are taken back whole."""
+        facts, mind = revised(self.state, changes, self.problem.outcome, whole)
+        self.rewrite(facts, mind, gaps_after(self.state, changes, whole))
 
     def retract_failures(self, repeats: Collection[tuple[int, int]]) -> int:
         """Take back those of some repeats, by batch and place in what was told of it, that failed; returns how many."""
         gone = failed_of(self.state.facts, repeats)
-        self.rewrite(*revised(self.state, dict.fromkeys(gone), self.problem.outcome))
+        self.revise(dict.fromkeys(gone))
         return len(gone)
 
     # For storage
@@ -150,7 +151,7 @@ class Core:
         made: list[Fact] = [Recalled(self._with_row(f), number_of(f.index), limits.get(f.id)) for f in ordered]
         made += [Retired(frozenset(map(number_of, retired)))] if retired else []
         self.rewrite([*made, Remembered(list(told))] if told else made, mind or state.mind)
-        self._warnings.know_of(state.mind.looked)
+        self._warnings.know_of(state.mind.looked, gaps)
 
     def resume(self, mind: Mind) -> None:
         """Decide from here on as whoever had this in mind would; with the same fit as before."""
@@ -169,10 +170,6 @@ class Core:
     def waits_for(self, batch: int) -> bool:
         """Whether a batch, by its number, is still in flight."""
         return batch in self.state.ledger.open
-
-    def take(self, batch: int, index: int, feedback: Feedback) -> None:
-        """Feedback for a batch, or an observation (a number below 0), that was told elsewhere."""
-        self.hear(batch, {self.problem.table.number_of(index): feedback}, quietly=True)
 
     def _with_row(self, fact: BatchFacts) -> BatchFacts:
         """With the candidate's row, which a storage does not keep."""

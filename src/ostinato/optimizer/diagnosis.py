@@ -79,12 +79,12 @@ class Returns:
     def __init__(self, history: History, aside: Set[int]) -> None:
         each: dict[int, list[tuple[float, float, float]]] = {}
         before = 0.0
-        for entry in history:
-            statistics = entry.measured.without(aside)
+        for part, measured in history:
+            statistics = measured.without(aside)
             if statistics.n and not statistics.known:
-                row = (statistics.n, statistics.mean, (entry.measured.at or before + statistics.n) - statistics.n / 2)
-                each.setdefault(entry.candidate, []).append(row)
-            before += entry.measured.statistics.n
+                row = (statistics.n, statistics.mean, (measured.at or before + statistics.n) - statistics.n / 2)
+                each.setdefault(part.candidate, []).append(row)
+            before += measured.statistics.n
         self._each = {candidate: np.array(rows).T for candidate, rows in each.items() if len(rows) > 1}
 
     def in_units(self, noise: Vector) -> tuple[float, float]:

@@ -15,12 +15,10 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Sampled
 from ostinato.optimizer.belief import Present, lots_with
 from ostinato.optimizer.certified import Region, ceiling_of, certified
-from ostinato.optimizer.facts import Asked
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.search import search
-from ostinato.optimizer.state import State
-from ostinato.optimizer.thinking import Planned, Thinking
+from ostinato.optimizer.thinking import Decision, Planned, Thinking
 from ostinato.policies import UCB, Belief, Proposal
 from ostinato.policies.belief import Scores
 from ostinato.policies.scored import ScoredPolicy
@@ -33,13 +31,13 @@ ALIKE = 512  # points of a space that are like the first of a plan in the column
 class Exploring(Thinking):
     """One decision in the making, where candidates are points of a space."""
 
-    def __init__(self, problem: Problem, state: State, known: Knowledge) -> None:
-        super().__init__(problem, state, known)
+    def __init__(self, known: Knowledge) -> None:
+        super().__init__(known)
         self._kept: tuple[Problem, Knowledge] | None = None  # without points that are only looked at
         self._looked_at = 0  # points of the space, or boxes
         self._shared: dict[int, float] = {}  # columns in which all points of this plan are alike
         self._top: tuple[float, float] | None = None  # a bound on the score of all points, and the β that it is for
-        self._widen(cast("Sampled", problem.table).with_pool())
+        self._widen(cast("Sampled", self.problem.table).with_pool())
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         self._looked_at, self._top = 0, None
@@ -61,17 +59,18 @@ class Exploring(Thinking):
         known = super().reason(proposal, belief, first=first)
         return replace(known, searched=self._looked_at, gap=self._gap(proposal.candidate, belief))
 
-    def asked(self, decided: list[Planned]) -> list[Asked]:
-        return super().asked(self._named(decided))
+    def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
+        return super().decision(self._named(decided), ratio)
 
-    def share(self, columns: list[int], point: Vector) -> None:
+    def share(self, columns: list[int], candidate: int) -> None:
         """All candidates from now on are like this one in some columns, and there are more such points."""
+        point = self.problem.features[candidate]
         if not self._shared:
             alike = self.problem.features[:ALIKE].copy()
             alike[:, columns] = point[columns]
             self._look_at(alike)
         self._shared = {column: float(point[column]) for column in columns}
-        super().share(columns, point)
+        super().share(columns, candidate)
 
     def _certify(self, policy: ScoredPolicy, extra: Sequence[Proposal]) -> None:
         """From the best of these on, with a bound on what any point scores."""
@@ -110,10 +109,8 @@ class Exploring(Thinking):
 
     def _scores(self, score: Callable[[Belief], Scores], table: Sampled, points: Matrix) -> Vector:
         """Of all candidates, and of more points."""
-        problem = self.problem.over(table.with_trials(points))
-        known = self.known.over(problem)
-        belief = Present(problem, self.state, known, self._rng, (), self.barred)
-        return score(belief).values.flat()
+        known = self.known.over(self.problem.over(table.with_trials(points)))
+        return score(Present(known, (), self.barred, self.randomness)).values.flat()
 
     def _widen(self, table: Sampled) -> None:
         """More candidates, for this decision and those to come."""

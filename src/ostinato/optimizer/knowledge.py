@@ -19,7 +19,7 @@ from ostinato.confidence import SURE
 from ostinato.errors import NothingMeasured
 from ostinato.kernels import Kernel
 from ostinato.learning import Learner, Prior
-from ostinato.measurements.history import Entry, clock
+from ostinato.measurements.history import Measured, Part, clock
 from ostinato.measurements.robust import Limits, RobustTally
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.optimizer.facts import Looked, Told
@@ -88,8 +88,10 @@ class Knowledge:
         self.tally = self._tally(self.looked.aside) if self._robust is None else self._told_robustly(self._robust)
         self.misfits: list[Misfit] = []  # found when values were judged last
         self.model: Model = problem.model(self.prior)
-        self._imputed: dict[int, float] = {}  # candidates that failed, and the poor value that the model is told
-        self._honest: Posterior | None = None  # the model without these
+        self.honest = self.model  # of what was measured and nothing else: how long a batch may be, what was learned
+        self._imputed: dict[
+            int, float
+        ] = {}  # candidates that failed, and the poor value that the model is told besides
         if state.told:
             self._rebuild(self.model, self.prior, self.tally)
         self.recall(state.mind.drawn)
@@ -102,7 +104,7 @@ class Knowledge:
             self.model.recall(drawn)
 
     def fork(self) -> "Knowledge":
-        """The same, to go its own way."""
+        """The same, to learn its own way; tally and model are shared until it has others."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
         other.learner, other._made = copy(self.learner), copy(self._made)
@@ -124,40 +126,46 @@ class Knowledge:
             other.prior = replace(self.prior, noise=noise)
         if isinstance(self.model, Posterior):
             other.model = self.model.extended(problem.features, other.prior.noise)
-            other._honest = self._honest and self._honest.extended(problem.features, other.prior.noise)
+            other.honest = other.model
+            if isinstance(self.honest, Posterior) and self.honest is not self.model:
+                other.honest = self.honest.extended(problem.features, other.prior.noise)
         else:
-            other.model = problem.model(other.prior)
-            other._rebuild(other.model, other.prior, other.tally)
+            other._rebuild(problem.model(other.prior), other.prior, other.tally)
             other.recall(self.state.mind.drawn)
         other._draws, other._made = None, Made()
         return other
 
     # Taking in
 
-    def take_in(self, told: Told, entries: Sequence[Entry]) -> None:
-        """Feedback that the state is about to absorb. If anything stops it, this is to be made anew."""
-        if self._robust is not None:
-            more = self._robust.add(told.feedback, told.batch, told.limits)
-            self._take(self._robust.tally()) if more is None else self._add(more, told.batch)
-        elif self.problem.settings.half_life is not None and (self._ticks(told) or self.state.history.has(entries)):
-            self._take(self._tally(self.looked.aside, entries, _answered(told)))
+    def take_in(self, told: Told, measured: Mapping[Part, Measured]) -> None:
+        """Feedback that the state is about to absorb. If anything stops it, this is to be made anew.
+
+        Step by step; the model is made anew where that is not mere addition, or of many candidates at once.
+        """
+        robust, half_life, setup = self._robust, self.problem.settings.half_life, told.batch
+        if robust is not None:
+            more = robust.add(told.feedback, setup, told.limits)
+        elif half_life is not None and (self._ticks(told) or self.state.history.has(measured)):
+            more = None
         else:
-            self._add({entry.candidate: entry.measured.statistics for entry in entries}, told.batch)
+            more = {part.candidate: each.statistics for part, each in measured.items()}
+        added = more and {c: self.prior.addition(self.tally, c, each, setup) for c, each in more.items()}
+        if more is None:  # what was told before counts differently now
+            self.tally = robust.tally() if robust else self._tally(self.looked.aside, measured, _answered(told))
+        else:
+            for candidate, statistics in more.items():
+                self.tally.add(candidate, statistics, setup)
+        poor = self._poor(self.prior, self.tally) if self.state.failures else {}
+        if added is None or len(added) >= MANY or None in added.values() or self._imputed != poor:
+            self._rebuild(self.model, self.prior, self.tally)
+        else:
+            models = [self.model] if self.honest is self.model else [self.model, self.honest]
+            for candidate, worth in added.items():
+                for model in models:
+                    model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
+        self._made = Made()
         if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
             self._fail(failed)
-
-    def _add(self, more: Mapping[int, Statistics], setup: int) -> None:
-        """Step by step; made anew where it is not mere addition, or of many candidates at once."""
-        tally = self.tally.plus(more, setup)
-        added = {c: self.prior.addition(self.tally, c, statistics, setup) for c, statistics in more.items()}
-        poor = self._poor(self.prior, tally) if self.state.failures else {}
-        if len(added) >= MANY or None in added.values() or self._imputed != poor:
-            self._rebuild(self.model, self.prior, tally)
-        else:
-            for candidate, worth in added.items():
-                for model in (self.model, *([self._honest] if self._honest else [])):
-                    model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
-        self.tally, self._made = tally, Made()
 
     def _told_robustly(self, robust: RobustTally) -> Tally:
         for told in self.state.readings:
@@ -173,32 +181,23 @@ class Knowledge:
         noise = float(prior.noise[candidate]) + prior.setup
         return mean, sqrt(variance + noise), sqrt(noise)
 
-    def _take(self, tally: Tally) -> None:
-        """Another tally from now on."""
-        self._rebuild(self.model, self.prior, tally)
-        self.tally, self._made = tally, Made()
-
     def _rebuild(self, model: Model, prior: Prior, tally: Tally) -> None:
-        """A model from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
-        evidence, self._imputed, self._honest = prior.evidence(tally), self._poor(prior, tally), None
+        """The model, from prior and tally; where all measurements of a candidate failed, as much as the worst gave."""
+        self.model, self.honest = model, model
+        evidence, self._imputed = prior.evidence(tally), self._poor(prior, tally)
         if self._imputed:
             if isinstance(model, Posterior):
-                self._honest = Posterior.like(model)
-                self._honest.rebuild(evidence)
+                self.honest = Posterior.like(model)
+                self.honest.rebuild(evidence)
             evidence = evidence.plus({candidate: Statistics(1, value) for candidate, value in self._imputed.items()})
         model.rebuild(evidence)
-
-    @property
-    def honest(self) -> Model:
-        """The model of what was measured and nothing else: it says how long a batch may be, and what was learned."""
-        return self._honest or self.model
 
     def _ticks(self, told: Told) -> bool:
         """Whether old measurements are to be weighed anew."""
         now, half_life = self.state.told, self.problem.settings.half_life
         return clock(now, half_life) != clock(now + _answered(told), half_life)
 
-    def _tally(self, aside: Collection[int], more: Collection[Entry] = (), coming: int = 0) -> Tally:
+    def _tally(self, aside: Collection[int], more: Mapping[Part, Measured] = {}, coming: int = 0) -> Tally:
         """All that counts, and more, which is of so many measurements to come."""
         by_setup, half_life, now = self.problem.by_setup, self.problem.settings.half_life, self.state.told + coming
         return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, now=now, more=more)
@@ -218,7 +217,7 @@ class Knowledge:
                 if isinstance(model, Posterior) and isinstance(self.model, Posterior):
                     model.in_place_of(self.model)
                 self._rebuild(model, prior, tally)
-                self.prior, self.model = prior, model
+                self.prior = prior
             self.tally = tally
         if due or again:
             self._made = Made()
@@ -299,9 +298,9 @@ class Knowledge:
         poor = self._poor(self.prior, self.tally, new)
         for candidate in new:
             if candidate in poor and candidate not in self._imputed:
-                if self._honest is None and isinstance(self.model, Posterior):
-                    self._honest = Posterior.like(self.model)
-                    self._honest.rebuild(self.prior.evidence(self.tally))
+                if self.honest is self.model and isinstance(self.model, Posterior):
+                    self.honest = Posterior.like(self.model)
+                    self.honest.rebuild(self.prior.evidence(self.tally))
                 self.model.condition(candidate, 1, poor[candidate])
                 self._imputed = poor
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ostinato.checks import brief
 from ostinato.errors import UnknownBatch
-from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.costs import SwitchCost, cost_between
 from ostinato.optimizer.facts import Asked, Recalled
@@ -74,14 +73,18 @@ class Ledger:
         switched = not open_.arrived and self._last is not None and self._last != open_.candidate
         return (self._last, open_.candidate) if switched and self._last is not None else None
 
-    def told(self, open_: OpenBatch, feedback: Feedback, costs: SwitchCost | None) -> None:
-        """More repeats of a batch were told."""
+    def told(self, open_: OpenBatch, answered: int, failed: int, costs: SwitchCost | None) -> None:
+        """More repeats of a batch were told. The first of them begin an epoch."""
         if not open_.arrived:
-            self._arrive(open_.candidate, costs)
-        number, answered = open_.batch.id, feedback.answered
-        pending, values = open_.pending - answered, open_.values + answered - feedback.failed
-        self.open[number] = replace(open_, pending=pending, values=values, arrived=True)
-        if pending == 0:
+            self.epochs += 1
+            if self._last is not None and self._last != open_.candidate:
+                self.switches += 1
+                if costs is not None:
+                    self.switch_cost += cost_between(costs, self._last, open_.candidate)
+            self._last = open_.candidate
+        number, pending = open_.batch.id, open_.pending - answered
+        self.open[number] = replace(open_, pending=pending, values=open_.values + answered - failed, arrived=True)
+        if pending <= 0:
             self.close(number)
 
     def close(self, number: int) -> None:
@@ -99,23 +102,13 @@ class Ledger:
 
     def recall(self, recalled: Recalled, costs: SwitchCost | None) -> None:
         """A batch and what became of it. They come in the order of their first feedback."""
-        facts, number, arrived = recalled.facts, recalled.facts.id, bool(recalled.facts.first)
+        facts, number = recalled.facts, recalled.facts.id
         self.ask(Asked(facts.batch, recalled.candidate, recalled.limits))
-        if arrived:
-            self._arrive(recalled.candidate, costs)
-        values = int(facts.statistics.n)
-        self.open[number] = replace(self.open[number], pending=facts.pending, values=values, arrived=arrived)
-        if facts.closed or facts.pending <= 0:
+        open_ = self.open[number] = replace(self.open[number], pending=facts.pending + facts.answered)
+        if facts.first:
+            self.told(open_, facts.answered, facts.failed, costs)
+        if number in self.open and (facts.closed or facts.pending <= 0):
             self.close(number)
-
-    def _arrive(self, candidate: int, costs: SwitchCost | None) -> None:
-        """An epoch begins."""
-        self.epochs += 1
-        if self._last is not None and self._last != candidate:
-            self.switches += 1
-            if costs is not None:
-                self.switch_cost += cost_between(costs, self._last, candidate)
-        self._last = candidate
 
     @property
     def partial(self) -> int:

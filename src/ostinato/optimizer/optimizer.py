@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 import msgspec
 import numpy as np
 
-from ostinato.arrays import Matrix, Namespace, is_numpy
+from ostinato.arrays import Matrix, Namespace, unwrapped
 from ostinato.candidates import Candidates, Sampled, ShardedTable, extended
 from ostinato.candidates.identifiers import remark_measured
 from ostinato.checks import brief, whole
@@ -20,11 +20,12 @@ from ostinato.measurements.feedback import Given, read_many
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.facts import Closed, Looked, Mind, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Settings, grown_priority, priority_of, table_for
-from ostinato.optimizer.revise import Single, found, numbered, revised, singles
+from ostinato.optimizer.revise import check_named, found, numbered, singles
 from ostinato.optimizer.settings import Goal, generator, more_noise, sign_of
 from ostinato.optimizer.state import State
 from ostinato.optimizer.view import OptimizerView
@@ -102,7 +103,7 @@ class Optimizer(OptimizerView):
         precision: Precision = "single",
         xp: Namespace = np,
     ) -> None:
-        self._table, sign = table_for(candidates, device), sign_of(direction)
+        self._table, sign, xp = table_for(candidates, device), sign_of(direction), unwrapped(xp)
         self.goal: Goal = goal
         self.seed = np.random.SeedSequence().entropy if seed is None else seed
         rng = generator(self.seed)
@@ -148,7 +149,7 @@ class Optimizer(OptimizerView):
                 f"memory_limit={given!r} is for candidates in this machine's memory: limit that of Dask's workers "
                 "instead (docs/performance.md says what they need)."
             )
-        return read_limit(given) or (default_limit() if is_numpy(xp) else None)
+        return read_limit(given) or (default_limit() if xp is np else None)
 
     def lend(self, owner: str) -> None:
         """From now on this is for looking: it is asked and told through its owner."""
@@ -206,7 +207,7 @@ class Optimizer(OptimizerView):
             self._refuse()
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
-        decision = self.core.decision(most, wish)
+        decision = decide(self.core.known, most, wish)
         if decision.known.looked.aside:
             self.core.warn_of_outliers(decision)
         batches = self.core.take_up(decision)
@@ -268,26 +269,33 @@ class Optimizer(OptimizerView):
         """Take measurements back, as if they had never been told; returns how many.
 
         what: a batch, for all that was told of it; or a candidate, with the `value` that is wrong (the last such one).
-        number: of a measurement, as warnings and `outliers` name it. failures: those of a candidate, or of all, are
-        taken back instead: after an instrument was down, say.
+        number: of a measurement, as warnings and `outliers` name it; it stays the same whatever else is taken back.
+        failures: those of a candidate, or of all, are taken back instead: after an instrument was down, say.
 
         Repeats of a batch that is in flight are then waited for again; of one that was over they are not.
         """
         if self._owner:
             self._refuse()
-        state = self._state
+        batch, state = what if isinstance(what, Batch) else None, self._state
+        check_named(
+            ("a batch", batch is not None),
+            ("a candidate", what is not None and batch is None and not failures),
+            ("value=", value is not None and (batch is not None or failures or what is None)),
+            ("number=", number is not None),
+            ("failures=True", failures),
+        )
         if failures:
             candidate = None if what is None else self._number(what)
             gone = [s for s in singles(state.facts) if s.failed and candidate in (None, s.candidate)]
         elif number is not None:
             gone = [numbered(state, whole("number", number))]
-        elif isinstance(what, Batch):
-            return self._retract_batch(what)
+        elif batch is not None:
+            return self._retract_batch(batch)
         elif value is not None:
             gone = [found(state, self._number(what), self._value(value))]
         else:
             raise InvalidFeedback("What is to be taken back? Give a batch, a candidate with value=, or number=.")
-        self._revise(dict.fromkeys(gone))
+        self.core.revise(dict.fromkeys(gone))
         return len(gone)
 
     def correct(
@@ -301,10 +309,15 @@ class Optimizer(OptimizerView):
             self._refuse()
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
+        check_named(("number=", number is not None), ("candidate and old value", what is not None or old is not None))
         self._problem.outcome.check(new)
         state = self._state
-        wrong = found(state, self._number(what), self._value(old)) if number is None else numbered(state, number)
-        self._revise({wrong: new})
+        wrong = (
+            found(state, self._number(what), self._value(old))
+            if number is None
+            else numbered(state, whole("number", number))
+        )
+        self.core.revise({wrong: new})
 
     def _number(self, candidate: Any) -> int:
         named = self._problem.table.named_by(candidate)
@@ -324,12 +337,8 @@ class Optimizer(OptimizerView):
         if not at:
             raise UnknownBatch(f"Nothing was told of batch {batch.id}: there is nothing to take back.")
         count = sum(each.answered for place in at for each in cast("Told", state.facts[place]).feedback.values())
-        self._revise({}, at)
+        self.core.revise({}, at)
         return count
-
-    def _revise(self, changes: Mapping[Single, float | None], whole_facts: Sequence[int] = ()) -> None:
-        state = self._state
-        self.core.rewrite(*revised(state, changes, self._problem.outcome, whole_facts))
 
     def add(self, rows: Any, *, noise_std: Any = None) -> list[int]:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.
@@ -348,7 +357,7 @@ class Optimizer(OptimizerView):
         before, state = self._table.rows, self._state
         mind = Mind(state.mind.random, [], None, Looked(), state.mind.began)
         self._table = table
-        self.core.rewrite(state.facts, mind, problem)
+        self.core.rewrite(state.facts, mind, problem=problem)
         return list(range(before, table.rows))
 
     def retire(self, rows: Any) -> int:

@@ -28,7 +28,7 @@ from scipy.special import stdtrit
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.learning import Prior
-from ostinato.measurements.history import Entry
+from ostinato.measurements.history import History, Measured, Part
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.optimizer.calibration import calibration
 from ostinato.posterior import Model, Posterior
@@ -66,27 +66,27 @@ class Misfit(msgspec.Struct, frozen=True):
     high: float
 
 
-def values_of(history: Iterable[Entry], numbers: Collection[int] | None = None) -> list[Value]:
+def values_of(history: History, numbers: Collection[int] | None = None) -> list[Value]:
     """The lowest and highest values of every batch; or those of some numbers."""
-    entries: dict[int, list[Entry]] = {}
-    for entry in history:
-        if not entry.measured.statistics.known:
-            entries.setdefault(entry.candidate, []).append(entry)
-    return [value for own in entries.values() for value in _of_candidate(own, numbers)]
+    told: dict[int, list[tuple[Part, Measured]]] = {}
+    for part, measured in history:
+        if not part.weighted:
+            told.setdefault(part.candidate, []).append((part, measured))
+    return [value for own in told.values() for value in _of_candidate(own, numbers)]
 
 
-def _of_candidate(entries: list[Entry], numbers: Collection[int] | None) -> Iterator[Value]:
+def _of_candidate(told: list[tuple[Part, Measured]], numbers: Collection[int] | None) -> Iterator[Value]:
     """Each value with all the others, which are added up and never taken off: beside a gross one no digit is lost."""
-    wanted = [[point for point in each.measured.points if numbers is None or point[0] in numbers] for each in entries]
+    wanted = [[point for point in each.points if numbers is None or point[0] in numbers] for _, each in told]
     if not any(wanted):
         return
-    parts = [entry.measured.statistics for entry in entries]
+    parts = [measured.statistics for _, measured in told]
     after = [*accumulate(reversed(parts), initial=Statistics())][::-1]  # all from each entry on
     before = Statistics()
-    for place, (entry, points) in enumerate(zip(entries, wanted, strict=True)):
+    for place, ((part, measured), points) in enumerate(zip(told, wanted, strict=True)):
         elsewhere = before + after[place + 1]
         for number, y in points:
-            yield Value(number, entry.candidate, entry.batch, y, elsewhere + entry.measured.without({number}))
+            yield Value(number, part.candidate, part.batch, y, elsewhere + measured.without({number}))
         before += parts[place]
 
 

@@ -125,9 +125,6 @@ class PartBelief(Belief):
     def progress(self) -> Progress:
         raise InvalidSetting(EVERYWHERE)
 
-    def variance(self, candidate: int) -> float:
-        raise InvalidSetting(EVERYWHERE)
-
     def repeat_value(self, candidate: int) -> RepeatValue:
         raise InvalidSetting(EVERYWHERE)
 

@@ -6,6 +6,7 @@ from math import nan, sqrt
 
 import msgspec
 
+from ostinato.measurements.batches import numbers_among
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.core import Core
@@ -30,6 +31,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 def readings(core: Core) -> Iterator[Reading]:
     """All that was told, in the order it came. What a storage gave as aggregates stays so."""
+    if not core.state.gaps:
+        yield from _by_place(core)
+        return
+    numbers = numbers_among(core.state.told, core.state.gaps)
+    for each in _by_place(core):
+        yield msgspec.structs.replace(each, number=numbers[each.number - 1])
+
+
+def _by_place(core: Core) -> Iterator[Reading]:
+    """The same, with places among what counts for numbers."""
     index_of, before, repeats = core.problem.table.index_of, 0, Counter[int]()
     for fact in core.state.facts:
         if isinstance(fact, Told):

@@ -1,7 +1,8 @@
 """Facts taken back or corrected: from the facts that were told to those that should have been.
 
 The state is then made anew from them, so that everything is as if they had been told in the first place. A repeat that
-is taken back from a batch still in flight is waited for again; from one that was over, it will not come.
+is taken back from a batch still in flight is waited for again; from one that was over, it will not come. Every
+measurement keeps its number; those of what was taken back are gaps.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.errors import InvalidFeedback
+from ostinato.measurements.batches import number_at, place_among
 from ostinato.measurements.feedback import Feedback, told, told_weighted
 from ostinato.measurements.outcomes import Outcome
 from ostinato.optimizer.facts import Asked, Closed, Fact, Looked, Mind, Told
@@ -19,9 +21,9 @@ from ostinato.optimizer.state import State
 
 
 class Single(msgspec.Struct, frozen=True):
-    """One measurement: its number in the order told, which fact told it, and its place in that; NaN if it failed."""
+    """One measurement: its place among all that count, which fact told it, and its place in that; NaN if it failed."""
 
-    number: int
+    among: int
     fact: int
     candidate: int
     place: int
@@ -33,7 +35,7 @@ class Single(msgspec.Struct, frozen=True):
 
 
 def singles(facts: Sequence[Fact]) -> Iterator[Single]:
-    """All measurements that were told one by one, in the order of their numbers within each fact."""
+    """All measurements that were told one by one, in the order of their places within each fact."""
     before = 0
     for at, fact in enumerate(facts):
         if not isinstance(fact, Told):
@@ -114,6 +116,16 @@ def _began(facts: Sequence[Fact]) -> int | None:
     return None
 
 
+def check_named(*ways: tuple[str, bool]) -> None:
+    """Whether measurements are named in one way at most; each way with whether it was given."""
+    given = [name for name, there in ways if there]
+    if len(given) > 1:
+        raise InvalidFeedback(
+            f"Measurements are named by {' and by '.join(given)}: name them in one way. `history` and `outliers` have "
+            "the number of each."
+        )
+
+
 def found(state: State, candidate: int, value: float) -> Single:
     """The last measurement of a candidate that gave this value."""
     own = [single for single in singles(state.facts) if single.candidate == candidate]
@@ -125,6 +137,16 @@ def found(state: State, candidate: int, value: float) -> Single:
     return same[-1]
 
 
+def gaps_after(state: State, changes: Mapping[Single, float | None], whole: Collection[int] = ()) -> list[int]:
+    """The numbers that are taken back, once these changes are made."""
+    gone, before = [single.among for single, value in changes.items() if value is None], 0
+    for at, fact in enumerate(state.facts):
+        told = sum(feedback.answered for feedback in fact.feedback.values()) if isinstance(fact, Told) else 0
+        gone += range(before + 1, before + told + 1) if at in whole else ()
+        before += told
+    return sorted({*state.gaps, *(number_at(place, state.gaps) for place in gone)})
+
+
 def failed_of(facts: Sequence[Fact], repeats: Collection[tuple[int, int]]) -> list[Single]:
     """Those of some repeats, by batch and place in what was told of it, that failed."""
     batches = {at: fact.batch for at, fact in enumerate(facts) if isinstance(fact, Told)}
@@ -133,9 +155,13 @@ def failed_of(facts: Sequence[Fact], repeats: Collection[tuple[int, int]]) -> li
 
 def numbered(state: State, number: int) -> Single:
     """The measurement of this number."""
+    if number in state.gaps:
+        raise InvalidFeedback(f"Measurement {number} was taken back already.")
+    place = place_among(number, state.gaps)
     for single in singles(state.facts):
-        if single.number == number:
+        if single.among == place:
             return single
     raise InvalidFeedback(
-        f"There is no single measurement {number}: {state.told} were told, and averages cannot be taken apart."
+        f"There is no single measurement {number}: {state.told + len(state.gaps)} were told, and averages cannot be "
+        "taken apart."
     )

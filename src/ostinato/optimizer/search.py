@@ -101,8 +101,10 @@ class Climber:
         if len(points) >= 2 * d + SCATTERED:  # both sides come first
             difference = points[:d, self._numbers] - points[d : 2 * d, self._numbers]
             gaps = np.diagonal(difference) / np.where(self._width[self._numbers] > 0, self._width[self._numbers], 1.0)
-            rise = values[:d] - values[d : 2 * d]
-            self._slope = np.divide(rise, gaps, out=np.zeros(d), where=(gaps > 0) & np.isfinite(rise))
+            up, down = values[:d], values[d : 2 * d]
+            known = (gaps > 0) & np.isfinite(up) & np.isfinite(down)
+            rise = np.subtract(up, down, out=np.zeros(d), where=known)
+            self._slope = np.divide(rise, gaps, out=np.zeros(d), where=known)
         best = int(np.argmax(values))
         if values[best] > self.value:
             self.point, self.value, self._gained = points[best].copy(), float(values[best]), True

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.measurements.history import Entry, History
+from ostinato.measurements.history import History, Measured, Part
 from ostinato.optimizer.costs import SwitchCost
 from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Remembered, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
@@ -27,9 +27,9 @@ class State:
     def __init__(self, sign: int, costs: SwitchCost | None, mind: Mind, budget: int | None = None) -> None:
         self._sign, self.costs, self.mind, self.budget = sign, costs, mind, budget
         self.facts: list[Fact] = []
-        self.gaps: Sequence[int] = ()  # numbers of measurements that a storage knows, and that do not count
+        self.gaps: Sequence[int] = ()  # numbers of measurements that were taken back, in order
         self._rng = generator_in(mind.random)
-        self._numbered: tuple[Told, list[Entry]] | None = None
+        self._numbered: tuple[Told, dict[Part, Measured]] | None = None
         self._begin()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,9 +97,10 @@ class State:
         """Back to the first so many facts."""
         self.rewrite(self.facts[:size], mind)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind) -> None:
-        """Other facts from now on, as if they had been told in the first place."""
+    def rewrite(self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None) -> None:
+        """Other facts from now on, as if they had been told in the first place; but numbers stay, with other gaps."""
         self.facts, self.mind, self.whole = list(facts), mind, False
+        self.gaps = self.gaps if gaps is None else gaps
         self.restored()
 
     def rewrite_mind(self, mind: Mind) -> None:
@@ -116,10 +117,10 @@ class State:
             self.whole = True
         return self
 
-    def entries(self, told: Told) -> list[Entry]:
+    def measured(self, told: Told) -> dict[Part, Measured]:
         """What is measured of each candidate in some feedback, numbered on from here."""
         if self._numbered is None or self._numbered[0] is not told:
-            self._numbered = told, list[Entry]()
+            self._numbered = told, dict[Part, Measured]()
             steps, failed, many = self.history.steps, self.failures.total(), len(told.feedback) > 1
             for number, each in told.feedback.items():
                 if not each.statistics.n:
@@ -127,18 +128,19 @@ class State:
                 measured = each.measured(self._sign, steps, failed)
                 if many and measured.at and each.singly:  # it came at the place that it has among the others
                     measured = replace(measured, at=steps + failed + max(each.all_places) + 1)
-                self._numbered[1].append(Entry(number, told.batch, measured))
+                self._numbered[1][Part(told.batch, number, measured.statistics.known > 0)] = measured
         return self._numbered[1]
 
     def _take(self, fact: Fact) -> None:
         if isinstance(fact, Asked):
             self.ledger.ask(fact)
         elif isinstance(fact, Told):
-            entries, self._numbered = self.entries(fact), None
+            measured, self._numbered = self.measured(fact), None
             open_ = self.ledger.open.get(fact.batch)
             if open_ is not None:
-                self.ledger.told(open_, next(iter(fact.feedback.values())), self.costs)
-            self.history.add(entries)
+                feedback = next(iter(fact.feedback.values()))
+                self.ledger.told(open_, feedback.answered, feedback.failed, self.costs)
+            self.history.add(measured)
             self.failures.update({number: each.failed for number, each in fact.feedback.items() if each.failed})
             self.observed = max(self.observed, -fact.batch)
         elif isinstance(fact, Closed):
@@ -152,8 +154,8 @@ class State:
 
     def _recall(self, fact: Recalled) -> None:
         measured = fact.facts.measured if self._sign > 0 else -fact.facts.measured
-        entries = [Entry(fact.candidate, fact.facts.id, measured)] if measured.statistics.n else []
-        self.history.add(entries)
+        part = Part(fact.facts.id, fact.candidate, measured.statistics.known > 0)
+        self.history.add({part: measured} if measured.statistics.n else {})
         self.failures.update({fact.candidate: fact.facts.failed} if fact.facts.failed else {})
         if fact.facts.id < 0:
             self.observed = max(self.observed, -fact.facts.id)

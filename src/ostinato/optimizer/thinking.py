@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ostinato.arrays import Vector
 from ostinato.checks import brief
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
@@ -16,9 +15,7 @@ from ostinato.optimizer.facts import Asked, Mind
 from ostinato.optimizer.foresight import Foresight
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
 from ostinato.optimizer.order import Order, lowest
-from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.settings import checked_round
-from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal
 from ostinato.posterior import Model, Nystrom
 from ostinato.records import Batch, Reason
@@ -34,10 +31,24 @@ class Planned(msgspec.Struct, frozen=True):
     round: int
 
 
+class Decision(msgspec.Struct, frozen=True, eq=False):
+    """Batches; what the next decision rests on if this one is taken, and what is known then, of a problem with all
+    that was asked for.
+
+    ratio: by how much, within the batches, some standard deviation shrinks.
+    """
+
+    asked: list[Asked]
+    mind: Mind
+    known: Knowledge
+    ratio: float = 1.0
+
+
 class Thinking:
     """One decision in the making. It owns all that it changes: a copy of what is known, randomness, the round."""
 
-    def __init__(self, problem: Problem, state: State, known: Knowledge) -> None:
+    def __init__(self, known: Knowledge) -> None:
+        problem, state = known.problem, known.state
         self.problem, self.state, self.known = problem, state, known
         self.round = list(state.mind.round)
         self._rounds = state.ledger.rounds
@@ -47,7 +58,7 @@ class Thinking:
         self.barred = state.retired  # candidates that must not be asked for: these, and those apart
         if state.failures:
             self.barred |= state.hopeless
-        self._rng = state.generator()
+        self._rng: np.random.Generator | None = None  # of the run, where anything was drawn from it
         self.foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
@@ -125,11 +136,17 @@ class Thinking:
     def _draw_anew(self, model: Nystrom) -> None:
         """An inducing set for this round, where there are more measurements than when the last one was drawn."""
         drawn = self.state.mind.drawn if model is self._model else None
-        self.known.model = self._model = model.refreshed(self._rng, drawn)
+        self.known.model = self.known.honest = self._model = model.refreshed(self.randomness(), drawn)
+
+    def randomness(self) -> np.random.Generator:
+        """That of the run, which goes on where the last decision left off."""
+        if self._rng is None:
+            self._rng = self.state.generator()
+        return self._rng
 
     def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
         """What the policy is shown."""
-        return Present(self.problem, self.state, self.known, self._rng, extra, self.barred, self.foresights)
+        return Present(self.known, extra, self.barred, self.randomness, self.foresights)
 
     consider = belief  # what it is shown to choose by; in a space, some points are looked for first
 
@@ -138,12 +155,12 @@ class Thinking:
         if distinct:
             self._bar(frozenset({candidate}))
         if columns:
-            self.share(columns, self.problem.features[candidate])
+            self.share(columns, candidate)
         self.round = [each for each in self.round if each.candidate not in self.apart]
 
-    def share(self, columns: list[int], point: Vector) -> None:
+    def share(self, columns: list[int], candidate: int) -> None:
         """All candidates from now on are like this one in some columns."""
-        self._bar(frozenset(np.flatnonzero((self.problem.features != point)[:, columns].any(axis=1)).tolist()))
+        self._bar(frozenset(np.flatnonzero(~self.problem.table.alike(candidate, columns)).tolist()))
 
     def _bar(self, candidates: frozenset[int]) -> None:
         self.apart |= candidates
@@ -151,62 +168,51 @@ class Thinking:
 
     def reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
         """What is believed now, for `explain`."""
-        candidate, problem, sign, table = proposal.candidate, self.problem, self.problem.sign, self.problem.table
+        candidate, problem, known, sign = proposal.candidate, self.problem, self.known, self.problem.sign
         mean, variance = (float(each[0]) for each in belief.at_each(np.array([candidate])))
-        repeat_value = belief.repeat_value(candidate)
-        leader = self._leading()
-        width = problem.policy.width(belief)
+        repeat_value, width = belief.repeat_value(candidate), problem.policy.width(belief)
+        measured = known.tally.numbers
+        means = known.model.at_each(measured)[0] if len(measured) else None  # in the policy's own model
+        leader = None if means is None else int(measured[means.argmax()])
         return Reason(
             mean=sign * mean,
             std=sqrt(max(variance, 0.0)),
             noise_std=sqrt(repeat_value.noise),
             setup_std=sqrt(repeat_value.setup),
             staleness=repeat_value.staleness(proposal.repeats),
-            leads=leader is not None and leader[0] == candidate,
-            measured=int(self.known.tally[candidate].n),
-            leader=None if leader is None else table.point(leader[0]),
-            leader_mean=None if leader is None else sign * leader[1],
-            first=first or (self.known.learner is not None and leader is None),
+            leads=leader == candidate,
+            measured=int(known.tally[candidate].n),
+            leader=None if leader is None else problem.table.point(leader),
+            leader_mean=None if means is None else sign * float(means.max()),
+            first=first or (known.learner is not None and leader is None),
             beta=width,
             C=problem.keeps_within,
             switch_cost=repeat_value.switch if belief.travels else None,
             cause=proposal.cause,
             policy=problem.policy_name,
             seeks=proposal.seeks or problem.seeks.format(width=width),
-            limits=self.known.limits(candidate) if problem.settings.robust else None,
+            limits=known.limits(candidate) if problem.settings.robust else None,
         )
 
-    def _leading(self) -> tuple[int, float] | None:
-        """Number and mean of the best measured candidate, in the policy's own model."""
-        numbers = self.known.tally.numbers
-        if len(numbers) == 0:
-            return None
-        means, _ = self.known.model.at_each(numbers)
-        place = int(means.argmax())
-        return int(numbers[place]), float(means[place])
-
-    def asked(self, decided: list[Planned]) -> list[Asked]:
-        """What was decided, as batches."""
-        number, table, asked = self.state.ledger.asked, self.problem.table, list[Asked]()
+    def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
+        """What was decided, as batches, with what the next decision rests on once this one is taken."""
+        state, known, table, asked = self.state, self.known, self.problem.table, list[Asked]()
         for each in decided:
             proposal, index = each.proposal, table.index_of(each.proposal.candidate)
             how = (proposal.repeats, proposal.wanted or proposal.repeats, proposal.capped, proposal.truncated)
             row = table.point(proposal.candidate)
-            batch = Batch(number + len(asked), index, row, *how, each.reason, each.round)
+            batch = Batch(state.ledger.asked + len(asked), index, row, *how, each.reason, each.round)
             asked.append(Asked(batch, proposal.candidate, each.reason.limits))
-        return asked
-
-    def mind(self) -> Mind:
-        """What the next decision rests on, once this one is taken."""
-        learner, model, began, drawn = self.known.learner, self.known.model, self.state.mind.began, None
-        if isinstance(model, Nystrom):
+        before, drawn = state.mind, None
+        if isinstance(known.model, Nystrom):
             measured = {each.candidate for each in (*self.round, *self._proposed)}
-            drawn = model.drawn(measured.union(self.state.ledger.pending))
-        return Mind(
-            dict(self._rng.bit_generator.state),
+            drawn = known.model.drawn(measured.union(state.ledger.pending))
+        mind = Mind(
+            before.random if self._rng is None else dict(self._rng.bit_generator.state),
             self.round,
-            None if learner is None else learner.fit_state,
-            self.known.looked,
-            self.state.told if began is None else began,
+            None if known.learner is None else known.learner.fit_state,
+            known.looked,
+            state.told if before.began is None else before.began,
             drawn,
         )
+        return Decision(asked, mind, known, ratio)

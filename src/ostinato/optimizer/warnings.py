@@ -1,10 +1,11 @@
 """Warnings, each at most once in a run: measurements that contradict what the user gave, values that do not fit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from ostinato.errors import SurprisingMeasurements, SuspiciousMeasurement, notify
-from ostinato.measurements.history import Entry
+from ostinato.measurements.batches import number_at
+from ostinato.measurements.history import Measured, Part
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.facts import Looked
 from ostinato.optimizer.knowledge import Knowledge
@@ -26,11 +27,12 @@ class Warnings:
 
     def of_outliers(self, problem: Problem, known: Knowledge) -> None:
         """Once, of values that do not fit and were set aside; before anything rests on it."""
-        aside = known.looked.aside.keys()
-        new = [misfit for misfit in known.misfits if misfit.value.number in aside - self._remarked]
-        self._remarked |= aside
-        for misfit in new:
-            words = str(Answers(problem, known).outlier(misfit))
+        answers, aside = Answers(problem, known), known.looked.aside
+        found = [answers.outlier(misfit) for misfit in known.misfits if misfit.value.number in aside]
+        new = [outlier for outlier in found if outlier.number not in self._remarked]
+        self.know_of(known.looked, known.state.gaps)
+        for outlier in new:
+            words = str(outlier)
             words = words[:1].upper() + words[1:]  # names of the user's stay as they are
             notify(
                 f"{words}. It does not count unless it comes again: the candidate is measured again where it has no "
@@ -38,14 +40,14 @@ class Warnings:
                 SuspiciousMeasurement,
             )
 
-    def know_of(self, looked: Looked) -> None:
-        """These outliers were warned of elsewhere."""
-        self._remarked = frozenset(looked.aside)
+    def know_of(self, looked: Looked, gaps: Sequence[int]) -> None:
+        """These outliers were warned of."""
+        self._remarked |= {number_at(place, gaps) for place in looked.aside}
 
-    def of_surprises(self, model: Model, told: Sequence[Entry]) -> None:
+    def of_surprises(self, model: Model, told: Mapping[Part, Measured]) -> None:
         """Warn where feedback contradicts kernel, prior mean or noise."""
-        for entry in told:
-            feedback, noise = entry.measured.statistics, float(model.noise[entry.candidate])
+        for part, measured in told.items():
+            feedback, noise = measured.statistics, float(model.noise[part.candidate])
             spread = sqrt(model.kappa2 + noise / feedback.n)
             if abs(feedback.mean - model.prior_mean) > SURPRISE * spread and not self._surprised:
                 self._warn_of_surprise(feedback.mean, model.prior_mean, spread)

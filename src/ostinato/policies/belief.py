@@ -88,9 +88,9 @@ class Belief(ABC):
     @abstractmethod
     def progress(self) -> Progress: ...
 
-    @abstractmethod
     def variance(self, candidate: int) -> float:
         """The variance of one candidate by what was measured and nothing else, to the last digit."""
+        return self.repeat_value(candidate).variance
 
     @abstractmethod
     def covariance(self, candidate: int, others: NDArray[np.int64] | None = None) -> Vector:
@@ -143,7 +143,7 @@ class Belief(ABC):
 
     def first(self, tied: NDArray[np.int64]) -> int:
         """Of several candidates that are equal, the one of lowest priority."""
-        return int(tied[0] if len(tied) == 1 else tied[np.argmin(self.priority[tied])])
+        return int(tied[np.argmin(self.priority[tied])])
 
     def at_random(self) -> int:
         """Any candidate that may be measured, all equally likely."""
@@ -183,7 +183,8 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
     def first_best(self, belief: Belief) -> int:
         """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
-        return belief.first(self.values.above(self.values.highest - self.tolerance))
+        tied = self.values.above(self.values.highest - self.tolerance)
+        return int(tied[0]) if len(tied) == 1 else belief.first(tied)
 
     def above(self, bar: float) -> NDArray[np.int64]:
         """The candidates that score this much or more."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ostinato.arrays import Array, is_numpy, namespace_of
+from ostinato.arrays import Array, namespace_of
 from ostinato.confidence import Schedule, as_schedule
 from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.base import HasWidth
@@ -100,7 +100,7 @@ def _where_it_counts(improvement: Improvement, belief: Belief) -> BlockedVector 
 def _in_blocks(improvement: Improvement, belief: Belief) -> BlockedVector:
     """The same, from means and variances that are kept for all candidates."""
     means, variances = belief.means, belief.variances
-    few = belief.candidates <= MANY or not is_numpy(namespace_of(means.parts[0]))
+    few = belief.candidates <= MANY or namespace_of(means.parts[0]) is not np
     taken = taken_in(belief)
     if few or len(taken) == belief.candidates:
         return _everywhere(improvement, belief)

@@ -121,24 +121,25 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
         return self.score.width(belief)
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        candidate, seeks = self._chosen(belief)
-        proposal = self.proposal(candidate, self.repeats(belief.repeat_value(candidate)), belief, limit)
-        return [replace(proposal, seeks=seeks)]
-
-    def candidate(self, belief: Belief) -> int:
-        return self._chosen(belief)[0]
-
-    def _chosen(self, belief: Belief) -> tuple[int, str]:
-        """A candidate, and in words why it; nothing where that is its score."""
         measured, closed = _array(belief.counts().keys() - belief.barred), self.closed(belief)
         possible = _array({*measured.tolist()} - closed)
         if is_finishing(self.finish, belief) and len(possible) >= 2:
-            return leader_or_challenger(belief, possible), CHALLENGES
-        best = super().candidate(belief)
-        if not belief.learned or belief.travels or len(measured) < KNOWN or self._is_worth_it(best, belief):
-            return best, ""
+            return self._instead(leader_or_challenger(belief, possible), CHALLENGES, belief, limit)
+        best = super().propose(belief, limit)
+        if (
+            not belief.learned
+            or belief.travels
+            or len(measured) < KNOWN
+            or self._is_worth_it(best[0].candidate, belief)
+        ):
+            return best
         lead = int(measured[_leading(*belief.at_each(measured), measured, belief)])
-        return (best, "") if lead in closed or lead in belief.pending else (lead, STAYS)
+        return best if lead in closed or lead in belief.pending else self._instead(lead, STAYS, belief, limit)
+
+    def _instead(self, candidate: int, seeks: str, belief: Belief, limit: int | None) -> list[Proposal]:
+        """Another candidate than the best-scoring one, and in words why it."""
+        proposal = self.proposal(candidate, self.repeats(belief.repeat_value(candidate)), belief, limit)
+        return [replace(proposal, seeks=seeks)]
 
     def _is_worth_it(self, candidate: int, belief: Belief) -> bool:
         """Whether a candidate promises enough for a switch."""

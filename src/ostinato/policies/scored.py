@@ -96,19 +96,18 @@ class ScoredPolicy(Limited, BasePolicy):
         return self.score.width(belief)
 
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
-        candidate = self.candidate(belief)
-        return [self.proposal(candidate, self.repeats(belief.repeat_value(candidate)), belief, limit)]
-
-    def candidate(self, belief: Belief) -> int:
-        """The best-scoring one, or of those nearly as good the cheapest to go to."""
-        score = self.score
-        scores = score(belief)
+        """The best-scoring candidate, or of those nearly as good the cheapest to go to."""
+        scores = self.score(belief)
         if self.limits or belief.barred:
             scores = self.possible(scores, belief)
         best = scores.first_best(belief)
-        if not belief.travels:
-            return best
-        near = scores.values.above(scores.best - max(score.slack(belief, best), scores.tolerance))
+        if belief.travels:
+            best = self._cheapest(best, scores, belief)
+        return [self.proposal(best, self.repeats(belief.repeat_value(best)), belief, limit)]
+
+    def _cheapest(self, best: int, scores: Scores, belief: Belief) -> int:
+        """Of the candidates nearly as good as the best, the cheapest to go to."""
+        near = scores.values.above(scores.best - max(self.score.slack(belief, best), scores.tolerance))
         costs = belief.costs(near)
         cheapest = near[costs <= costs.min()]
         values = [scores.at(int(candidate)) for candidate in cheapest]

@@ -22,13 +22,12 @@ from ostinato.arrays import (
     Namespace,
     Vector,
     from_numpy,
-    is_numpy,
     namespace_of,
     to_numpy,
 )
 from ostinato.errors import InvalidKernel
 from ostinato.kernels import Kernel
-from ostinato.posterior.cache import Cache, Factored, Indices, Rows
+from ostinato.posterior.cache import Cache, Factored, Indices, Room, Rows
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import Grid
 from ostinato.posterior.limited import LimitedRows
@@ -112,7 +111,7 @@ class BlockedVector:
         if not candidates:
             return self
         others = self.map(_copy)
-        if is_numpy(namespace_of(self.parts[0])):
+        if namespace_of(self.parts[0]) is np:
             places = np.fromiter(candidates, dtype=np.int64, count=len(candidates))
             if len(others.parts) == 1:
                 others.parts[0][places] = -inf
@@ -188,8 +187,8 @@ class Block:
 class Blocks:
     """All candidates: their covariances with the unique ones, and the mean and variance of each."""
 
-    def __init__(self, parts: Iterable[Block], means: list[Array], variances: list[Array]) -> None:
-        self._parts = list(parts)
+    def __init__(self, parts: Iterable[Block], means: list[Array], variances: list[Array], room: Room) -> None:
+        self._parts, self.room = list(parts), room
         self.starts = tuple(block.start for block in self._parts)
         self.prior_variances = BlockedVector([block.prior_variance for block in self._parts], self.starts)  # k(x, x)
         self.means = BlockedVector(means, self.starts)
@@ -207,20 +206,22 @@ class Blocks:
         *,
         grid: Grid | None = None,
         memory: int | None = None,
+        room: Room | None = None,
     ) -> "Blocks":
         """Blocks of `size` candidates; one for a grid, which needs no large cache.
 
-        memory: bytes that their covariances may take.
+        memory: bytes that their covariances may take. room: memory for them, where there is some.
         """
+        room = room or Room()
         if grid is not None:
             parts = [Block(0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))]
         else:
             edges = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
             most = None if memory is None else memory // (8 * max(1, len(features)))
-            made = Rows if most is None else partial(LimitedRows, most=most)
+            made = partial(Rows, room=room) if most is None else partial(LimitedRows, most=most, room=room)
             parts = [Block(start, mean, kernel.diag(part), made(kernel, part)) for start, part in edges]
         means = [xp.full(block.size, mean, dtype=xp.float64) for block in parts]
-        return cls(parts, means, [_copy(block.prior_variance) for block in parts])
+        return cls(parts, means, [_copy(block.prior_variance) for block in parts], room)
 
     def extended(self, kernel: Kernel, X: Array, more: Matrix, factor: Factor, prior_mean: float) -> "Blocks":
         """With more candidates, after all others: in a small block at the end, which grows. X: the unique ones."""
@@ -236,14 +237,15 @@ class Blocks:
         if grows:
             mean = self.xp.concat([self.means.parts[-1], mean])
             variance = self.xp.concat([self.variances.parts[-1], variance])
-        wider = Blocks([*self._parts[:known], tail], [*means, mean], variances)
+        wider = Blocks([*self._parts[:known], tail], [*means, mean], variances, self.room)
         wider.rounding = self.rounding
         wider.variances.parts.append(wider.not_negative(variance))
         return wider
 
     def fork(self) -> "Blocks":
         """The same covariances, with means and variances that go their own way."""
-        return Blocks(self._parts, *([_copy(part) for part in each] for each in (self.means, self.variances)))
+        means, variances = ([_copy(part) for part in each] for each in (self.means, self.variances))
+        return Blocks(self._parts, means, variances, self.room)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._parts)
@@ -257,13 +259,16 @@ class Blocks:
         for block in self._parts:
             block.cache.add(X)
 
-    def condition(self, p: Array, z: float) -> None:
-        """mean += z c, variance −= c², for c = p · k(X, A)."""
+    def condition(self, p: Array, z: float, candidate: int, left: float) -> None:
+        """mean += z c, variance −= c², for c = p · k(X, A); what is left of one candidate's variance is known."""
         variances: list[Array] = []
-        for block, mean, variance in zip(self._parts, self.means.parts, self.variances.parts, strict=True):
+        for block, mean, before in zip(self._parts, self.means.parts, self.variances.parts, strict=True):
             c = block.cache.spread(p)
             mean += z * c
-            variances.append(self.not_negative(variance - c * c))
+            variance, place = self.not_negative(before - c * c), candidate - block.start
+            if 0 <= place < block.size:
+                variance[place] = left
+            variances.append(variance)
         self.variances = BlockedVector(variances, self.starts)
 
     def not_negative(self, variance: Array) -> Array:

@@ -5,7 +5,7 @@ products of two short vectors, a_i ⊗ b_i, so that Σ p_i a_i ⊗ b_i is one sm
 numbers instead of q·L·R, and computes where `Rows` waits for memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from math import prod
 from typing import Protocol, TypeAlias
@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Namespace, from_numpy, grown, is_numpy, namespace_of
+from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown, namespace_of
 from ostinato.kernels import Kernel
 from ostinato.posterior.grid import Grid, find_grid
 
@@ -38,26 +38,78 @@ class Cache(Protocol):
         ...
 
 
+class Room:
+    """Memory for rows, which another cache may use when these are not likely to be needed any more.
+
+    Memory that was written before is sooner written again than fresh memory, whose pages the system clears first.
+    """
+
+    def __init__(self, buffers: Sequence[Vector] = ()) -> None:
+        self._buffers, self._used = list(buffers), [0] * len(buffers)
+        self._larger = 2 if buffers else 1  # times what is wanted, where there was too little
+        self.gone = False  # whether another one uses the memory now
+
+    def take(self, rows: int, size: int) -> Matrix:
+        """Memory for some rows, whatever is in it."""
+        count = rows * size
+        for number, buffer in enumerate(self._buffers):
+            start = self._used[number]
+            if len(buffer) - start >= count:
+                self._used[number] += count
+                return buffer[start : start + count].reshape(rows, size)
+        kept = [number for number, used in enumerate(self._used) if used]  # the others are too small
+        self._buffers = [*(self._buffers[number] for number in kept), np.empty(self._larger * count)]
+        self._used = [*(self._used[number] for number in kept), count]
+        return self._buffers[-1][:count].reshape(rows, size)
+
+    def passed_on(self) -> "Room":
+        """The same memory for another cache. Rows that are in it are computed again elsewhere when they are needed."""
+        buffers, self._buffers, self._used, self.gone = self._buffers, [], [], True
+        return Room(buffers)
+
+    def __reduce__(self) -> tuple[type["Room"], tuple[()]]:
+        """For pickle and copy: an empty one."""
+        return Room, ()
+
+
 class Rows:
     """All rows, in chunks, so that they grow without being copied; each chunk has room for more than there are."""
 
-    def __init__(self, kernel: Kernel, features: Array) -> None:
+    def __init__(self, kernel: Kernel, features: Array, room: Room | None = None) -> None:
         self._kernel, self.features = kernel, features
+        self._room = room or Room()
         self._chunks: list[Array] = []
+        self._X: list[Array] = []  # the features of the unique candidates
         self._filled = 0
 
     _xp = property(lambda self: namespace_of(self.features))
 
     def add(self, X: Array) -> None:
+        self._come_back()
         self._make_room(X.shape[0])
+        self._X.append(X)
         for part in _tiles(X, self.features.shape[0]):
             self._append(self._kernel(part, self.features))
+
+    def _come_back(self) -> None:
+        """The same rows in other memory, where another cache uses theirs."""
+        if self._room.gone:
+            other = Rows(self._kernel, self.features)
+            other._chunks = [other._empty(chunk.shape[0]) for chunk in self._chunks]
+            for X in self._X:
+                other.add(X)
+            self._chunks, self._room = other._chunks, other._room
 
     def _make_room(self, count: int) -> None:
         short = self._filled + count - sum(chunk.shape[0] for chunk in self._chunks)
         if short > 0:
-            shape = max(short, self._filled // 2, FIRST_ROWS), self.features.shape[0]
-            self._chunks.append(self._xp.empty(shape, dtype=self._xp.float64))
+            self._chunks.append(self._empty(max(short, self._filled // 2, FIRST_ROWS)))
+
+    def _empty(self, rows: int) -> Array:
+        size = self.features.shape[0]
+        if self._xp is np:
+            return self._room.take(rows, size)
+        return self._xp.empty((rows, size), dtype=self._xp.float64)
 
     def _append(self, new: Array) -> None:
         """Into the room that there is."""
@@ -94,11 +146,12 @@ class Rows:
         chunks: list[Array] = []
         for start, rows in self._rows(self._filled):
             here = numbers[(numbers >= start) & (numbers < start + rows.shape[0])] - start
-            chunks.append(rows[here, part] if is_numpy(self._xp) else taken(rows[:, part], here, axis=0))
+            chunks.append(rows[here, part] if self._xp is np else taken(rows[:, part], here, axis=0))
         return chunks[0] if len(chunks) == 1 else self._xp.concat(chunks)
 
     def _rows(self, count: int) -> Iterator[tuple[int, Array]]:
         """The first rows, chunk by chunk, each with the number of its first."""
+        self._come_back()
         for start, chunk in self._numbered():
             if start < count:
                 yield start, chunk[: min(chunk.shape[0], count - start), :]
@@ -114,7 +167,7 @@ class Rows:
 def _tiles(X: Array, size: int) -> Iterator[Array]:
     """Rows of X, as many at a time as make a tile with `size` candidates; all at once in memory that is not ours."""
     count = X.shape[0]
-    step = max(1, TILE // max(size, 1)) if is_numpy(namespace_of(X)) else max(1, count)
+    step = max(1, TILE // max(size, 1)) if namespace_of(X) is np else max(1, count)
     return (X[start : min(start + step, count), :] for start in range(0, count, step))
 
 
@@ -138,7 +191,7 @@ class Factored:
         self._split = best_split(grid.shape)
         self._a, self._b = (xp.zeros((16, length), dtype=xp.float64) for length in _parts(grid.shape))
         self._filled = 0
-        self._place = xp.asarray(grid.place)
+        self._place, self._places = xp.asarray(grid.place), grid.place  # where the standard takes, and NumPy looks up
         self._in_order, self._constant = grid.lattice.in_order, grid.constant
 
     _xp = property(lambda self: namespace_of(self._a))
@@ -166,9 +219,9 @@ class Factored:
         return product + self._constant * xp.sum(p) if self._constant else product
 
     def columns(self, part: slice | Indices) -> Array:
-        xp, place = self._xp, taken(self._place, part, axis=0)
-        a = xp.take(self._a[: self._filled, :], place // self._b.shape[1], axis=1)
-        return a * xp.take(self._b[: self._filled, :], place % self._b.shape[1], axis=1) + self._constant
+        xp, (i, j) = self._xp, divmod(self._places[part], self._b.shape[1])
+        a, b = self._a[: self._filled, :], self._b[: self._filled, :]
+        return xp.take(a, xp.asarray(i), axis=1) * xp.take(b, xp.asarray(j), axis=1) + self._constant
 
 
 def taken(array: Array, part: slice | Indices, axis: int) -> Array:

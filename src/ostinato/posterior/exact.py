@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Matrix, Namespace, Vector, from_numpy, is_numpy, namespace_of, to_numpy
+from ostinato.arrays import Matrix, Namespace, Vector, from_numpy, namespace_of, to_numpy
 from ostinato.errors import InvalidKernel, InvalidSetting, LimitedPrecision, notify
 from ostinato.kernels import Kernel
 from ostinato.kernels.base import without_constant
@@ -25,7 +25,7 @@ from ostinato.kernels.single import has_single_form
 from ostinato.kernels.stationary import Stationary
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks, prior_variance_of
-from ostinato.posterior.cache import Indices, paying_grid
+from ostinato.posterior.cache import Indices, Room, paying_grid
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.fresh import Fresh
@@ -73,9 +73,9 @@ class Posterior:
         self.screened = self._is_screened(xp)
         self.behind = self.screened  # whether the blocks do not know yet what the unique candidates know
         self._screening = self._unseen()
+        self._room: Room | None = None  # memory for the first blocks that are made
         self.kappa2 = self._largest_variance(xp)
         self.unique = Unique(xp)
-        self.xp = namespace_of(self.unique.alpha)
         self._slots: dict[int, int] = {}
         self.measured = np.zeros(0, dtype=np.int64)  # the candidates in slots, in their order
         self._X = from_numpy(self.xp, self.features[self.measured])  # and their features
@@ -96,7 +96,7 @@ class Posterior:
         """Whether choices are made in single precision, as long as that is precise enough."""
         if self.device is not None:
             return True
-        return len(self.features) > MANY and is_numpy(xp) and self._grid is None and has_single_form(self.kernel)
+        return len(self.features) > MANY and xp is np and self._grid is None and has_single_form(self.kernel)
 
     def _largest_variance(self, xp: Namespace) -> float:
         """κ²."""
@@ -107,38 +107,39 @@ class Posterior:
         """For pickle and copy: a namespace is a module, which follows from the arrays."""
         return {name: value for name, value in vars(self).items() if name != "xp"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, xp=namespace_of(state["unique"].alpha))
-
     @cached_property
-    def _blocks(self) -> Blocks:
-        settings = self.xp, self.kernel, self.features, self.prior_mean, self.block_size
-        return Blocks.of(*settings, grid=self._grid, memory=self.memory)
+    def xp(self) -> Namespace:
+        return namespace_of(self.unique.alpha)
 
-    @property
-    def blocks(self) -> Blocks:
-        """What has the size of the candidate set, up to date."""
-        if self.behind:
-            self._catch_up()
-        return self._blocks
-
-    def _catch_up(self) -> None:
-        """Bring the blocks up to date; whatever stops that, they are behind as before."""
+    def _made_blocks(self) -> Blocks:
+        """What has the size of the candidate set, up to date; whatever stops that, it is behind as before."""
         if hasattr(self.features, "lattice"):  # all points of a space, of which nothing is stored
             raise InvalidSetting(
                 f"Single precision is not enough for what was measured so often, and double precision for all "
                 f"{len(self.features):,} points of this space does not fit: give a coarser space, or leave device out."
             )
-        self.__dict__.pop("_blocks", None)
-        self.behind = False
-        try:
-            if self.unique.size:
-                self._blocks.add(self._X)
-                self._repair(everything=True)
-        except BaseException:
-            self.behind = True
-            raise
-        self._screening = self._unseen()
+        settings = self.xp, self.kernel, self.features, self.prior_mean, self.block_size
+        room, self._room = self._room, None
+        blocks = Blocks.of(*settings, grid=self._grid, memory=self.memory, room=room)
+        if self.behind:
+            try:
+                self.behind, self.__dict__["blocks"] = False, blocks
+                if self.unique.size:
+                    blocks.add(self._X)
+                    self._repair(everything=True)
+            except BaseException:
+                self.fall_behind()
+                raise
+            self._screening = self._unseen()
+        return blocks
+
+    # Made when somebody first looks, and up to date from then on. (In a protocol pyright knows no cached properties.)
+    blocks = cast("Blocks", cached_property(_made_blocks))
+
+    def fall_behind(self) -> None:
+        """Forget the blocks; they are made anew, up to date, when somebody looks at them."""
+        self.__dict__.pop("blocks", None)
+        self.behind = True
 
     def _unseen(self) -> Screening:
         return Screening(device=self.device)
@@ -172,9 +173,10 @@ class Posterior:
         screen.add(self.features[self.measured])
         screen.know_all(mean, variance, self.factor, DRIFT)
         self._screening.start_with(screen)
-        self.behind = self.screened = True
+        self.fall_behind()
+        self.screened = True
         self._lazy_from = inf
-        del self._blocks, self._leaves, self._sample
+        del self._leaves, self._sample
 
     def wait_no_longer(self) -> None:
         """Bring all candidates up to date, for good, if they were in a lazy screen."""
@@ -195,7 +197,7 @@ class Posterior:
         kernel = without_constant(self.kernel)[0]
         narrow = self.features.shape[1] <= NARROW
         smooth = narrow and has_single_form(self.kernel) and not cast("Stationary", kernel).categories
-        blocks = is_numpy(self.xp) and self._grid is None and self.device is None
+        blocks = self.xp is np and self._grid is None and self.device is None
         return smooth and blocks and self.fits(4 * self.unique.size)
 
     @property
@@ -219,6 +221,7 @@ class Posterior:
         """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
         if self.screened:
             self._screening = other._screening.released()
+        self._room = other.blocks.room.passed_on() if "blocks" in vars(other) else other._room
 
     @property
     def log_det(self) -> float:
@@ -242,7 +245,7 @@ class Posterior:
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
         if self.behind and not self.screened:
-            self._catch_up()
+            _ = self.blocks  # brought up to date
         direction, noise = self.direction(candidate), float(self.noise[candidate]) / n
         if candidate not in self._slots:
             self._add([candidate])
@@ -250,15 +253,14 @@ class Posterior:
         if self.behind:
             self._screening.hold(to_numpy(p), z)
         else:
-            self._blocks.condition(p, z)
-            if candidate < len(self.features):  # v e/D, the variance there, without a subtraction
-                self._blocks.variances[candidate] = direction.variance * noise / (direction.variance + noise)
+            left = direction.variance * noise / (direction.variance + noise)  # v e/D, without a subtraction
+            self.blocks.condition(p, z, candidate, left)
         self._factor = self._fresh = self._direction = None
         self._since_means += 1
         self._since_variances += 1
         every = max(FEW, self.unique.size)
         long_ago = self._since_variances >= VARIANCES_EVERY * every
-        drifted = not self.behind and (long_ago or self._blocks.rounding > DRIFT * (self.kappa2 or 1.0))
+        drifted = not self.behind and (long_ago or self.blocks.rounding > DRIFT * (self.kappa2 or 1.0))
         if drifted or self._since_means >= every:
             self._repair(everything=drifted)
 
@@ -275,7 +277,7 @@ class Posterior:
                 k_x = from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0])
                 found = self.unique.beyond(k_x, self.prior_variance(candidate))
             else:
-                found = self.unique.beyond(*self._blocks.column(candidate))
+                found = self.unique.beyond(*self.blocks.column(candidate))
             self._direction = candidate, found
         return self._direction[1]
 
@@ -285,9 +287,9 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        if self.screened:
-            return float(self.kernel.diag(self.features[[candidate]])[0])
-        return self._blocks.prior_variances[candidate]
+        if self.screened or self.behind:
+            return float(self.kernel.diag(from_numpy(self.xp, self.features[[candidate]]))[0])
+        return self.blocks.prior_variances[candidate]
 
     def slot_of(self, candidate: int) -> int | None:
         """The place of a candidate among those measured."""
@@ -300,7 +302,8 @@ class Posterior:
         """
         known = self.unique.size > 0 and not self.behind
         later = (self.screened or not everywhere) and not known
-        self.behind = later or self.behind
+        if later:
+            self.fall_behind()
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -315,7 +318,7 @@ class Posterior:
             self._screening.outdate()
             self.unique.adopt(self._factor_anew())
             if not later:
-                self._catch_up()
+                _ = self.blocks  # brought up to date
         else:
             self._repair(everything=True)
 
@@ -346,7 +349,7 @@ class Posterior:
         other._growing = Growing()
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
-            other._blocks, other.kappa2 = blocks, blocks.prior_variances.highest
+            other.blocks, other.kappa2 = blocks, blocks.prior_variances.highest
             other.screened, other._screening = False, self._unseen()
             for name in ("_leaves", "_sample"):
                 other.__dict__.pop(name, None)
@@ -372,7 +375,7 @@ class Posterior:
         """k(X, x) for some candidates x."""
         if self.behind:
             return to_numpy(self.kernel(self._X, from_numpy(self.xp, self.features[candidates])))
-        return self._blocks.columns(candidates)
+        return self.blocks.columns(candidates)
 
     # Predictions: NumPy, and exact to the last digit that float64 can hold
 
@@ -394,7 +397,7 @@ class Posterior:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
         if self.behind:
             return self._afresh_at.at(candidates)
-        return self._blocks.means.at(candidates), self._blocks.variances.at(candidates)
+        return self.blocks.means.at(candidates), self.blocks.variances.at(candidates)
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
@@ -477,7 +480,7 @@ class Posterior:
         self.measured, self._X = np.append(self.measured, candidates), self.xp.concat([self._X, X])
         self.unique.add(self.kernel(X, self._X))
         if not self.behind:
-            self._blocks.add(X)
+            self.blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
 

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.arrays import Array, Matrix, Vector, from_numpy, is_numpy, namespace_of, to_numpy
+from ostinato.arrays import Array, Matrix, Vector, from_numpy, namespace_of, to_numpy
 from ostinato.kernels import Kernel
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
@@ -44,7 +44,7 @@ class Fresh:
     def at(self, candidates: Indices) -> tuple[Vector, Vector]:
         if len(candidates) == 1 and (known := self._known.get(int(candidates[0]))):
             return np.array(known[:1]), np.array(known[1:])
-        step = AT_ONCE if is_numpy(namespace_of(self._factor.alpha)) else ON_DEVICE
+        step = AT_ONCE if namespace_of(self._factor.alpha) is np else ON_DEVICE
         if len(candidates) <= step or self._device:
             return self._at(candidates)
         parts = [self._at(part) for part in np.split(candidates, range(step, len(candidates), step))]

@@ -41,7 +41,7 @@ class ExactGhost:
         if direction.slot == self.unique.size:
             self._join(candidate)
         noise = float(self._posterior.noise[candidate]) / n
-        return self.unique.hallucinate(direction, noise), direction.variance
+        return self.unique.absorb(direction, noise)[0], direction.variance
 
     def variance(self, candidate: int) -> float:
         return self._direction(candidate).variance

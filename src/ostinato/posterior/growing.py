@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ostinato.arrays import Array, Matrix, Vector, is_numpy, namespace_of
+from ostinato.arrays import Array, Matrix, Vector, namespace_of
 from ostinato.posterior.factor import Factor, factorise
 
 MORE = 8  # candidates that are added one by one
@@ -48,7 +48,7 @@ class Growing:
 
     def factor(self, K: Array, w: Array, m: Array) -> Factor:
         """The factorisation of what was measured; K must be that of last time, or that with more rows and columns."""
-        if not is_numpy(namespace_of(K)):
+        if namespace_of(K) is not np:
             return factorise(K, w, m)
         return self._grown(K, w.copy(), m.copy()) or self._anew(K, w.copy(), m.copy())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostinato.arrays import Array
 from ostinato.kernels import Kernel
-from ostinato.posterior.cache import FIRST_ROWS, Indices, Rows, taken
+from ostinato.posterior.cache import FIRST_ROWS, Indices, Room, Rows, taken
 
 AT_ONCE = 64  # rows that are computed at a time
 
@@ -16,8 +16,8 @@ AT_ONCE = 64  # rows that are computed at a time
 class LimitedRows(Rows):
     """The first `most` rows are kept."""
 
-    def __init__(self, kernel: Kernel, features: Array, most: int) -> None:
-        super().__init__(kernel, features)
+    def __init__(self, kernel: Kernel, features: Array, most: int, room: Room | None = None) -> None:
+        super().__init__(kernel, features, room)
         self._most = most
         self._others: Array = features[:0, :]  # the features of candidates whose rows are not kept
 
@@ -32,7 +32,7 @@ class LimitedRows(Rows):
         short = self._filled + count - there
         if short > 0:
             rows = max(short, min(max(self._filled // 2, FIRST_ROWS), self._most - there))
-            self._chunks.append(self._xp.empty((rows, self.features.shape[0]), dtype=self._xp.float64))
+            self._chunks.append(self._empty(rows))
 
     def columns(self, part: slice | Indices) -> Array:
         kept = super().columns(part)

@@ -136,8 +136,8 @@ class PartPosterior(Posterior):
     def rest(self) -> None:
         """Forget what has the size of the candidates in double precision, where single precision will do again."""
         if self.screened and not self.behind:
-            self.__dict__.pop("_blocks", None)
-            self.behind, self._screening, self._foreseen = True, self._unseen(), {}
+            self.fall_behind()
+            self._screening, self._foreseen = self._unseen(), {}
 
 
 class Held(NamedTuple):

@@ -5,6 +5,7 @@ candidates' own files (`part.py`).
 """
 
 import pickle
+from functools import cached_property
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from ostinato.arrays import Namespace, Vector, to_numpy
 from ostinato.candidates.sharded import ShardedFeatures
 from ostinato.errors import InvalidSetting
 from ostinato.kernels.form import has_product_form
-from ostinato.posterior.blocks import prior_variance_of
+from ostinato.posterior.blocks import Blocks, prior_variance_of
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
@@ -95,8 +96,10 @@ class ShardedPosterior(Posterior):
     def sketch(self) -> Screen | None:
         return None
 
-    def _catch_up(self) -> NoReturn:
+    def _made_blocks(self) -> NoReturn:
         raise InvalidSetting(EVERYWHERE)
+
+    blocks = cast("Blocks", cached_property(_made_blocks))
 
     def over_candidates(self) -> NoReturn:
         raise InvalidSetting(EVERYWHERE)

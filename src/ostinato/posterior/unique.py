@@ -104,24 +104,22 @@ class Unique:
         left = self._xp.matmul(self._K[rows, : self.size], p) + l * p[rows] + k_x[rows]
         return self._xp.where(l > 0, left, self._xp.zeros_like(left))
 
-    def absorb(self, direction: Direction, noise: float, value: float) -> tuple[Array, float]:
-        """Take in a mean `value` (prior mean off) whose noise has the variance e; returns p, over √D, and z."""
-        slot, old = direction.slot, float(self._m[direction.slot])
-        l = float(self._l[slot])
-        if 0 < l <= float(self._K[slot, slot]):
-            mean = old - l * float(self._alpha[slot])
-        else:
-            mean = float(self._xp.vecdot(self._K[slot, : self.size], self.alpha))
-        z = (value - mean) / sqrt(direction.variance + noise)
-        self._m[slot] = old + (value - old) / (1 + float(self._w[slot]) * noise)
-        p = self.hallucinate(direction, noise)
-        self._alpha[: self.size] += z * p
-        return p, z
+    def absorb(self, direction: Direction, noise: float, value: float | None = None) -> tuple[Array, float]:
+        """Take in a mean `value` (prior mean off) whose noise has the variance e; returns p, over √D, and z.
 
-    def hallucinate(self, direction: Direction, noise: float) -> Array:
-        """Take in a measurement that has not come yet: the variance shrinks, the mean stays; returns p, over √D."""
-        slot, D = direction.slot, direction.variance + noise
+        Of a measurement that has not come yet there is no value: the variance shrinks, the mean stays, and z is 0.
+        """
+        slot, D, z = direction.slot, direction.variance + noise, 0.0
         p = direction.p / sqrt(D)
+        if value is not None:
+            l, old = float(self._l[slot]), float(self._m[slot])
+            if 0 < l <= float(self._K[slot, slot]):
+                mean = old - l * float(self._alpha[slot])
+            else:
+                mean = float(self._xp.vecdot(self._K[slot, : self.size], self.alpha))
+            z = (value - mean) / sqrt(D)
+            self._m[slot] = old + (value - old) / (1 + float(self._w[slot]) * noise)
+            self._alpha[: self.size] += z * p
         self._held[self._holding, : self.size] = p
         self._holding += 1
         if self._holding == FLUSH:
@@ -130,7 +128,7 @@ class Unique:
         self._l[slot] = 1 / self._w[slot]
         self.heaviest = max(self.heaviest, float(self._w[slot]))
         self.log_det += log(D / noise)
-        return p
+        return p, z
 
     def fork(self) -> "Unique":
         """A copy whose variances can go their own way."""

@@ -112,8 +112,8 @@ class Measure:
         result = nan if value is None else number(value)
         if not (isfinite(result) or _is_nan(value)) or abs(result) > LARGEST:
             raise InvalidFeedback(
-                f"f returned {value!r} for {candidate}: it must return one finite number a call, below {LARGEST:g}, or "
-                "NaN or None where the measurement failed."
+                f"Measuring {candidate} gave {value!r}: it must give one finite number below {LARGEST:g}, or NaN or "
+                "None where the measurement failed."
             )
         self._check(result, candidate)
         return result
@@ -122,7 +122,7 @@ class Measure:
         try:
             self.outcome.check(value)
         except InvalidFeedback as error:
-            raise InvalidFeedback(f"f returned {value:g} for {candidate}. {error}") from None
+            raise InvalidFeedback(f"Measuring {candidate} gave {value:g}. {error}") from None
 
     def _all(self, candidate: Any, repeats: int) -> Any:
         try:
@@ -132,14 +132,14 @@ class Measure:
             return [nan] * repeats
         if answer.shape != (repeats,):
             raise InvalidFeedback(
-                f"f returned shape {answer.shape} for {repeats} repeats of {candidate}: with vectorized=True it must "
-                f"return {repeats} numbers."
+                f"Measuring {candidate} {repeats} times gave shape {answer.shape}: with vectorized=True it must give "
+                f"{repeats} numbers."
             )
         values = self.outcome.values(answer)
         wrong = np.flatnonzero(~(np.abs(values) <= LARGEST) & ~np.isnan(values))
         if len(wrong):
             raise InvalidFeedback(
-                f"f returned {values[wrong[0]]!r} for {candidate}: it must return numbers below {LARGEST:g}, or NaN "
+                f"Measuring {candidate} gave {values[wrong[0]]!r}: it must give numbers below {LARGEST:g}, or NaN "
                 "where a measurement failed."
             )
         return values.tolist()

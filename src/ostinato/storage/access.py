@@ -27,13 +27,11 @@ from ostinato.storage.rows import (
     moment_of,
     revision_of,
     seal_of,
-    seal_of_bytes,
     source_of,
     source_row,
     study_of,
 )
 from ostinato.storage.schema import answers, revisions, studies, tables
-from ostinato.storage.values import checksum
 
 T = TypeVar("T")
 Key = TypeVar("Key", int, str)
@@ -105,7 +103,7 @@ class SQLReader(Reader):
     def table(self) -> bytes:
         row = self._connection.execute(select(tables).where(tables.c.study == self.record.id)).first()
         try:
-            fits = row is not None and row.check == checksum(self.record.id, row.data)
+            fits = row is not None and row.check == seal_of(row._mapping)
         except UNFIT:
             fits = False
         if row is None or not fits:
@@ -125,17 +123,16 @@ class SQLReader(Reader):
         moment = moment_of(self.record)
         row = self._connection.execute(select(answers).where(answers.c.study == self.record.id)).first()
         try:
-            fits = row is not None and row.check == seal_of_bytes(row.data, row.study, row.moment)
+            fits = row is not None and row.check == seal_of({"study": row.study, "moment": row.moment}, row.data)
         except (TypeError, ValueError):
             return None
         return row.data if row is not None and fits and row.moment == moment else None
 
-    def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
-        if told_after is None:
+    def batches(self, *, since: StudyRecord | None = None) -> list[BatchRecord]:
+        if since is None:
             return self._read(batch_of, statements.ALL_BATCHES)
-        told = self._read(batch_of, statements.TOLD_SINCE, told_after=told_after)
-        asked = self._read(batch_of, statements.ASKED_SINCE, from_id=asked_from)
-        return [batch for _, batch in sorted({each.facts.batch.id: each for each in told + asked}.items())]
+        observed = self._read(batch_of, statements.OBSERVED_SINCE, below=-since.observed)
+        return observed + self._read(batch_of, statements.ASKED_SINCE, from_id=since.asked)
 
     def batch(self, number: int) -> BatchRecord | None:
         found = self._read(batch_of, statements.BATCH, in_batch=number) if abs(number) < NUMBERS else []
@@ -257,17 +254,17 @@ class SQLWriter(SQLReader, Writer):
         self._connection.execute(statements.CHANGE_BATCH, changes)
 
     def change_table(self, data: bytes, blocks: Sequence[bytes] = (), after: int = 0) -> None:
-        study, seal, stored = self.record.id, checksum(self.record.id, data), schema.blocks
+        study, stored = self.record.id, schema.blocks
+        seal = seal_of({"study": study, "data": data})
         self._connection.execute(update(tables).where(tables.c.study == study).values(data=data, check=seal))
         self._connection.execute(delete(stored).where(stored.c.study == study, stored.c.number >= after))
         if blocks:
             self._connection.execute(insert(stored), block_rows(study, blocks, after))
 
     def keep_answer(self, data: bytes) -> None:
-        study, moment = self.record.id, moment_of(self.record)
-        self._connection.execute(delete(answers).where(answers.c.study == study))
-        row = {"study": study, "moment": moment, "data": data, "check": seal_of_bytes(data, study, moment)}
-        self._connection.execute(insert(answers), row)
+        place = {"study": self.record.id, "moment": moment_of(self.record)}
+        self._connection.execute(delete(answers).where(answers.c.study == self.record.id))
+        self._connection.execute(insert(answers), {**place, "data": data, "check": seal_of(place, data)})
 
     def append_all(self, rows: Sequence[LogRow]) -> list[Entry]:
         first, at = self.record.told + 1, self.now()
@@ -302,7 +299,7 @@ class SQLWriter(SQLReader, Writer):
             "study": self.record.id, "number": self.record.revised + 1, "measurement": kept.measurement,
             "row": kept.row, "place": kept.place, "batch": kept.batch, "data": data, "at": kept.at, "why": kept.why,
         }  # fmt: skip
-        self._connection.execute(insert(revisions), {**row, "check": checksum(*row.values())})
+        self._connection.execute(insert(revisions), {**row, "check": seal_of(row)})
         self.record = replace(self.record, revised=self.record.revised + 1)
         return kept
 
@@ -322,7 +319,7 @@ class SQLWriter(SQLReader, Writer):
 
     def change(self, record: StudyRecord) -> None:
         row = asdict(record)
-        seal = seal_of(row.items())
+        seal = seal_of(row)
         row.pop("id")  # a key that is set, to whatever, makes SQLite look through all rows that refer to it
         self._connection.execute(statements.CHANGE_STUDY, {**row, "check": seal, "in_study": record.id})
         self.record = record

@@ -189,8 +189,8 @@ class Reader(ABC):
         """What was last answered, where the study still stands as it did then; else None."""
 
     @abstractmethod
-    def batches(self, *, told_after: int | None = None, asked_from: int = 0) -> list[BatchRecord]:
-        """All batches; or those of which something was told after a row of the log, or that are at least so new."""
+    def batches(self, *, since: StudyRecord | None = None) -> list[BatchRecord]:
+        """All batches, by number; or those that were asked for, or observed, since the study stood so."""
 
     @abstractmethod
     def batch(self, number: int) -> BatchRecord | None:

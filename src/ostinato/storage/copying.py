@@ -8,8 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ostinato.errors import Damaged, InvalidSetting
 from ostinato.storage import schema
-from ostinato.storage.rows import seal_of, seal_of_bytes
-from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
+from ostinato.storage.rows import LOG, seal_of
 
 MANY = 10_000  # rows that are copied at a time
 Values: TypeAlias = "dict[str, Any]"
@@ -76,21 +75,12 @@ def _for_another(table: Table, values: Values, study: int) -> Values:
     return row | {"check": SEALS[table.name](row)}
 
 
-def _without_check(values: Values) -> Values:
-    return {name: value for name, value in values.items() if name != "check"}
-
-
 SEALS: dict[str, Callable[[Values], int]] = {
-    "studies": lambda row: seal_of(_without_check(row).items()),
-    "tables": lambda row: checksum(row["study"], row["data"]),
-    "blocks": lambda row: seal_of_bytes(row["data"], row["study"], row["number"]),
-    "batches": lambda row: seal_of(_without_check(row).items()),
-    "sources": lambda row: checksum(*_without_check(row).values()),
-    "log": lambda row: checksum_of_log(
-        (row["study"], row["number"], row["batch"], row["start"]),
-        Told(row["repeats"], Kind(row["kind"]), row["data"]),
-        row["source"],
-        row["began"],
-    ),
-    "revisions": lambda row: checksum(*_without_check(row).values()),
+    "studies": seal_of,
+    "tables": seal_of,
+    "blocks": lambda row: seal_of({"study": row["study"], "number": row["number"]}, row["data"]),
+    "batches": seal_of,
+    "sources": seal_of,
+    "log": lambda row: seal_of({name: row[name] for name in LOG}, row["data"]),
+    "revisions": seal_of,
 }

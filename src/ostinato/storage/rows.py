@@ -3,7 +3,7 @@
 What reads a row raises an error of any kind where the row is damaged (`UNFIT`): it may hold anything.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -19,22 +19,42 @@ from ostinato.measurements.tally import Statistics
 from ostinato.records import Batch
 from ostinato.storage.base import BatchRecord, Entry, Lease, Revision, Source, StudyRecord
 from ostinato.storage.schema import batches
-from ostinato.storage.values import Kind, Told, checksum, checksum_of_log
+from ostinato.storage.values import Kind, Told
 
-LATER = ("extremes", "revised", "withdrawn", "replaced", "retired")  # columns that the first schema did not have
+# Columns that the first schema did not have, those together that came together.
+LATER = (
+    ("extremes",),
+    ("revised",),
+    ("withdrawn",),
+    ("replaced",),
+    ("retired",),
+    ("source", "began"),
+    ("seconds", "since"),
+)
+LOG = ("study", "number", "batch", "start", "repeats", "kind", "source", "began")  # what is sealed of it, with its data
 UNFIT = (TypeError, ValueError, OverflowError, AttributeError, msgspec.DecodeError)  # what damaged rows raise
+_TOGETHER = {name: columns for columns in LATER for name in columns}
 _BATCH = [column.name for column in batches.columns if column.name != "check"]
 
 
-def seal_of(columns: Iterable[tuple[str, object]]) -> int:
-    """A checksum; of what came with later schemas, only what says anything: older rows keep theirs."""
-    return checksum(*(value for name, value in columns if name not in LATER or value))
+def seal_of(values: Mapping[Any, object], data: bytes = b"") -> int:
+    """The checksum of a row: CRC-32 of what it says, in one canonical form, and of the many bytes that belong to it.
+
+    Columns that came with later schemas count where any of them says anything: older rows keep their checksums.
+    """
+    said = [
+        value
+        for name, value in values.items()
+        if name != "check" and (value or name not in _TOGETHER or any(values[each] for each in _TOGETHER[name]))
+    ]
+    facts = [each.hex() if isinstance(each, bytes) else each for each in said]
+    return crc32(data, crc32(msgspec.json.encode(facts)))
 
 
 def study_of(row: Row[Any]) -> StudyRecord:
     """The study that a row says."""
     values: dict[str, Any] = dict(row._mapping)
-    if values.pop("check") != seal_of(values.items()):
+    if values.pop("check") != seal_of(values):
         raise ValueError(row.name)
     return StudyRecord(**values)
 
@@ -44,48 +64,39 @@ def moment_of(record: StudyRecord) -> str:
     return sha256(msgspec.msgpack.encode(record)).hexdigest()
 
 
-def seal_of_bytes(data: bytes, *facts: object) -> int:
-    """A checksum of many bytes, and of where they belong."""
-    return crc32(data, checksum(*facts))
-
-
 def block_of(row: Row[Any]) -> bytes:
     """The block of a large table that a row holds."""
-    if row.check != seal_of_bytes(row.data, row.study, row.number):
+    if row.check != seal_of({"study": row.study, "number": row.number}, row.data):
         raise ValueError(row.number)
     return row.data
 
 
 def block_rows(study: int, blocks: Sequence[bytes], after: int = 0) -> list[dict[str, Any]]:
     """Rows of a large table, numbered from `after` on."""
-    return [
-        {"study": study, "number": number, "data": data, "check": seal_of_bytes(data, study, number)}
-        for number, data in enumerate(blocks, after)
-    ]
+    places = [{"study": study, "number": number} for number in range(after, after + len(blocks))]
+    return [{**place, "data": data, "check": seal_of(place, data)} for place, data in zip(places, blocks, strict=True)]
 
 
 def log_row(study: int, entry: Entry) -> dict[str, Any]:
     told = entry.told
-    return {
+    facts = {
         "study": study, "number": entry.number, "batch": entry.batch, "start": entry.start, "repeats": told.count,
-        "kind": int(told.kind), "data": told.data, "at": entry.at, "source": entry.source, "began": entry.began,
-        "check": checksum_of_log((study, entry.number, entry.batch, entry.start), told, entry.source, entry.began),
+        "kind": int(told.kind), "source": entry.source, "began": entry.began,
     }  # fmt: skip
+    return {**facts, "data": told.data, "at": entry.at, "check": seal_of(facts, told.data)}
 
 
 def entry_of(row: Row[Any]) -> Entry:
     """The row of the log that a row says."""
-    told = Told(row.repeats, Kind(row.kind), row.data)
-    place = (row.study, row.number, row.batch, row.start)
-    if row.check != checksum_of_log(place, told, row.source, row.began):
+    if row.check != seal_of({name: getattr(row, name) for name in LOG}, row.data):
         raise ValueError(row.number)
+    told = Told(row.repeats, Kind(row.kind), row.data)
     return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
 
 
 def revision_of(row: Row[Any]) -> Revision:
     """The revision that a row says."""
-    values: dict[str, Any] = dict(row._mapping)
-    if values.pop("check") != checksum(*values.values()):
+    if row.check != seal_of(row._mapping):
         raise ValueError(row.number)
     value = float(np.frombuffer(row.data, dtype="<f8")[0]) if row.data else None
     return Revision(row.measurement, row.row, row.place, row.batch, value, row.at, row.why)
@@ -93,7 +104,7 @@ def revision_of(row: Row[Any]) -> Revision:
 
 def source_row(study: int, number: int, source: Source) -> dict[str, Any]:
     row = {"study": study, "number": number, "digest": digest_of(source), "data": _json(source)}
-    return {**row, "check": checksum(*row.values())}
+    return {**row, "check": seal_of(row)}
 
 
 @lru_cache(4_096)
@@ -105,7 +116,7 @@ def digest_of(source: Source) -> str:
 
 def source_of(row: Row[Any]) -> tuple[int, Source]:
     """The source that a row says, by its number."""
-    if row.check != checksum(row.study, row.number, row.digest, row.data):
+    if row.check != seal_of(row._mapping):
         raise ValueError(row.number)
     return row.number, msgspec.json.decode(row.data, type=Source)
 
@@ -130,12 +141,12 @@ def batch_row(study: int, record: BatchRecord) -> dict[str, Any]:
     if told.at:
         rest = [float(each) for each in msgspec.structs.astuple(told.rest)]
         row["extremes"] = msgspec.json.encode((told.points, rest, told.at)).decode()
-    return {**row, "check": seal_of(row.items())}
+    return {**row, "check": seal_of(row)}
 
 
 def batch_of(row: Row[Any]) -> BatchRecord:
     """The batch that a row says."""
-    if row.check != seal_of(zip(_BATCH, row, strict=False)):
+    if row.check != seal_of(dict(zip(_BATCH, row, strict=False))):
         raise ValueError(row.id)
     told = Measured(Statistics(row.n, row.mean, row.squares, row.known))
     if row.extremes:
@@ -155,20 +166,18 @@ def batch_of(row: Row[Any]) -> BatchRecord:
 
 
 def lease_row(study: int, lease: Lease) -> dict[str, Any]:
-    facts = (lease.batch, lease.start, lease.count, lease.worker, lease.until)
-    length = (lease.seconds, lease.since) if lease.seconds else ()  # those of before had none, and keep their checksums
-    return {
+    row = {
         "study": study, "batch": lease.batch, "start": lease.start, "repeats": lease.count, "worker": lease.worker,
         "until": lease.until, "seconds": lease.seconds, "since": lease.since,
-        "check": checksum(study, *facts, *length),
     }  # fmt: skip
+    return {**row, "check": seal_of(row)}
 
 
 def lease_of(row: Row[Any]) -> Lease | None:
     """The lease that a row says; None where it is damaged."""
     try:
         lease = Lease(row.batch, row.start, row.repeats, row.worker, row.until, row.seconds, row.since)
-        return lease if row.check == lease_row(row.study, lease)["check"] else None
+        return lease if row.check == seal_of(row._mapping) else None
     except (TypeError, ValueError):
         return None
 

@@ -21,7 +21,6 @@ from ostinato.storage.patience import PATIENCE, Patience
 from ostinato.storage.renewing import renewed
 from ostinato.storage.rows import block_rows, seal_of
 from ostinato.storage.schema import HEAD, answers, batches, leases, log, revisions, sources, studies, tables
-from ostinato.storage.values import checksum
 
 
 class SQLStorage(Storage):
@@ -53,10 +52,10 @@ class SQLStorage(Storage):
                 result = connection.execute(insert(studies).values(**values, check=0))
                 (number,) = result.inserted_primary_key or (0,)
                 made = replace(record, id=number)
-                seal = seal_of(asdict(made).items())
+                seal = seal_of(asdict(made))
                 connection.execute(update(studies).where(studies.c.id == number).values(check=seal))
-                sealed = {"study": number, "data": table, "check": checksum(number, table)}
-                connection.execute(insert(tables).values(**sealed))
+                row = {"study": number, "data": table}
+                connection.execute(insert(tables).values(**row, check=seal_of(row)))
                 if blocks:
                     connection.execute(insert(schema.blocks), block_rows(number, blocks))
         except IntegrityError:

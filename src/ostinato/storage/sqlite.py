@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import time
 from uuid import uuid4
@@ -41,20 +42,25 @@ MOUNTS = Path("/proc/self/mounts")
 
 
 class SQLite:
-    """A database file."""
+    """A database file. Only one in the making, which has the name of the file that it is to be, is made here.
+
+    So a file that vanishes is not made again, empty, behind the user's back.
+    """
 
     def __init__(self, path: Path, *, create: bool = True, name: str | None = None) -> None:
         self.name = name or str(path)
         self._check_place(path, create=create)
         self.local = file_system_of(path) in DISKS
-        self._path, self._create = path, create
-        self.engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
+        self._path = path
+        where = f"{path.absolute().as_uri()}?mode={'rw' if name is None else 'rwc'}"
+        connect = partial(sqlite3.connect, where, uri=True, check_same_thread=False, isolation_level=None)
+        self.engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
 
     def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
-        """Begin a transaction. lasting is not looked at: here every one outlives a power cut."""
+        """Begin a transaction, on a connection of its own. lasting is not looked at: every one outlives a power cut."""
         connection.begin()
-        if not wait:
-            connection.exec_driver_sql("PRAGMA busy_timeout = 0")  # of this connection, which is used once
+        for setting in (f"busy_timeout = {BUSY if wait else 0}", *SETTINGS):
+            connection.exec_driver_sql(f"PRAGMA {setting}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def now(self, connection: Connection) -> float:
@@ -80,15 +86,6 @@ class SQLite:
         for part in ["3"] if small else tables:
             found += connection.execute(text(f"PRAGMA integrity_check({part})")).scalars()
         return [row for row in found if row != "ok"]
-
-    def _connect(self) -> sqlite3.Connection:
-        """A file that vanishes is not made again, empty, behind the user's back. Transactions begin where we say so."""
-        where = f"{self._path.resolve().as_uri()}?mode={'rwc' if self._create else 'rw'}"
-        connection = sqlite3.connect(where, uri=True, check_same_thread=False, isolation_level=None)
-        self._create = False
-        for setting in (f"busy_timeout = {BUSY}", *SETTINGS):
-            connection.execute(f"PRAGMA {setting}")
-        return connection
 
     def _check_place(self, path: Path, *, create: bool) -> None:
         if path.is_dir():

@@ -20,7 +20,7 @@ BLOCKS = select(blocks).where(blocks.c.study == _study).order_by(blocks.c.number
 BLOCK = BLOCKS.where(blocks.c.number == bindparam("number"))
 
 ALL_BATCHES = _own_batches
-TOLD_SINCE = _in_study.where(batches.c.last > bindparam("told_after"))
+OBSERVED_SINCE = _own_batches.where(batches.c.id < bindparam("below"))
 ASKED_SINCE = _own_batches.where(batches.c.id >= bindparam("from_id"))
 BATCH = _own_batches.where(batches.c.id == _batch)
 BATCHES = _in_study.where(batches.c.id.in_(bindparam("numbers", expanding=True)))

@@ -6,8 +6,8 @@ import msgspec
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from ostinato.storage.base import TokenRecord
+from ostinato.storage.rows import seal_of
 from ostinato.storage.schema import tokens
-from ostinato.storage.values import checksum
 
 
 def all_tokens(connection: Connection) -> list[TokenRecord]:
@@ -20,13 +20,13 @@ def keep(connection: Connection, record: TokenRecord) -> None:
     """A token, in place of the one with the same id."""
     row: dict[str, Any] = {**msgspec.structs.asdict(record), "studies": msgspec.json.encode(record.studies).decode()}
     connection.execute(delete(tokens).where(tokens.c.id == record.id))
-    connection.execute(insert(tokens), {**row, "check": checksum(*row.values())})
+    connection.execute(insert(tokens), {**row, "check": seal_of(row)})
 
 
 def _record(row: Row[Any]) -> TokenRecord | None:
     values: dict[str, Any] = dict(row._mapping)
     try:
-        if values.pop("check") != checksum(*values.values()):
+        if values.pop("check") != seal_of(values):
             return None
         values["studies"] = msgspec.json.decode(row.studies, type=tuple[str, ...])
         return TokenRecord(**values)

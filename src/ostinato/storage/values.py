@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from math import isnan
 from struct import pack
-from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -104,17 +103,3 @@ def told_summary(statistics: Statistics) -> Told:
         raise InvalidFeedback("No measurements were given: tell at least one.")
     data = np.array([statistics.mean, statistics.squares], dtype="<f8").tobytes()
     return Told(int(statistics.n), Kind.SUMMARY, data)
-
-
-def checksum(*facts: object) -> int:
-    """CRC-32 of facts, in one canonical form."""
-    return crc32(msgspec.json.encode([each.hex() if isinstance(each, bytes) else each for each in facts]))
-
-
-def checksum_of_log(place: tuple[int, int, int, int], told: Told, source: int = 0, began: float = 0.0) -> int:
-    """The same for a row of the log, whose bytes may be many. place: study, number, batch and first repeat.
-
-    Rows of before sources were stored keep theirs.
-    """
-    origin = (source, began) if source or began else ()
-    return crc32(told.data, checksum(*place, told.count, int(told.kind), *origin))

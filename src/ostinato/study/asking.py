@@ -14,14 +14,15 @@ from msgspec.structs import replace
 
 from ostinato.checks import counted
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
-from ostinato.optimizer.decide import Decision
+from ostinato.optimizer.decide import decide
 from ostinato.optimizer.plan import Wish
+from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
 from ostinato.running.task import Task
-from ostinato.storage import Lease, Reader
+from ostinato.storage import BatchRecord, Lease, Reader
 from ostinato.study.changing import close_retired
 from ostinato.study.leases import in_hand
-from ostinato.study.request import Request
+from ostinato.study.request import HandingOut, Request, left_of
 from ostinato.study.stored import Stored
 from ostinato.study.workers import name_of, this_worker
 
@@ -31,7 +32,7 @@ TRIES = 4  # to hand out what is there, or to decide; the last within the lock
 def tasks_for(stored: Stored, request: Request) -> list[Task]:
     """What is there to hand out, and what is decided besides."""
     found, missing = list[Task](), None
-    with stored.alone():
+    with stored.lock:
         for tries in range(TRIES):
             decision, last = None, tries == TRIES - 1
             if missing is not None and not last:
@@ -77,7 +78,7 @@ def _decided(stored: Stored, missing: Missing) -> Decision:
     """What this process would decide at the moment."""
     with stored.storage.read(stored.name) as reader:
         core = stored.synced(reader).optimizer.core
-    decision = core.decision(*missing)
+    decision = decide(core.known, *missing)
     if decision.known.looked.aside:
         core.warn_of_outliers(decision)
     return decision
@@ -92,32 +93,25 @@ def _commit(
             stored.look(writer)
             if writer.record.retired:
                 close_retired(stored, writer)
-            leases, count = request.take(writer)
-            missing = _missing(writer, request.wish, count) if count else None
+            handing = HandingOut(writer, request)
+            if changed := handing.take(handing.waiting):
+                writer.change_batches([*changed.values()])
+            missing, decided = None, dict[int, BatchRecord]()
+            if handing.wanted > 0 and handing.left != 0:
+                wish = request.wish and replace(request.wish, slots=handing.wanted, workers=None)
+                missing = Missing(handing.left, wish)
             if missing is not None and last:
-                decision = stored.synced(writer).optimizer.core.decision(*missing)
-            replica, asked = stored.replica, dict[int, Batch]()
-            if missing is not None and decision is not None and replica is not None:
-                asked = {batch.id: batch for batch in replica.keep(writer, decision, stored.keep_table)}
-                if asked:
-                    leases, missing = request.take(writer, asked)[0], None
-            tasks = [_task(stored, writer, lease, asked.get(lease.batch)) for lease in leases]
+                decision = decide(stored.synced(writer).optimizer.core.known, *missing)
+            if missing is not None and decision is not None and stored.replica is not None:
+                decided = stored.replica.keep(writer, decision, handing.now, stored.keep_table)
+            if decided:
+                writer.add_batches([*(decided | handing.take(decided)).values()])
+                missing = None
+            tasks = [_task(stored, writer, lease, decided.get(lease.batch)) for lease in handing.own]
     except BaseException:
         stored.replica = None  # it may have decided what was not kept
         raise
     return tasks, missing
-
-
-def _missing(reader: Reader, wish: Wish | None, count: int) -> Missing | None:
-    """What is to be decided on where so many measurements are missing; nothing where the budget leaves none."""
-    left = None if reader.record.budget is None else _left(reader, reader.record.budget)
-    return None if left == 0 else Missing(left, wish and replace(wish, slots=count, workers=None))
-
-
-def _left(reader: Reader, budget: int) -> int:
-    """Measurements that may still be decided on."""
-    coming = sum(batch.facts.pending for batch in reader.unfinished())
-    return max(0, budget - reader.record.answered - coming)
 
 
 def shortage(reader: Reader, request: Request, found: int) -> str:
@@ -129,7 +123,7 @@ def shortage(reader: Reader, request: Request, found: int) -> str:
     budget = record.budget
     if budget is not None and record.answered >= budget:
         why = "the budget is spent"
-    elif short and budget is not None and _left(reader, budget) == 0:
+    elif short and budget is not None and left_of(record, budget, reader.unfinished()) == 0:
         why = "the budget leaves no more"
     elif wish is not None and wish.workers is not None and (held := sum(in_hand(reader).values())) >= wish.workers:
         why = f"{counted(held, 'measurement')} assigned already, enough for {wish.workers:,} workers"
@@ -140,9 +134,9 @@ def shortage(reader: Reader, request: Request, found: int) -> str:
     return f"{short}: {why}" if short else why
 
 
-def _task(stored: Stored, reader: Reader, lease: Lease, asked: Batch | None) -> Task:
-    """What a worker sees of a lease. asked: its batch, where that was decided just now; else it is read."""
-    batch = _batch_of(stored, reader, lease) if asked is None else asked
+def _task(stored: Stored, reader: Reader, lease: Lease, decided: BatchRecord | None) -> Task:
+    """What a worker sees of a lease. decided: its batch, where that was decided just now; else it is read."""
+    batch = _batch_of(stored, reader, lease) if decided is None else decided.facts.batch
     who = lease.worker
     given = (lease.start, lease.count, lease.until, name_of(who), who)
     return Task(stored.name, lease.batch, batch.index, batch.candidate, *given)

@@ -165,7 +165,7 @@ class Intake:
         there = writer.overlapping(facts.id, repeats.start, len(repeats))
         for entry in there:
             if facts.withdrawn:
-                log.check_counts(writer, entry, repeats)
+                log.check_counts(writer, entry, repeats.start, told)
             log.check_same(writer, entry, repeats.start, told)
         taken = [entry.repeats for entry in there]
         for row in state.rows:

@@ -1,4 +1,4 @@
-"""Handing out repeats, within one `write` of the storage.
+"""Which repeats are assigned to whom, within one `write` of the storage; `request.py` hands them out.
 
 A repeat is known by its batch and its number. It is handed out for a time, which may be renewed; when that is over, or
 its worker is known to be gone, it is handed out again.
@@ -6,56 +6,13 @@ its worker is known to be gone, it is handed out again.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
-from math import ceil
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from msgspec.structs import replace
 
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
 from ostinato.study.workers import Gone, name_of, token_of
-
-
-def handed_out(
-    writer: Writer,
-    seconds: float,
-    worker: str,
-    most: int | None,
-    share: int,
-    only: Collection[int] | None = None,
-    mine: Collection[str] = (),
-) -> Lease | None:
-    """The next repeats that were decided on: such as were given up first, then those that wait for their first time.
-
-    They are assigned to the worker for so many seconds. `worker` is a name for this one request: what was handed out to
-    it already, and not heard of, is handed out to it. share: among how many workers a batch is shared out. only: of
-    these batches. mine: leases that the one who asks still holds, also where their time is over.
-    """
-    unfinished, leases = writer.unfinished(), writer.leases()
-    unheard = next((lease for lease in leases if lease.worker == worker), None)
-    if unheard is not None:
-        return unheard
-    now = writer.now()
-    given_up = Gone(now, local=writer.local, mine=mine)
-    if writer.record.budget is not None:
-        held = sum(lease.count for lease in leases if not given_up(lease))
-        room = writer.record.budget - writer.record.answered - held
-        most = room if most is None else min(room, most)
-    if most is not None and most < 1:
-        return None
-    if only is not None:
-        unfinished, leases = [b for b in unfinished if b.facts.id in only], [e for e in leases if e.batch in only]
-    given = next(filter(given_up, chain(leases, _forgotten(writer, unfinished, leases))), None)
-    if given is None:
-        given = _first_handed_out(writer, unfinished, share, most)
-    if given is None:
-        return None
-    count = min(given.count, most or given.count)
-    lease = Lease(given.batch, given.start, count, worker, now + seconds, seconds, now)
-    rest = Lease(given.batch, given.start + count, given.count - count, "", 0.0)  # for others
-    writer.change_leases([given], [lease, rest] if rest.count else [lease])
-    return lease
 
 
 def in_hand(reader: Reader) -> dict[int, int]:
@@ -102,30 +59,6 @@ def is_of(lease: Lease, worker: str | None, token: str | None) -> bool:
     """
     name = name_of(lease.worker)
     return worker in (None, name) and token in (None, token_of(lease.worker) or name)
-
-
-def _forgotten(writer: Writer, unfinished: list[BatchRecord], leases: list[Lease]) -> Iterator[Lease]:
-    """Repeats that were handed out and have neither value nor lease: it was damaged, or left out."""
-    for batch in unfinished:
-        number = batch.facts.batch.id
-        held = [lease for lease in leases if lease.batch == number]
-        if batch.leased <= batch.facts.answered + batch.facts.withdrawn + sum(lease.count for lease in held):
-            continue
-        taken = [entry.repeats for entry in writer.overlapping(number, 0, batch.leased)]
-        taken += [lease.repeats for lease in held]
-        for each in without(range(batch.leased), sorted(taken, key=lambda part: part.start)):
-            yield Lease(number, each.start, len(each), "", 0.0)
-
-
-def _first_handed_out(writer: Writer, unfinished: list[BatchRecord], share: int, most: int | None) -> Lease | None:
-    """Repeats of a batch that were never handed out; from now on they were."""
-    for batch in unfinished:
-        asked, rest = batch.facts.batch, batch.facts.places - batch.leased
-        if rest > 0:
-            count = min(max(1, ceil(asked.repeats / share)), rest, most or rest)
-            writer.change_batches([replace(batch, leased=batch.leased + count)])
-            return Lease(asked.id, batch.leased, count, "", 0.0)
-    return None
 
 
 def next_of(reader: Reader, batch: BatchRecord) -> int:

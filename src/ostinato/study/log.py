@@ -123,16 +123,20 @@ def check_last(reader: Reader, batch: BatchRecord) -> None:
         )
 
 
-def check_counts(writer: Writer, entry: Entry, told: range) -> None:
-    """What was taken back does not come to count by telling it again."""
+def check_counts(writer: Writer, entry: Entry, start: int, told: Told) -> None:
+    """What was taken back does not count when it is told again: the same value is nothing new, another is refused."""
     last = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
     for place, repeat in enumerate(entry.repeats):
-        if repeat in told and last.get(place, 0.0) is None:
+        at = repeat - start
+        if 0 <= at < told.count and last.get(place, 0.0) is None:
+            if entry.told.part(place, place + 1) == told.part(at, at + 1):
+                continue
             number = writer.first_numbers([entry.number])[entry.number] + place
             raise Conflict(
                 f"Repeat {repeat} of batch {entry.batch} was told before and taken back (measurement {number}): "
-                f"nothing was taken in. To give it a value, correct(number={number}, new=…), on the command line "
-                f"`ostinato correct STUDY {number} VALUE`; or observe(candidate, values) for another measurement."
+                f"another value for it is not taken in. To give it one, correct(number={number}, new=…), on the "
+                f"command line `ostinato correct STUDY {number} VALUE`; or observe(candidate, values) for another "
+                "measurement."
             )
 
 

@@ -84,7 +84,7 @@ class RunTasks:
         self._remark()
         if self._recovery.looked():
             self._take_back_rest(LONG_AGO, over=True)
-        with self._stored.alone():
+        with self._stored.lock:
             request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
             found = [self._marked(task) for task in tasks_for(self._stored, request)]
         for task in found:

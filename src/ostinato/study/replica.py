@@ -13,18 +13,17 @@ from ostinato.errors import Damaged
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.decide import Decision
 from ostinato.optimizer.facts import Mind, Told
-from ostinato.records import Batch, Reason
-from ostinato.storage import BatchRecord, Entry, Reader, StudyRecord, Writer
+from ostinato.optimizer.thinking import Decision
+from ostinato.records import Reason
+from ostinato.storage import BatchRecord, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
-from ostinato.storage.values import Told as Values
 from ostinato.study.candidates import retired_of
 from ostinato.study.revise import changes_of, gaps_of
 
 COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # they never fall
 TOLD = ("told", "answered", "failed")  # what telling changes, and nothing else
-REMADE = ("closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
+REMADE = ("created", "closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
 AS_TEXT = msgspec.json.Encoder(enc_hook=methodcaller("tolist"))  # of reasons, which hold arrays
 FAR = 500  # rows of the log from which making it anew is quicker than following
 
@@ -39,7 +38,8 @@ class Replica:
         _check(record, facts)
         self.optimizer = Optimizer(table, budget=record.budget, **settings)
         self.optimizer.lend(f"the study {record.name!r}")
-        self._rows = {fact.id: fact.index for fact in facts}
+        number_of = self.optimizer.core.problem.table.number_of
+        self._candidates = {fact.id: number_of(fact.index) for fact in facts}  # by batch
         self._robust = bool(settings.get("robust"))
         limits = {batch.facts.id: each for batch in batches if (each := self._limits(batch)) is not None}
         told = list(self._told(reader, limits)) if self._robust else []
@@ -56,35 +56,33 @@ class Replica:
             return False
         if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
             return False
-        mind = self._mind(record) if record.decided != then.decided else None
-        if mind is not None and mind.fit_state != self.optimizer.core.state.mind.fit_state:
+        core, mind = self.optimizer.core, self._mind(record) if record.decided != then.decided else None
+        if mind is not None and mind.fit_state != core.state.mind.fit_state:
             return False
-        for batch in reader.batches(told_after=then.told, asked_from=then.asked):
-            asked = batch.facts.batch
-            self._rows[asked.id] = asked.index
-            if asked.id >= then.asked:
-                self.optimizer.core.follow(self._facts(batch), self._limits(batch))
-        for batch, told in self._together(reader.log(after=then.told, most=FAR)):
-            if batch >= 0 and not self.optimizer.core.waits_for(batch):
+        if (record.asked, record.observed) != (then.asked, then.observed):
+            self._follow_new(reader.batches(since=then))
+        joined = None if self._robust else Kind.VALUES  # with robust=True what was told together is looked at together
+        rows = reader.log(after=then.told, most=FAR)
+        for (batch, _), own in groupby(rows, lambda row: (row.batch, 0 if row.told.kind == joined else row.number)):
+            if batch >= 0 and batch not in core.known.state.ledger.open:
                 return False  # a late answer, for a batch that was closed
-            self.optimizer.core.take(batch, self._rows[batch], told.feedback())
+            first, *rest = (row.told for row in own)
+            told = first.then(rest) if rest else first
+            core.hear(batch, {self._candidates[batch]: told.feedback()}, quietly=True)
         if mind is not None:
-            self.optimizer.core.resume(mind)
-        self.optimizer.core.state.budget = record.budget
+            core.resume(mind)
+        if record.budget != then.budget:
+            core.state.budget = record.budget
         self._at = record
         return True
 
-    def _together(self, entries: Iterable[Entry]) -> Iterator[tuple[int, Values]]:
-        """What was told of each batch in turn: values that follow each other are taken in at once.
-
-        With robust=True what was told together is looked at together, so that every row stays by itself.
-        """
-        for (batch, kind), own in groupby(entries, lambda entry: (entry.batch, entry.told.kind)):
-            first, *rest = (entry.told for entry in own)
-            if kind == Kind.VALUES and not self._robust:
-                yield batch, first.then(rest) if rest else first
-            else:
-                yield from ((batch, each) for each in (first, *rest))
+    def _follow_new(self, batches: Iterable[BatchRecord]) -> None:
+        """Batches that others asked for, or observed."""
+        core = self.optimizer.core
+        for batch in batches:
+            self._candidates[batch.facts.id] = core.problem.table.number_of(batch.facts.index)
+            if batch.facts.id >= 0:
+                core.follow(self._facts(batch), self._limits(batch))
 
     def _mind(self, record: StudyRecord) -> Mind | None:
         mind, table = mind_of(record), self.optimizer.core.problem.table
@@ -104,19 +102,18 @@ class Replica:
 
     def _told(self, reader: Reader, limits: Mapping[int, Limits]) -> Iterator[Told]:
         """All that was told and counts, in the order it came."""
-        changes, number_of, after = changes_of(reader.revisions()), self.optimizer.core.problem.table.number_of, 0
+        changes, after = changes_of(reader.revisions()), 0
         while entries := reader.log(after=after):
             for entry in entries:
                 feedback = entry.told.feedback(changes.get(entry.number, {}))
                 if feedback.answered:
-                    number = number_of(self._rows[entry.batch])
-                    yield Told(entry.batch, {number: feedback}, limits.get(entry.batch))
+                    yield Told(entry.batch, {self._candidates[entry.batch]: feedback}, limits.get(entry.batch))
             after = entries[-1].number
 
     def keep(
-        self, writer: Writer, decision: Decision, keep_table: Callable[[Writer, Candidates], object]
-    ) -> list[Batch]:
-        """Batches that it decided are kept, with the state that the next decision rests on; returns them.
+        self, writer: Writer, decision: Decision, made: float, keep_table: Callable[[Writer, Candidates], object]
+    ) -> dict[int, BatchRecord]:
+        """The study goes on from a decision, made at that moment; returns its batches, which the caller stores.
 
         None are where something was asked, observed, closed or revised since. Values of earlier batches may have been
         told, which it has yet to follow: a decision is always made while some are on their way. keep_table: for points
@@ -124,22 +121,23 @@ class Replica:
         """
         record, core = writer.record, self.optimizer.core
         if replace(self._at, **{name: getattr(record, name) for name in TOLD}) != record:
-            return []
+            return {}
         batches = core.take_up(decision)
         if batches[0].id != record.asked:
             raise Damaged(f"The study {record.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
-        now, mind, table = writer.now(), core.state.mind, core.problem.table
-        writer.add_batches(
-            [BatchRecord(BatchFacts(each), now, AS_TEXT.encode(each.reason).decode()) for each in batches]
-        )
+        mind, table = decision.mind, core.problem.table
         if isinstance(table, Sampled):
             keep_table(writer, table)
             mind = mind.renumbered(table.index_of)  # points have the same indices everywhere, and numbers here
         state, asked = msgspec.json.encode(mind), record.asked + len(batches)
         writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))
-        self._rows |= {batch.id: batch.index for batch in batches}
+        self._candidates |= {asked.batch.id: asked.candidate for asked in decision.asked}
         self._at = replace(writer.record, **{name: getattr(self._at, name) for name in TOLD})
-        return batches
+        reasons = (AS_TEXT.encode(batch.reason).decode() for batch in batches)
+        return {
+            batch.id: BatchRecord(BatchFacts(batch), made, reason)
+            for batch, reason in zip(batches, reasons, strict=True)
+        }
 
 
 def mind_of(record: StudyRecord) -> Mind | None:

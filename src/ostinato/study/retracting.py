@@ -1,36 +1,88 @@
 """Which measurements are meant when some are to be taken back or corrected."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from math import isnan
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ostinato.checks import brief, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
+from ostinato.optimizer.revise import check_named
 from ostinato.records import Batch
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader
 from ostinato.study.records import Measurement
-from ostinato.study.revise import failures_of
+from ostinato.study.revise import failures_of, failures_since
 from ostinato.study.stored import Stored
 from ostinato.study.view import measurements_in
 
-
-def numbers_of(stored: Stored, what: Any, value: float | None, number: int | Sequence[int] | None) -> list[int]:
-    """The numbers of the measurements that a user names: by a task, a batch, a candidate and a value, or themselves."""
-    if isinstance(what, Task):
-        return told_of(stored, what.batch, range(what.start, what.stop))
-    if isinstance(what, (Batch, BatchRecord)):
-        return told_of(stored, what.id if isinstance(what, Batch) else what.facts.id)
-    if number is not None:
-        return [whole("number", each) for each in ([number] if isinstance(number, int) else number)]
-    if what is not None and value is not None:
-        return [last_of(stored, what, value)]
-    raise InvalidFeedback(
-        "What is to be taken back? Give a task, a batch, a candidate with value=, number=, or batch=."
-    )
+FIRST = -(2**53)  # of all batches: those below 0 are observations
 
 
-def tasks_in(what: Any) -> list[Task]:
+class Named(NamedTuple):
+    """Measurements as a user names them: by a task, a batch, a candidate and a value, number, or as failures."""
+
+    what: Any
+    value: float | None
+    number: int | Sequence[int] | None
+    batch: int | None
+    failures: bool
+    since: Any
+
+    def listed(self, stored: Stored) -> Callable[[Reader], list[int]]:
+        """Their numbers, at the moment of a reader; whatever is wrong with the names is said before."""
+        self._check()
+        since = _seconds(self.since)
+        if self.failures:
+            tasks = _tasks_in(self.what)
+            if tasks:
+                return lambda reader: failures_among(reader, tasks)
+            only = None if self.what is None else stored.index(self.what)
+            return lambda reader: failures_since(reader, since, only)
+        numbers = self._numbers(stored)
+        return lambda _: numbers
+
+    def _check(self) -> None:
+        """Whether they are named in one way."""
+        whole_batch, failures = isinstance(self.what, (Task, Batch, BatchRecord)), self.failures
+        check_named(
+            ("a task" if isinstance(self.what, Task) else "a batch", whole_batch and not failures),
+            ("a candidate", self.what is not None and not whole_batch and not failures),
+            ("value=", self.value is not None and (whole_batch or failures or self.what is None)),
+            ("number=", self.number is not None),
+            ("batch=", self.batch is not None),
+            ("failures=True", failures),
+        )
+
+    def _numbers(self, stored: Stored) -> list[int]:
+        what = self.what
+        if self.batch is not None:
+            return told_of(stored, whole("batch", self.batch, FIRST))
+        if isinstance(what, Task):
+            return told_of(stored, what.batch, range(what.start, what.stop))
+        if isinstance(what, (Batch, BatchRecord)):
+            return told_of(stored, what.id if isinstance(what, Batch) else what.facts.id)
+        if self.number is not None:
+            several = [self.number] if isinstance(self.number, int) else self.number
+            return [whole("number", each) for each in several]
+        if what is not None and self.value is not None:
+            return [last_of(stored, what, self.value)]
+        raise InvalidFeedback(
+            "What is to be taken back? Give a task, a batch, a candidate with value=, number=, or batch=."
+        )
+
+
+def _seconds(since: Any) -> float:
+    """A moment, in seconds since 1970."""
+    seconds = since.timestamp() if isinstance(since, datetime) else since
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or isnan(seconds):
+        raise InvalidFeedback(
+            f"since={since!r} is not a moment: give a datetime, or seconds since 1970 (datetime.timestamp())."
+        )
+    return float(seconds)
+
+
+def _tasks_in(what: Any) -> list[Task]:
     """A task, or several of them; none where something else is meant."""
     given: list[Any] = list(cast("list[Any]", what)) if isinstance(what, (list, tuple)) else [what]
     return given if all(isinstance(each, Task) for each in given) else []

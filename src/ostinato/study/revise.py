@@ -94,7 +94,9 @@ def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, out
     for number, value in wanted.items():
         found = writer.row_of(number)
         if found is None:
-            raise InvalidFeedback(f"There is no measurement {number}: they are numbered 1 to {writer.record.numbered}.")
+            last = writer.record.numbered
+            there = f"they are numbered 1 to {last}" if last else "nothing was told so far"
+            raise InvalidFeedback(f"There is no measurement {number}: {there}.")
         entry, place = found
         if value is not None:
             outcome.check(value)

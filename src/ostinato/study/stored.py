@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 import msgspec
 from msgspec.structs import replace
@@ -84,7 +85,8 @@ class Stored:
         self.outcome = outcome_of(outcome_name(self._text))
         self.quantity = quantity_in(self._text)
         self.replica: Replica | None = None
-        self._lock = os.getpid(), RLock()
+        self.lock = RLock()  # one thread at a time
+        _OPENED.add(self)
 
     @property
     def table(self) -> Candidates:
@@ -135,12 +137,6 @@ class Stored:
         """When the study was made, by which it is told apart from another one of the same name."""
         return self._created
 
-    def alone(self) -> RLock:
-        """One thread at a time; a process that was forked begins with a lock that nobody holds."""
-        if self._lock[0] != os.getpid():
-            self._lock, self.replica = (os.getpid(), RLock()), None
-        return self._lock[1]
-
     def read(self, action: Callable[[Reader], T]) -> T:
         """One moment of the study; tried again while the storage does not answer."""
         return self.storage.patiently(partial(self._within, self.storage.read, action))
@@ -187,10 +183,9 @@ class Stored:
         """The optimiser of this process, at the reader's moment."""
         from ostinato.study.replica import Replica
 
-        table = self.refresh(reader)
         replica, self.replica = self.replica, None  # whatever stops it half-way, it is made anew
         if replica is None or not replica.follows(reader):
-            replica = Replica(reader, table, self.settings)
+            replica = Replica(reader, self.refresh(reader), self.settings)
         self.replica = replica
         return replica
 
@@ -296,6 +291,18 @@ class Stored:
         """Whether it is a task of this study."""
         if not isinstance(task, Task) or task.study != self.name:
             raise UnknownBatch(f"{brief(task)} is not a task of the study {self.name!r}: give what ask() returned.")
+
+
+_OPENED = WeakSet[Stored]()  # in this process
+
+
+def _begin_in_a_fork() -> None:
+    """A process that was forked begins with locks that nobody holds, and with optimisers of its own."""
+    for stored in _OPENED:
+        stored.lock, stored.replica = RLock(), None
+
+
+os.register_at_fork(after_in_child=_begin_in_a_fork)
 
 
 def _revised(reader: Reader) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, cast, overload
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from ostinato.measurements.feedback import Given
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.memory import read_limit
 from ostinato.optimizer.plan import Wish
+from ostinato.optimizer.revise import check_named
 from ostinato.posterior.device import read_device
 from ostinato.records import Best
 from ostinato.running.events import Events, Listener, callbacks
@@ -46,15 +48,14 @@ from ostinato.study.measuring import RunTasks
 from ostinato.study.origins import here, key_digest
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
-from ostinato.study.retracting import failures_among, last_of, numbers_of, tasks_in, told_of
-from ostinato.study.revise import failures_since, revise
+from ostinato.study.retracting import Named, last_of
+from ostinato.study.revise import revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import Stored
 from ostinato.study.view import StudyView
 from ostinato.study.workers import token_of
 
 LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
-FIRST = -(2**53)  # of all batches: those below 0 are observations
 RUN_LEASE = 10.0  # seconds for which a run holds them, renewed every third of that while its process lives
 
 
@@ -188,7 +189,7 @@ class Study(StudyView):
         and worker, while the task is held, the answer is the same task.
 
         slots, workers, distinct, shared: a plan instead, as for `Optimizer.ask`: a list of tasks to be measured at the
-        same time, fewer than wanted (or none) where that is all there is; a warning says why. What waits from before
+        same time, fewer than wanted where that is all there is (a warning says why), or none. What waits from before
         comes first, unless candidates are to be distinct or to share a column.
         """
         most, among = None if limit is None else whole("limit", limit), whole("share", share)
@@ -352,7 +353,7 @@ class Study(StudyView):
         number: int | Sequence[int] | None = None,
         batch: int | None = None,
         failures: bool = False,
-        since: float = 0.0,
+        since: float | datetime = 0.0,
         why: str = "",
         again: bool = True,
     ) -> int:
@@ -361,28 +362,16 @@ class Study(StudyView):
         what: a task, for what was told of its own repeats; a batch, for all of it; or a candidate, with the `value`
         that is wrong (the last such one). number: of measurements, as `history` and warnings name them. batch: its
         number, for all that was told of it. failures: all that failed are taken back, or those of the candidate, the
-        task or the tasks `what`; since a moment (in seconds since 1970). why: kept with it. A batch below 0 holds
-        observations of one candidate, up to some hundreds: all of them are taken back.
+        task or the tasks `what`; since a moment (a datetime, or seconds since 1970). why: kept with it. A batch below
+        0 holds observations of one candidate, up to some hundreds: all of them are taken back.
 
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        tasks = tasks_in(what) if failures else []
-        only = None if what is None or tasks or not failures else self._stored.index(what)
-        if failures:
-            numbers = list[int]()
-        elif batch is not None:
-            numbers = told_of(self._stored, whole("batch", batch, FIRST))
-        else:
-            numbers = numbers_of(self._stored, what, value, number)
-
-        def change(writer: Writer) -> int:
-            listed = (
-                failures_among(writer, tasks) if tasks else failures_since(writer, since, only) if failures else numbers
-            )
-            return len(revise(writer, dict.fromkeys(listed), why, self.outcome, again=again))
-
-        return self._stored.write_once(change)
+        listed = Named(what, value, number, batch, failures, since).listed(self._stored)
+        return self._stored.write_once(
+            lambda writer: len(revise(writer, dict.fromkeys(listed(writer)), why, self.outcome, again=again))
+        )
 
     def correct(
         self,
@@ -400,6 +389,7 @@ class Study(StudyView):
         """
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
+        check_named(("number=", number is not None), ("candidate and old value", what is not None or old is not None))
         (value,) = self.outcome.values([new])
         if number is None:
             number = last_of(self._stored, what, float(self.outcome.values([old])[0]))
@@ -531,7 +521,7 @@ class Study(StudyView):
         """
         if not (self._stored.head.blocks or self._stored.head.shards):
             return  # it is soon worked out, from facts that are checked
-        with suppress(OstinatoError), self._stored.alone():
+        with suppress(OstinatoError), self._stored.lock:
 
             def find(reader: Reader) -> tuple[StudyRecord, Optimizer | None]:
                 there = self._stored.has_code or last_answer(self._stored, reader) is not None

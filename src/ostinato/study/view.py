@@ -73,12 +73,12 @@ class StudyView:
 
         It is for looking, from one thread; ask and tell through the study.
         """
-        with self._stored.alone():
+        with self._stored.lock:
             return self._stored.read(lambda reader: self._stored.synced(reader).optimizer)
 
     def looked(self, question: "Callable[[Optimizer], T]") -> T:
         """The answer of the optimiser to a question, from whatever thread it is asked."""
-        with self._stored.alone():
+        with self._stored.lock:
             return question(self.optimizer)
 
     def reading(self, action: Callable[[Reader], T]) -> T:
@@ -87,7 +87,7 @@ class StudyView:
 
     def status(self) -> Status:
         """Where the study stands; without the best candidate where that takes code that was not given."""
-        with self._stored.alone():
+        with self._stored.lock:
             return _status(self._stored, self._answer())
 
     def _answer(self) -> Answer:
@@ -107,7 +107,7 @@ class StudyView:
 
     def counts(self) -> dict[int, int]:
         """How often each candidate was measured, by its index; those never measured left out."""
-        with self._stored.alone():
+        with self._stored.lock:
             return self._stored.read(self._stored.counting).counts()
 
     @property
@@ -137,6 +137,16 @@ class StudyView:
         rules = watched(self.stop)
         return self.looked(lambda optimizer: met(rules, optimizer)) if rules else None
 
+    @property
+    def affordable(self) -> int | None:
+        """Measurements that `Spent` among the rules of `stop` still pays for, after those assigned; None without it."""
+        from ostinato.stopping import spending
+
+        limits, in_hand = spending(self.stop), self.in_hand()
+        if not limits:
+            return None
+        return max(0, self.looked(lambda optimizer: min(limit.affordable(optimizer, in_hand) for limit in limits)))
+
     def in_hand(self) -> Mapping[int, int]:
         """How many repeats of each batch, by its number, are assigned to workers, anywhere."""
         return self._stored.read(in_hand)
@@ -165,7 +175,7 @@ class StudyView:
     def best(self, level: float = LEVEL) -> Best:
         """The measured candidate of the best lower bound (mean less a standard deviation)."""
         if level == LEVEL and not self._stored.missing:
-            with self._stored.alone():
+            with self._stored.lock:
                 found = self._answer().best
             if found is not None:
                 return found

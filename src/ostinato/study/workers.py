@@ -15,18 +15,13 @@ from ostinato.storage import Lease
 PROC = Path("/proc")
 
 
+@cache  # it is read from five files, and stays as long as the process lives
 def this_worker() -> str:
     """A name that tells the machine, since when it is up, the processes that see each other on it, and this one."""
-    return process_name(os.getpid())
+    return "|".join([*_here(), str(os.getpid()), _began(os.getpid())])
 
 
-@cache  # it is read from five files, and stays as long as the process lives; one that was forked has another number
-def process_name(process: int) -> str:
-    """The same of a process that is seen from here."""
-    return "|".join([*_here(), str(process), _began(process)])
-
-
-os.register_at_fork(after_in_child=process_name.cache_clear)  # a number that was used before may be used again
+os.register_at_fork(after_in_child=this_worker.cache_clear)
 
 
 def name_of(key: str) -> str:
