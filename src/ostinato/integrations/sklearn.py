@@ -175,7 +175,8 @@ class _Search:
         """The optimiser goes on with its own policy, and no more fits of a candidate than these."""
         core = self._optimizer.core
         policy: Any = core.problem.policy
-        core.problem = dataclasses.replace(core.problem, policy=dataclasses.replace(policy, cap_per_candidate=cap))
+        problem = dataclasses.replace(core.problem, policy=dataclasses.replace(policy, cap_per_candidate=cap))
+        core.rewrite(core.state.facts, core.state.mind, problem=problem)
         self._cap = cap
 
     def _asked(self, left: int) -> list[Batch]:
