@@ -153,9 +153,9 @@ def values_of(draw, parameter):
     if isinstance(parameter, Integer):
         most = (parameter.high - parameter.low) // parameter.step
         return parameter.low + parameter.step * draw(st.integers(0, most) | st.integers(0, 9))
-    value = draw(st.floats(parameter.low, parameter.high))
     if parameter.step is not None:
-        return parameter.low + parameter.step * (round(value) // 2)
+        return parameter.low + parameter.step * draw(st.integers(0, int(parameter.size) - 1))
+    value = draw(st.floats(parameter.low, parameter.high))
     return value if parameter.digits is None else min(round(value, parameter.digits), parameter.high)
 
 
