@@ -155,7 +155,7 @@ def values_of(draw, parameter):
         return parameter.low + parameter.step * draw(st.integers(0, most) | st.integers(0, 9))
     if parameter.step is not None:
         return parameter.low + parameter.step * draw(st.integers(0, int(parameter.size) - 1))
-    value = draw(st.floats(parameter.low, parameter.high))
+    value = draw(st.floats(parameter.low, parameter.high, allow_subnormal=False))
     return value if parameter.digits is None else min(round(value, parameter.digits), parameter.high)
 
 
