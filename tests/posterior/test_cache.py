@@ -36,6 +36,7 @@ def factored(xp, candidates):
 @pytest.mark.parametrize("make", [rows, factored])
 def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
     monkeypatch.setattr(cache, "FIRST_ROWS", 8)
+    monkeypatch.setattr(cache, "FIRST", 0)
     monkeypatch.setattr(cache, "TILE", 2 * len(candidates))
     rng = np.random.default_rng(1)
     found = make(xp, candidates)
@@ -51,8 +52,9 @@ def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [Rows, partial(LimitedRows, most=20)])
-def test_rows_whose_memory_another_cache_uses_are_computed_again(make):
+def test_rows_whose_memory_another_cache_uses_are_computed_again(make, monkeypatch):
     """Products and columns are the same to the bit, in the old cache and in the new one."""
+    monkeypatch.setattr(cache, "FIRST", 0)
     room, p = Room(), np.random.default_rng(0).standard_normal(30)
     first, plain = make(KERNEL, GRID, room=room), make(KERNEL, GRID)
     for part in (slice(0, 1), slice(1, 18), slice(18, 24)):

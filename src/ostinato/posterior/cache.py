@@ -7,7 +7,7 @@ numbers instead of q·L·R, and computes where `Rows` waits for memory.
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from math import prod
+from math import inf, prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from ostinato.posterior.grid import Grid, find_grid
 
 Indices: TypeAlias = NDArray[np.int64]
 FIRST_ROWS = 16  # for which there is room at first; afterwards for half as many again
+FIRST = 2**20  # covariances for which there is room at first, if these are more rows: few chunks are sooner read
 TILE = 32_768  # covariances computed at a time: what is made on the way to them then stays in the processor's cache
 
 
@@ -75,6 +76,8 @@ class Room:
 class Rows:
     """All rows, in chunks, so that they grow without being copied; each chunk has room for more than there are."""
 
+    _most: float = inf  # rows that are kept
+
     def __init__(self, kernel: Kernel, features: Array, room: Room | None = None) -> None:
         self._kernel, self.features = kernel, features
         self._room = room or Room()
@@ -101,9 +104,12 @@ class Rows:
             self._chunks, self._room = other._chunks, other._room
 
     def _make_room(self, count: int) -> None:
-        short = self._filled + count - sum(chunk.shape[0] for chunk in self._chunks)
+        there = sum(chunk.shape[0] for chunk in self._chunks)
+        short = self._filled + count - there
         if short > 0:
-            self._chunks.append(self._empty(max(short, self._filled // 2, FIRST_ROWS)))
+            least = max(FIRST // max(self.features.shape[0], 1), FIRST_ROWS)
+            wanted = min(max(self._filled // 2, least), self._most - there)
+            self._chunks.append(self._empty(int(max(short, wanted))))
 
     def _empty(self, rows: int) -> Array:
         size = self.features.shape[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostinato.arrays import Array
 from ostinato.kernels import Kernel
-from ostinato.posterior.cache import FIRST_ROWS, Indices, Room, Rows, taken
+from ostinato.posterior.cache import Indices, Room, Rows, taken
 
 AT_ONCE = 64  # rows that are computed at a time
 
@@ -16,7 +16,7 @@ AT_ONCE = 64  # rows that are computed at a time
 class LimitedRows(Rows):
     """The first `most` rows are kept."""
 
-    def __init__(self, kernel: Kernel, features: Array, most: int, room: Room | None = None) -> None:
+    def __init__(self, kernel: Kernel, features: Array, most: float, room: Room | None = None) -> None:
         super().__init__(kernel, features, room)
         self._most = most
         self._others: Array = features[:0, :]  # the features of candidates whose rows are not kept
@@ -26,13 +26,6 @@ class LimitedRows(Rows):
         super().add(X[:fitting, :])
         if fitting < X.shape[0]:
             self._others = self._xp.concat([self._others, X[fitting:, :]])
-
-    def _make_room(self, count: int) -> None:
-        there = sum(chunk.shape[0] for chunk in self._chunks)
-        short = self._filled + count - there
-        if short > 0:
-            rows = max(short, min(max(self._filled // 2, FIRST_ROWS), self._most - there))
-            self._chunks.append(self._empty(rows))
 
     def columns(self, part: slice | Indices) -> Array:
         kept = super().columns(part)
