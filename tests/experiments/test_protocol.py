@@ -10,11 +10,11 @@ from rich.console import Console
 
 from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
+from ostinato.experiments.choices import choose
 from ostinato.experiments.jobs import Costs, span
 from ostinato.experiments.protocol import CHOOSING_SEEDS, Protocol, quick, with_uniform
 from ostinato.experiments.records import Job
 from ostinato.experiments.store import Store
-from ostinato.experiments.summary import choose
 from ostinato.policies import MiniUCB
 from ostinato.problems import Gaussian, Problem
 

@@ -1,41 +1,14 @@
-"""Means, intervals, ratios and choices, against numbers worked out by hand."""
+"""Means, intervals, and ratios, against numbers worked out by hand."""
 
-import csv
-from math import exp, inf, isnan, log, nan, sqrt
+from math import exp, isnan, log, nan, sqrt
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from experiment_runs import MINI, UNIFORM, T, run
 from ostinato.errors import InvalidInput
 from ostinato.experiments import summary
-from ostinato.experiments.records import Run
-
-T = [10, 100]
-
-
-def run(algorithm, seed=0, regret=(1.0, 2.0), *, t=T, problem="hill", stage="report", settings=None, **lists):
-    given = {
-        "unique": [1] * len(t),
-        "rounds": [2] * len(t),
-        "switches": [3] * len(t),
-        "seconds": [0.5] * len(t),
-    } | lists
-    return Run(
-        stage=stage,
-        problem=problem,
-        algorithm=algorithm,
-        settings=settings or {},
-        seed=seed,
-        horizon=t[-1],
-        t=list(t),
-        regret=list(regret),
-        **given,
-    )
-
-
-UNIFORM = [run("uniform", 0, (9.0, 90.0)), run("uniform", 1, (11.0, 110.0))]  # on average 10 and 100
-MINI = [run("mini-GP-UCB", 0, (5.0, 10.0)), run("mini-GP-UCB", 1, (7.0, 14.0))]
 
 
 def test_regret_is_a_share_of_uniforms_mean_at_the_same_t():
@@ -201,74 +174,6 @@ def test_the_table_tells_simple_regret_at_the_end():
     assert row.simple.value == pytest.approx(0.05)
     (old,) = summary.table([run("GP-EI"), run("GP-EI", 1, simple=0.1)])
     assert isnan(old.simple.value)
-
-
-def test_settings_that_were_given_are_told_too():
-    given = [run("mine", seed, (1.0, 10.0), settings={"C": 1.3}) for seed in (0, 1)]
-    fresh = [run("mini-GP-UCB", seed, settings={"C": 1.5}) for seed in (0, 1)]
-    first, second, *rest = summary.settings([*given, *fresh, *tried(1.1, [9, 9]), *tried(1.5, [1, 1]), *UNIFORM])
-    assert [(trial.settings, trial.stage, trial.best) for trial in (first, second)] == [
-        ({"C": 1.1}, "choose", False),
-        ({"C": 1.5}, "choose", True),
-    ]
-    own = next(trial for trial in rest if trial.algorithm == "mine")
-    assert (own.settings, own.stage, own.best, own.seeds, own.t) == ({"C": 1.3}, "report", True, 2, 100)
-    assert own.regret == pytest.approx(0.1)
-    assert {trial.algorithm for trial in rest} == {"mine", "uniform"}
-
-
-def tried(C, regrets, algorithm="mini-GP-UCB", **more):
-    return [run(algorithm, i, (1.0, r), stage="choose", settings={"C": C}, **more) for i, r in enumerate(regrets)]
-
-
-def test_the_lowest_mean_regret_is_chosen():
-    runs = [*tried(1.1, [10, 30]), *tried(1.5, [19, 20]), *tried(2.0, [9, 100]), *tried(1.1, [5, 5], "BBKB")]
-    assert summary.choose(runs) == {("hill", "mini-GP-UCB"): {"C": 1.5}, ("hill", "BBKB"): {"C": 1.1}}
-    assert summary.choose([*runs, *MINI, *UNIFORM]) == summary.choose(runs)  # fresh runs have no say
-
-
-def test_choices_do_not_hang_on_the_order_of_runs():
-    runs = [*tried(2.0, [0.1, 0.2, 0.3]), *tried(1.1, [0.3, 0.2, 0.1]), *tried(1.5, [0.2, 0.1, 0.3])]
-    for seed in range(20):
-        shuffled = [runs[i] for i in np.random.default_rng(seed).permutation(len(runs))]
-        assert summary.choose(shuffled) == summary.choose(runs)
-
-
-def test_ties_go_to_the_first_and_failures_to_nobody():
-    assert summary.choose([*tried(2.0, [3, 3]), *tried(1.1, [2, 4])]) == {("hill", "mini-GP-UCB"): {"C": 1.1}}
-    assert summary.choose([*tried(1.1, [nan, 1]), *tried(2.0, [3, 3])]) == {("hill", "mini-GP-UCB"): {"C": 2.0}}
-    assert summary.choose([*tried(1.1, [inf, 1]), *tried(2.0, [3, 3])]) == {("hill", "mini-GP-UCB"): {"C": 2.0}}
-    assert summary.choose([]) == {}
-
-
-def test_every_setting_tried_is_told_with_its_share_of_uniforms_regret():
-    uniform = [run("uniform", seed, (9.0, 90.0), stage="choose") for seed in (0, 1)]
-    first, second = (
-        trial
-        for trial in summary.chosen([*tried(1.5, [9, 9]), *tried(1.1, [18, 18]), *uniform])
-        if trial.algorithm != "uniform"
-    )
-    assert (first.settings, first.best, first.seeds, first.t) == ({"C": 1.1}, False, 2, 100)
-    assert (second.settings, second.best, second.normalised) == ({"C": 1.5}, True, True)
-    assert [first.regret, second.regret] == pytest.approx([0.2, 0.1])
-    (alone,) = summary.chosen(tried(1.5, [9, 9]))
-    assert not alone.normalised
-    assert alone.regret == pytest.approx(0.09)
-
-
-def test_the_csv_has_a_row_a_checkpoint(tmp_path):
-    own = run("ε-greedy", 3, simple=0.25, settings={"C": 1.1, "lengthscale": 2.0}, problem="hill, steep")
-    summary.write_csv([*UNIFORM, *MINI, own], tmp_path / "results.csv")
-    with (tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 10
-    columns = "stage problem algorithm settings seed t regret normalised simple unique rounds switches seconds"
-    assert list(rows[0]) == columns.split()
-    assert float(rows[5]["normalised"]) == pytest.approx(0.1)
-    last = rows[-1]
-    assert (last["algorithm"], last["problem"], last["settings"]) == ("ε-greedy", "hill, steep", "C=1.1 lengthscale=2")
-    assert (last["t"], last["regret"], last["normalised"], last["simple"]) == ("100", "2.0", "", "0.25")
-    assert {row["simple"] for row in rows[:-1]} == {""}
 
 
 def test_a_problem_without_any_regret_has_no_shares():

@@ -17,6 +17,7 @@ from rich.console import Console
 from ostinato.errors import InvalidSetting
 from ostinato.experiments import report
 from ostinato.experiments.algorithms import ALGORITHMS, LENGTHSCALE, Algorithm, find
+from ostinato.experiments.captions import FIGURES
 from ostinato.experiments.jobs import span
 from ostinato.experiments.machine import facts
 from ostinato.experiments.protocol import Protocol, quick, with_uniform
@@ -42,9 +43,9 @@ class Comparison:
 
     def plot(self, name: str = "regret") -> "Figure":
         """A matplotlib figure of all runs: "regret", "unique", "rounds" or "seconds"."""
-        if name not in report.FIGURES:
-            raise InvalidSetting(f"{name!r} is not a figure: give one of {', '.join(report.FIGURES)}.")
-        return report.FIGURES[name][0](self.runs)
+        if name not in FIGURES:
+            raise InvalidSetting(f"{name!r} is not a figure: give one of {', '.join(FIGURES)}.")
+        return FIGURES[name][0](self.runs)
 
 
 @dataclass(frozen=True)

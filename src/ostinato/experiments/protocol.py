@@ -18,11 +18,12 @@ from rich.console import Console
 from ostinato.checks import counted, whole
 from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
+from ostinato.experiments.choices import Settings, choose
 from ostinato.experiments.digest import digest, digest_of_problem
 from ostinato.experiments.jobs import Bench, Costs, span
 from ostinato.experiments.records import Job, Run, Stage
 from ostinato.experiments.store import Store
-from ostinato.experiments.summary import UNIFORM, Settings, choose
+from ostinato.experiments.summary import UNIFORM
 from ostinato.problems import Problem
 
 CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report

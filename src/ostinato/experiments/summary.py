@@ -1,14 +1,12 @@
-"""What many runs say together: means and intervals over seeds, ratios between algorithms, the settings that did best.
+"""What many runs say together: means and intervals over seeds, and ratios between algorithms.
 
-Fresh runs (stage "report") are summarised; those that settings were chosen on (stage "choose") serve `choose` and
-`settings` only. Between checkpoints a run's values are joined by straight lines, from zero at the start, so that runs
-with other checkpoints can be compared after the same number of measurements; at a checkpoint they are the run's own.
+Fresh runs (stage "report") are summarised; those that settings were chosen on (stage "choose") serve `choices` only.
+Between checkpoints a run's values are joined by straight lines, from zero at the start, so that runs with other
+checkpoints can be compared after the same number of measurements; at a checkpoint they are the run's own.
 """
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +17,6 @@ from ostinato.errors import InvalidInput
 from ostinato.experiments.records import Run, Stage
 
 Field: TypeAlias = Literal["regret", "unique", "rounds", "switches", "seconds"]
-Settings: TypeAlias = dict[str, float]
 
 UNIFORM = "uniform"
 AGAINST = "BBKB"  # what the paper compares with
@@ -101,26 +98,7 @@ class Ratio:
     seconds: Estimate
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Settings with their mean regret (as in `Row`).
-
-    stage: "choose" if they were tried, and the regret is that of the trial; "report" if they were given. best: whether
-    the fresh runs have them.
-    """
-
-    problem: str
-    algorithm: str
-    settings: Settings
-    stage: Stage
-    regret: float
-    normalised: bool
-    seeds: int
-    t: int
-    best: bool
-
-
-# ---- which runs there are -----------------------------------------------------------------------------------------
+# Which runs there are
 
 
 def problems(runs: Iterable[Run], stage: Stage = "report") -> list[str]:
@@ -147,7 +125,7 @@ def has_uniform(runs: Iterable[Run], problem: str, stage: Stage = "report") -> b
     return any((run.stage, run.problem, run.algorithm) == (stage, problem, UNIFORM) for run in runs)
 
 
-# ---- values and intervals -----------------------------------------------------------------------------------------
+# Values and intervals
 
 
 def values(runs: Sequence[Run], field: Field, t: Vector) -> Matrix:
@@ -168,22 +146,22 @@ def _estimate(samples: Vector) -> Estimate:
     return Estimate(mean, mean - half, mean + half)
 
 
-def _last(runs: Iterable[Run]) -> int:
+def last(runs: Iterable[Run]) -> int:
     return min(run.t[-1] for run in runs)
 
 
-def _scale(runs: Iterable[Run], problem: str, t: Vector, stage: Stage = "report") -> Vector:
+def scale(runs: Iterable[Run], problem: str, t: Vector, stage: Stage = "report") -> Vector:
     """Uniform's mean cumulative regret after `t` measurements, or t itself where uniform did not run."""
     uniform = [run for run in runs if (run.stage, run.problem, run.algorithm) == (stage, problem, UNIFORM)]
     return np.mean(values(uniform, "regret", t), axis=0) if uniform else np.asarray(t, dtype=np.float64)
 
 
-def _share(regret: Matrix, scale: Vector) -> Matrix:
+def share(regret: Matrix, scale: Vector) -> Matrix:
     with np.errstate(divide="ignore", invalid="ignore"):  # a problem on which even uniform has no regret: no number
         return regret / scale
 
 
-# ---- curves -------------------------------------------------------------------------------------------------------
+# Curves
 
 
 def curve(runs: Iterable[Run], problem: str, algorithm: str, field: Field) -> Curve:
@@ -199,7 +177,7 @@ def normalised(runs: Sequence[Run], problem: str, algorithm: str) -> Curve:
     `has_uniform`). The curve ends where the first of its seeds, or of uniform's, ends.
     """
     mine, end = select(runs, problem, algorithm), _end(runs, problem)
-    return _curve(mine, lambda mine, t: _share(values(mine, "regret", t), _scale(runs, problem, t)), end)
+    return _curve(mine, lambda mine, t: share(values(mine, "regret", t), scale(runs, problem, t)), end)
 
 
 def _end(runs: Iterable[Run], problem: str) -> float:
@@ -210,12 +188,12 @@ def _curve(mine: Sequence[Run], sample: Callable[[Sequence[Run], Vector], Matrix
     if not mine:
         raise InvalidInput("There is no fresh run of this algorithm on this problem: see problems() and algorithms().")
     t = np.asarray(mine[0].t, dtype=np.float64)
-    t = t[t <= min(end, _last(mine))]
+    t = t[t <= min(end, last(mine))]
     mean, half = interval(sample(mine, t))
     return Curve(t, mean, mean - half, mean + half, len(mine))
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
+# Tables
 
 
 def table(runs: Sequence[Run]) -> list[Row]:
@@ -226,15 +204,15 @@ def table(runs: Sequence[Run]) -> list[Row]:
 
 def _row(runs: Sequence[Run], problem: str, algorithm: str) -> Row:
     mine, end = select(runs, problem, algorithm), _end(runs, problem)
-    longest = min(end, max(_last(select(runs, problem, other)) for other in algorithms(runs, problem)))
-    t = np.array([min(end, _last(mine))])
+    longest = min(end, max(last(select(runs, problem, other)) for other in algorithms(runs, problem)))
+    t = np.array([min(end, last(mine))])
     unique, switches, rounds, seconds = (
         _estimate(values(mine, field, t)[:, 0]) for field in ("unique", "switches", "rounds", "seconds")
     )
     return Row(
         problem=problem,
         algorithm=algorithm,
-        regret=_estimate(_share(values(mine, "regret", t), _scale(runs, problem, t))[:, 0]),
+        regret=_estimate(share(values(mine, "regret", t), scale(runs, problem, t))[:, 0]),
         simple=_estimate(_simple(mine, int(t[0]))),
         normalised=has_uniform(runs, problem),
         unique=unique,
@@ -297,7 +275,7 @@ def _ratio(problem: str, first: Sequence[Run], second: Sequence[Run]) -> Ratio |
     mine, theirs = _paired(first, second)
     if not mine:
         return None
-    t = _last([*mine, *theirs])
+    t = last([*mine, *theirs])
     regret, unique, switches, seconds = (
         paired_ratio(*_at(mine, theirs, field, t)) for field in ("regret", "unique", "switches", "seconds")
     )
@@ -325,63 +303,6 @@ def paired_ratio(first: Vector, second: Vector) -> Estimate:
     return Estimate(*(float(np.exp(x)) for x in (log.value, log.low, log.high)))
 
 
-# ---- settings -----------------------------------------------------------------------------------------------------
-
-
-def choose(runs: Sequence[Run]) -> dict[tuple[str, str], Settings]:
-    """The settings with the lowest mean regret, for each problem and algorithm that settings were tried for."""
-    return {(trial.problem, trial.algorithm): trial.settings for trial in chosen(runs) if trial.best}
-
-
-def settings(runs: Sequence[Run]) -> list[Trial]:
-    """Every setting that was tried; and of algorithms whose settings were given, those that they ran with."""
-    tried = chosen(runs)
-    known = {(trial.problem, trial.algorithm) for trial in tried}
-    given = [run for run in runs if run.stage == "report" and (run.problem, run.algorithm) not in known]
-    return [*tried, *_all_trials(given, runs, "report")]
-
-
-def chosen(runs: Sequence[Run]) -> list[Trial]:
-    """Every setting that was tried, with its mean regret over seeds after as many measurements as all of them reached.
-
-    Ties go to the setting that is listed first: they are sorted by name and value, in whatever order the runs came.
-    """
-    tried = [run for run in runs if run.stage == "choose"]
-    return _all_trials(tried, tried, "choose")
-
-
-def _all_trials(mine: Sequence[Run], runs: Sequence[Run], stage: Stage) -> list[Trial]:
-    """Of `mine`, all of one stage; their regret is a share of that of uniform in `runs`."""
-    pairs = [(problem, label) for problem in problems(mine, stage) for label in algorithms(mine, problem, stage)]
-    grouped = {pair: [run for run in mine if (run.problem, run.algorithm) == pair] for pair in pairs}
-    return [trial for (problem, _), group in grouped.items() for trial in _trials(group, runs, problem, stage)]
-
-
-def _trials(mine: Sequence[Run], runs: Sequence[Run], problem: str, stage: Stage) -> list[Trial]:
-    groups = _by_settings(mine)
-    t = np.array([float(_last(mine))])
-    means = [float(np.mean(values(group, "regret", t))) for group in groups]
-    best = int(np.argmin(np.nan_to_num(means, nan=np.inf)))
-    shares = _share(np.array(means), _scale(runs, problem, t, stage))
-    known, algorithm = has_uniform(runs, problem, stage), mine[0].algorithm
-    return [
-        Trial(problem, algorithm, group[0].settings, stage, float(share), known, len(group), int(t[0]), i == best)
-        for i, (group, share) in enumerate(zip(groups, shares, strict=True))
-    ]
-
-
-def _by_settings(runs: Iterable[Run]) -> list[list[Run]]:
-    groups: dict[tuple[tuple[str, float], ...], list[Run]] = {}
-    for run in sorted(runs, key=lambda run: run.seed):
-        groups.setdefault(tuple(sorted(run.settings.items())), []).append(run)
-    return [groups[key] for key in sorted(groups)]
-
-
-def shown(settings: Settings) -> str:
-    """Settings in one line, such as "C=1.1 lengthscale=2"."""
-    return " ".join(f"{name}={value:g}" for name, value in settings.items())
-
-
 def remarks(runs: Sequence[Run]) -> list[str]:
     """What a reader should know of these runs in particular."""
     rows = [row for row in table(runs) if row.algorithm.startswith("mini") and row.rounds.value > 0.9 * row.t]
@@ -392,71 +313,3 @@ def remarks(runs: Sequence[Run]) -> list[str]:
         f"On {', '.join(problems)} runs were too short, or noise too small, for repeats to begin: there the mini "
         "algorithms measure nearly every candidate once, as their plain twins do."
     ]
-
-
-# ---- files --------------------------------------------------------------------------------------------------------
-
-
-def tidy_rows(runs: Sequence[Run]) -> Iterator[dict[str, object]]:
-    """A flat row for each checkpoint of each run; `normalised` is empty where uniform did not run (or not so far).
-
-    `simple` stands in the last row of a run, and is empty in the others.
-    """
-    uniform: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        if run.algorithm == UNIFORM:
-            uniform.setdefault((run.stage, run.problem), []).append(run)
-    for run in runs:
-        shares = _shares(run, uniform.get((run.stage, run.problem), []))
-        yield from (_tidy(run, i, share) for i, share in enumerate(shares))
-
-
-def last_rows(runs: Sequence[Run]) -> list[dict[str, object]]:
-    """A flat row for each fresh run, at its end: small enough to be kept beside a document."""
-    last: dict[tuple[object, ...], dict[str, object]] = {}
-    for row in tidy_rows(runs):
-        if row["stage"] == "report":
-            last[row["problem"], row["algorithm"], row["seed"]] = row
-    return list(last.values())
-
-
-def _tidy(run: Run, i: int, share: float | str) -> dict[str, object]:
-    return {
-        "stage": run.stage,
-        "problem": run.problem,
-        "algorithm": run.algorithm,
-        "settings": shown(run.settings),
-        "seed": run.seed,
-        "t": run.t[i],
-        "regret": run.regret[i],
-        "normalised": share,
-        "simple": run.simple if i == len(run.t) - 1 and run.simple is not None else "",
-        "unique": run.unique[i],
-        "rounds": run.rounds[i],
-        "switches": run.switches[i],
-        "seconds": run.seconds[i],
-    }
-
-
-def _shares(run: Run, uniform: Sequence[Run]) -> list[float | str]:
-    """The run's regret as a share of uniform's, checkpoint by checkpoint."""
-    if not uniform:
-        return [""] * len(run.t)
-    scale = np.mean(values(uniform, "regret", np.asarray(run.t, dtype=np.float64)), axis=0)
-    shares = _share(np.asarray(run.regret), scale)
-    return [float(x) if t <= _last(uniform) else "" for x, t in zip(shares, run.t, strict=True)]
-
-
-def write_csv(runs: Sequence[Run], path: Path) -> None:
-    """All checkpoints of all runs in one flat file."""
-    write_rows(tidy_rows(runs), path)
-
-
-def write_rows(rows: Iterable[dict[str, object]], path: Path) -> None:
-    """Rows with the same keys as a CSV file; nothing but the empty file if there are none."""
-    listed = list(rows)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(listed[0]) if listed else [], lineterminator="\n")
-        if listed:
-            writer.writeheader()
-        writer.writerows(listed)
