@@ -51,11 +51,11 @@ def test_equal_noise_stays_about_equal():
 def test_too_few_repeats_say_nothing():
     tally = Tally()
     assert relative_noise([RBF(1.0)], tally, X).tolist() == [1.0] * 50
-    tally.add(3, Statistics.of_values([1.0, 2.0]))
+    tally.add(3, Statistics.of_values(np.array([1.0, 2.0])))
     tally.add(4, Statistics(1, 2.0))
     assert relative_noise([RBF(1.0)], tally, X).tolist() == [1.0] * 50
     for row in range(10, 20):
-        tally.add(row, Statistics.of_values([1.0, 1.0]))  # do not differ at all
+        tally.add(row, Statistics.of_values(np.ones(2)))  # do not differ at all
     assert np.isfinite(relative_noise([RBF(1.0)], tally, X)).all()
 
 

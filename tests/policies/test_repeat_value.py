@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ostinato.policies import MiniUCB, RepeatValue
+from ostinato.policies import MiniMeta, MiniUCB, RepeatValue
 
 positive = st.floats(1e-3, 1e3)
 
@@ -16,21 +16,21 @@ positive = st.floats(1e-3, 1e3)
 def test_without_set_ups_and_costs_it_is_the_papers_rule(variance, noise, C):
     wanted, rounding = noise / (variance / (C**2 - 1)), 1e-12
     least, most = (max(1, floor(wanted * (1 + sign * rounding))) for sign in (-1, 1))
-    assert least <= RepeatValue(variance, noise).within(C) <= most
+    assert least <= MiniMeta(C)(RepeatValue(variance, noise)) <= most
     assert RepeatValue(variance, noise).paying() == 1
 
 
 @given(variance=positive, noise=positive, setup=positive, C=st.floats(1.01, 5.0))
 def test_the_model_never_lags_by_more_than_C_where_it_can_be_helped(variance, noise, setup, C):
     repeat_value = RepeatValue(variance, noise, setup)
-    B = repeat_value.within(C)
+    B = MiniMeta(C)(repeat_value)
     assert B == 1 or repeat_value.staleness(B) <= C * (1 + 1e-9)
     assert max(1, noise / setup) >= B
 
 
 def test_repeats_end_where_they_teach_nothing():
-    assert RepeatValue(1e-9, noise=1.0, setup=0.01).within(2.0) == 100
-    assert RepeatValue(1e-9, noise=1.0, setup=4.0).within(2.0) == 1
+    assert MiniMeta(2.0)(RepeatValue(1e-9, noise=1.0, setup=0.01)) == 100
+    assert MiniMeta(2.0)(RepeatValue(1e-9, noise=1.0, setup=4.0)) == 1
 
 
 @given(variance=positive, noise=positive, setup=st.just(0.0) | positive, switch=positive, cost=positive)
@@ -52,7 +52,7 @@ def test_a_switch_that_costs_more_is_repeated_more():
 
 def test_what_is_known_for_sure_is_not_measured_for_ever():
     assert RepeatValue(0.0, 1.0, switch=5.0).paying() == 1
-    assert RepeatValue(0.0, 1.0).within(2.0) >= 10**9
+    assert MiniMeta(2.0)(RepeatValue(0.0, 1.0)) >= 10**9
 
 
 @pytest.mark.parametrize("repeats", [1, 7])

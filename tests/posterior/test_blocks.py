@@ -25,8 +25,9 @@ def test_blocks_answer_as_one_array_does(pair, data):
     assert vector.flat().tolist() == values.tolist()
     assert vector.at(some).tolist() == values[some].tolist()
     assert [vector[int(each)] for each in some] == values[some].tolist()
-    assert (vector.highest, vector.lowest) == (values.max(), values.min())
+    assert (vector.highest, vector.span) == (values.max(), (values.min(), values.max()))
     assert vector.above(bar).tolist() == np.flatnonzero(values >= bar).tolist()
+    assert vector.near_highest(abs(bar)).tolist() == np.flatnonzero(values >= values.max() - abs(bar)).tolist()
     assert vector.map(np.subtract, vector.like(2 * values)).flat().tolist() == (-values).tolist()
 
 

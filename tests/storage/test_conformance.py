@@ -65,7 +65,7 @@ def test_what_is_written_is_read(storage, address):
         first, second, third = reader.log()
         assert first.told.numbers().tobytes() == np.array([1.5, np.nan, 0.0, 1e99]).tobytes()  # one NaN, one zero
         assert first.told.feedback().failed == 1
-        assert second.told.feedback().statistics == Statistics.of_weighted([1.0, 2.0], [0.1, 0.2])
+        assert second.told.feedback().statistics == Statistics.of_weighted(np.array([1.0, 2.0]), [0.1, 0.2])
         assert third.told.feedback().statistics == Statistics(10**12, 3.25, 7.5)
         assert [entry.number for entry in reader.log(after=1, most=1)] == [2]
     other.close()

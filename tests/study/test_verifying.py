@@ -14,7 +14,7 @@ def test_the_order_of_summing_does_not_count(values):
     one = Statistics.of_values(values)
     other = Statistics()
     for value in values[::-1]:
-        other += Statistics.of_values(value)
+        other += Statistics(1, float(value))
     assert _same(one, other)
 
 

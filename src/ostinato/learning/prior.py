@@ -1,6 +1,6 @@
 """What a model must know besides the measurements, and what the measurements then are worth to it."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
@@ -34,14 +34,19 @@ class Prior:
             worth.add(candidate, Statistics(merged.n, max(merged.mean, self.floor)))
         return worth
 
-    def addition(self, tally: Tally, candidate: int, feedback: Statistics, setup: Hashable) -> Statistics | None:
+    def additions(
+        self, tally: Tally, feedback: Mapping[int, Statistics], setup: Hashable
+    ) -> Mapping[int, Statistics] | None:
         """What new feedback adds to the evidence; None where it is not mere addition, and all is to be built anew."""
-        floored = self.floor > -inf and candidate in tally
-        if floored and min(self._merged(tally, candidate).mean, feedback.mean) < self.floor:
-            return None
-        if self.setup > 0 and tally.has(candidate, setup):
-            return None
-        return Statistics(self.worth(candidate, feedback), max(feedback.mean, self.floor))
+        added: dict[int, Statistics] = {}
+        for candidate, each in feedback.items():
+            floored = self.floor > -inf and candidate in tally
+            if floored and min(self._merged(tally, candidate).mean, each.mean) < self.floor:
+                return None
+            if self.setup > 0 and tally.has(candidate, setup):
+                return None
+            added[candidate] = Statistics(self.worth(candidate, each), max(each.mean, self.floor))
+        return added
 
     def worth(self, candidate: int, group: Statistics) -> float:
         """How many independent measurements a group counts for: λ/v, with v = τ² + λ/n the variance of its mean."""

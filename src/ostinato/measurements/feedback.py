@@ -75,7 +75,7 @@ class Feedback:
             alone, rest = range(len(y)), Statistics()
         else:
             ends = _ends(y)
-            alone, rest = np.flatnonzero(ends).tolist(), Statistics.of_array(y[~ends])
+            alone, rest = np.flatnonzero(ends).tolist(), Statistics.of_values(y[~ends])
         points = tuple(sorted((told + failed + int(places[place]) + 1, float(y[place])) for place in alone))
         return Measured(statistics, points, rest, at)
 
@@ -186,7 +186,7 @@ def told(y: Vector, places: NDArray[np.int64] | range) -> Feedback:
     """Values, NaN for those that failed."""
     fine = ~np.isnan(y)
     if fine.all():
-        return Feedback(Statistics.of_array(y), 0, y, places)
+        return Feedback(Statistics.of_values(y), 0, y, places)
     among = np.asarray(places, dtype=np.int64)
     statistics = Statistics.of_values(y[fine]) if fine.any() else Statistics()
     return Feedback(statistics, int(np.count_nonzero(~fine)), y[fine], among[fine], among[~fine])

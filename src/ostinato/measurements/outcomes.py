@@ -19,9 +19,10 @@ import numpy as np
 from ostinato.arrays import Vector
 from ostinato.checks import brief, from_truth, is_whole
 from ostinato.errors import InvalidFeedback, InvalidSetting
-from ostinato.measurements.tally import Statistics, as_values
+from ostinato.measurements.tally import Statistics
 
 OutcomeName: TypeAlias = Literal["real", "binary", "count", "positive"]
+KINDS = {"b": "true and false", "U": "text", "S": "bytes", "c": "complex numbers", "M": "dates", "O": "other things"}
 WHOLE = 1e-3  # successes of a trial: means are told with few digits
 FAR = 8.0  # standard deviations beyond a bound, at most, where a mean is taken to lie
 
@@ -55,8 +56,31 @@ class Outcome:
     # What is told
 
     def values(self, given: Any) -> Vector:
-        """Measurements as numbers, NaN for those that failed; an InvalidFeedback where one is not of this kind."""
-        y = as_values(_from_truths(given) if self.binary else given)
+        """Measurements as a flat array, NaN for those that failed; an InvalidFeedback where one is not of this kind.
+
+        They are not yet checked to be finite.
+        """
+        given = _from_truths(given) if self.binary else given
+        try:
+            y = np.asarray(given)
+            if y.dtype.kind == "O":
+                listed = [np.nan if each is None else each for each in y.ravel().tolist()]
+                large = [float(each) if type(each) is int else each for each in listed]  # beyond NumPy's own integers
+                y = np.asarray(large).reshape(y.shape)
+            if y.dtype.kind not in "iuf":
+                raise TypeError(f"they hold {KINDS.get(y.dtype.kind, y.dtype.name)}")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidFeedback(
+                f"The measurements {brief(given)} are not numbers ({error}): give one number a measurement. (For "
+                "true and false there is outcome='binary'.)"
+            ) from None
+        if y.ndim > 1:
+            raise InvalidFeedback(
+                f"The measurements have shape {y.shape}: give a flat sequence, one number a measurement."
+            )
+        if y.size == 0:
+            raise InvalidFeedback("No measurements were given: tell at least one, or close the batch to give it up.")
+        y = y.astype(np.float64).ravel()
         if not self.real:
             wrong = np.flatnonzero(
                 (y < self.low) | (y > self.high) | (self.whole & np.isfinite(y) & (y != np.floor(y)))
@@ -67,9 +91,9 @@ class Outcome:
 
     def check(self, value: float) -> None:
         """Whether a value is one of this kind, and finite; NaN, a measurement that failed, is of every kind."""
-        (y,) = self.values([value])
-        if not np.isnan(y):
-            Statistics.of_values([y])
+        y = self.values([value])
+        if not np.isnan(y[0]):
+            Statistics.of_values(y)
 
     def summary(self, n: Any, mean: Any, std: Any) -> Statistics:
         """From count, mean and sample standard deviation; of yes and no the mean says all."""

@@ -20,7 +20,6 @@ from ostinato.checks import brief, is_whole, number
 from ostinato.errors import InvalidFeedback
 
 LARGEST = 1e100  # of a measurement, so that squares and sums of them are finite
-KINDS = {"b": "true and false", "U": "text", "S": "bytes", "c": "complex numbers", "M": "dates", "O": "other things"}
 MOST = 10**15  # measurements told at once, so that float64 counts them exactly
 
 
@@ -56,13 +55,8 @@ class Statistics(msgspec.Struct, frozen=True):
         return Statistics(self.n, -self.mean, self.squares, self.known)
 
     @classmethod
-    def of_values(cls, values: Any) -> "Statistics":
-        """The statistics of one value or a sequence of them; an InvalidFeedback where they cannot be used."""
-        return cls.of_array(as_values(values))
-
-    @classmethod
-    def of_array(cls, y: NDArray[np.float64]) -> "Statistics":
-        """The same of an array that was read."""
+    def of_values(cls, y: NDArray[np.float64]) -> "Statistics":
+        """The statistics of values, at least one; an InvalidFeedback where one cannot be used."""
         if not (float(y.max()) <= LARGEST and float(y.min()) >= -LARGEST):
             _explain(y)
         mean = float(y.sum()) / y.size
@@ -70,9 +64,8 @@ class Statistics(msgspec.Struct, frozen=True):
         return cls(y.size, mean, float(deviations @ deviations))
 
     @classmethod
-    def of_weighted(cls, values: Any, errors: Any) -> "Statistics":
+    def of_weighted(cls, y: NDArray[np.float64], errors: Any) -> "Statistics":
         """From values and the standard error of each, or one for all."""
-        y = as_values(values)
         cls.of_values(y)
         try:
             given = np.broadcast_to(np.asarray(errors, dtype=np.float64), y.shape)
@@ -200,28 +193,6 @@ def _merged(groups: Iterable[Statistics]) -> Statistics:
     for group in groups:
         plain, weighted = (plain, weighted + group) if group.known else (plain + group, weighted)
     return plain + weighted
-
-
-def as_values(values: Any) -> NDArray[np.float64]:
-    """A flat array of numbers, not yet checked to be finite; None, a measurement that failed, as NaN."""
-    try:
-        y = np.asarray(values)
-        if y.dtype.kind == "O":
-            given = [np.nan if each is None else each for each in y.ravel().tolist()]
-            large = [float(each) if type(each) is int else each for each in given]  # beyond NumPy's own integers
-            y = np.asarray(large).reshape(y.shape)
-        if y.dtype.kind not in "iuf":
-            raise TypeError(f"they hold {KINDS.get(y.dtype.kind, y.dtype.name)}")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidFeedback(
-            f"The measurements {brief(values)} are not numbers ({error}): give one number a measurement. (For "
-            "true and false there is outcome='binary'.)"
-        ) from None
-    if y.ndim > 1:
-        raise InvalidFeedback(f"The measurements have shape {y.shape}: give a flat sequence, one number a measurement.")
-    if y.size == 0:
-        raise InvalidFeedback("No measurements were given: tell at least one, or close the batch to give it up.")
-    return y.astype(np.float64).ravel()
 
 
 def _explain(y: NDArray[np.float64]) -> NoReturn:

@@ -90,7 +90,7 @@ class Present(Belief):
         if isinstance(self._model, ShardedPosterior):
             return self._model.range
         if (screen := self.screen) is None:
-            return self.means.lowest, self.means.highest
+            return self.means.span
         return range_of_means(cast("Posterior", self._model), screen)
 
     def leaders(self, score: Rises) -> Scores:

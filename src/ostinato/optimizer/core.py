@@ -95,7 +95,7 @@ class Core:
         self._known = self._answers = None
         try:
             known.take_in(told, measured)
-            state.absorb([told])
+            state.absorb([told], measured=measured)
         except BaseException:
             state.rewind(size, mind)
             raise

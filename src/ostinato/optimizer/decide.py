@@ -19,7 +19,7 @@ def decide(known: Knowledge, limit: int | None = None, wish: Wish | None = None)
     state = known.state
     left = None if state.budget is None else state.left
     most = min(left, limit or left) if left else limit
-    thinking = (Exploring if isinstance(known.problem.table, Sampled) else Thinking)(known.fork())
+    thinking = (Exploring if isinstance(known.problem.table, Sampled) else Thinking)(known)
     if wish is None:
         return thinking.decision([thinking.next(most)])
     return thinking.decision(*plan(thinking, wish, most))

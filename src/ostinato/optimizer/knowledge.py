@@ -8,7 +8,7 @@ nothing behind.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -149,20 +149,23 @@ class Knowledge:
             more = None
         else:
             more = {part.candidate: each.statistics for part, each in measured.items()}
-        added = more and {c: self.prior.addition(self.tally, c, each, setup) for c, each in more.items()}
+        prior, added = self.prior, more
+        # Measurements count as they are, but where set-ups share an error, outcomes have a floor, or errors are known.
+        if more and (prior.setup > 0 or prior.floor > -inf or any(each.known for each in more.values())):
+            added = prior.additions(self.tally, more, setup)
         if more is None:  # what was told before counts differently now
             self.tally = robust.tally() if robust else self._tally(self.looked.aside, measured, _answered(told))
         else:
             for candidate, statistics in more.items():
                 self.tally.add(candidate, statistics, setup)
         poor = self._poor(self.prior, self.tally) if self.state.failures else {}
-        if added is None or len(added) >= MANY or None in added.values() or self._imputed != poor:
+        if added is None or len(added) >= MANY or self._imputed != poor:
             self._rebuild(self.model, self.prior, self.tally)
         else:
             models = [self.model] if self.honest is self.model else [self.model, self.honest]
             for candidate, worth in added.items():
                 for model in models:
-                    model.condition(candidate, cast("Statistics", worth).n, cast("Statistics", worth).mean)
+                    model.condition(candidate, worth.n, worth.mean)
         self._made = Made()
         if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
             self._fail(failed)

@@ -6,7 +6,7 @@ the model.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,25 +29,21 @@ class State:
         self.facts: list[Fact] = []
         self.gaps: Sequence[int] = ()  # numbers of measurements that were taken back, in order
         self._rng = generator_in(mind.random)
-        self._numbered: tuple[Told, dict[Part, Measured]] | None = None
-        self._begin()
+        self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
+        self.retired: frozenset[int] = frozenset()
+        self.whole = True
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: all but what is made when it is needed."""
-        return {name: value for name, value in vars(self).items() if name not in ("_rng", "_numbered")}
+        return {name: value for name, value in vars(self).items() if name != "_rng"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _rng=generator_in(state["mind"].random), _numbered=None)
+        vars(self).update(state, _rng=generator_in(state["mind"].random))
 
     def generator(self) -> np.random.Generator:
         """Randomness that goes on where the last decision left off; to be used by one decision at a time."""
         self._rng.bit_generator.state = self.mind.random
         return self._rng
-
-    def _begin(self) -> None:
-        self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
-        self.retired: frozenset[int] = frozenset()
-        self.whole = True
 
     @property
     def steps(self) -> int:
@@ -79,13 +75,34 @@ class State:
             elif isinstance(fact, Told):
                 yield fact
 
-    def absorb(self, facts: Sequence[Fact], mind: Mind | None = None) -> None:
-        """These facts happened, all of them or, whatever stops it, none; with a decision, what the next rests on."""
+    def absorb(
+        self, facts: Sequence[Fact], mind: Mind | None = None, measured: Mapping[Part, Measured] | None = None
+    ) -> None:
+        """These facts happened, all of them or, whatever stops it, none; with a decision, what the next rests on.
+
+        measured: in feedback that comes alone, where that was asked for before.
+        """
         size, before = len(self.facts), self.mind
         try:
             self.whole = False
             for fact in facts:
-                self._take(fact)
+                if isinstance(fact, Asked):
+                    self.ledger.ask(fact)
+                elif isinstance(fact, Told):
+                    self.history.add(self.measured(fact) if measured is None else measured)
+                    if (open_ := self.ledger.open.get(fact.batch)) is not None:
+                        feedback = next(iter(fact.feedback.values()))
+                        self.ledger.told(open_, feedback.answered, feedback.failed, self.costs)
+                    self.failures.update({number: each.failed for number, each in fact.feedback.items() if each.failed})
+                    self.observed = max(self.observed, -fact.batch)
+                elif isinstance(fact, Closed):
+                    self.ledger.close(fact.batch)
+                elif isinstance(fact, Retired):
+                    self.retired |= fact.candidates
+                elif isinstance(fact, Restored):
+                    self.retired -= fact.candidates
+                elif isinstance(fact, Recalled):
+                    self._recall(fact)
                 self.facts.append(fact)
             self.mind = mind or before
             self.whole = True
@@ -108,49 +125,26 @@ class State:
         self.mind = mind
 
     def restored(self) -> "State":
-        """Itself, whole again where something stopped it half-way."""
+        """Itself, whole again where something stopped it half-way: as it comes about anew from the facts."""
         if not self.whole:
-            self._begin()
-            self.whole = False
-            for fact in self.facts:
-                self._take(fact)
-            self.whole = True
+            anew = State(self._sign, self.costs, self.mind, self.budget)
+            anew.gaps = self.gaps
+            anew.absorb(self.facts)
+            vars(self).update(vars(anew))
         return self
 
     def measured(self, told: Told) -> dict[Part, Measured]:
         """What is measured of each candidate in some feedback, numbered on from here."""
-        if self._numbered is None or self._numbered[0] is not told:
-            self._numbered = told, dict[Part, Measured]()
-            steps, failed, many = self.history.steps, self.failures.total(), len(told.feedback) > 1
-            for number, each in told.feedback.items():
-                if not each.statistics.n:
-                    continue
-                measured = each.measured(self._sign, steps, failed)
-                if many and measured.at and each.singly:  # it came at the place that it has among the others
-                    measured = replace(measured, at=steps + failed + max(each.all_places) + 1)
-                self._numbered[1][Part(told.batch, number, measured.statistics.known > 0)] = measured
-        return self._numbered[1]
-
-    def _take(self, fact: Fact) -> None:
-        if isinstance(fact, Asked):
-            self.ledger.ask(fact)
-        elif isinstance(fact, Told):
-            measured, self._numbered = self.measured(fact), None
-            open_ = self.ledger.open.get(fact.batch)
-            if open_ is not None:
-                feedback = next(iter(fact.feedback.values()))
-                self.ledger.told(open_, feedback.answered, feedback.failed, self.costs)
-            self.history.add(measured)
-            self.failures.update({number: each.failed for number, each in fact.feedback.items() if each.failed})
-            self.observed = max(self.observed, -fact.batch)
-        elif isinstance(fact, Closed):
-            self.ledger.close(fact.batch)
-        elif isinstance(fact, Retired):
-            self.retired |= fact.candidates
-        elif isinstance(fact, Restored):
-            self.retired -= fact.candidates
-        elif isinstance(fact, Recalled):
-            self._recall(fact)
+        found = dict[Part, Measured]()
+        steps, failed, many = self.history.steps, self.failures.total(), len(told.feedback) > 1
+        for number, each in told.feedback.items():
+            if not each.statistics.n:
+                continue
+            measured = each.measured(self._sign, steps, failed)
+            if many and measured.at and each.singly:  # it came at the place that it has among the others
+                measured = replace(measured, at=steps + failed + max(each.all_places) + 1)
+            found[Part(told.batch, number, measured.statistics.known > 0)] = measured
+        return found
 
     def _recall(self, fact: Recalled) -> None:
         measured = fact.facts.measured if self._sign > 0 else -fact.facts.measured

@@ -45,7 +45,9 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
 
 
 class Thinking:
-    """One decision in the making. It owns all that it changes: a copy of what is known, randomness, the round."""
+    """One decision in the making. It owns all that it changes: randomness, the round, and a fork of what is known once
+    it learns anything.
+    """
 
     def __init__(self, known: Knowledge) -> None:
         problem, state = known.problem, known.state
@@ -105,6 +107,7 @@ class Thinking:
         first = self._first_candidates(extra)
         if first:
             return True, first
+        self.known = self.known.fork()
         self.known.learn()
         return False, self._checks(extra) if self.known.looked.aside else []
 
@@ -136,6 +139,7 @@ class Thinking:
     def _draw_anew(self, model: Nystrom) -> None:
         """An inducing set for this round, where there are more measurements than when the last one was drawn."""
         drawn = self.state.mind.drawn if model is self._model else None
+        self.known = self.known.fork()
         self.known.model = self.known.honest = self._model = model.refreshed(self.randomness(), drawn)
 
     def randomness(self) -> np.random.Generator:

@@ -183,7 +183,7 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
     def first_best(self, belief: Belief) -> int:
         """Of the candidates that score within the tolerance of the best, the one of lowest priority."""
-        tied = self.values.above(self.values.highest - self.tolerance)
+        tied = self.values.near_highest(self.tolerance)
         return int(tied[0]) if len(tied) == 1 else belief.first(tied)
 
     def above(self, bar: float) -> NDArray[np.int64]:

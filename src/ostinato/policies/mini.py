@@ -15,10 +15,10 @@ where a switch has a cost, B is at least the number that learns most for it.
 """
 
 from dataclasses import dataclass
-from math import log
+from math import floor, log
 
 from ostinato.policies.base import above_one
-from ostinato.policies.repeat_value import RepeatValue
+from ostinato.policies.repeat_value import ENDLESS, RepeatValue
 from ostinato.policies.scored import RepeatRule
 
 
@@ -35,8 +35,13 @@ class MiniMeta(RepeatRule):
         above_one(self.C)
 
     def __call__(self, repeat_value: RepeatValue) -> int:
-        """B = max(1, floor((C² − 1) λ/σ²)); more where going there costs so much that more pay."""
-        within = repeat_value.within(self.C)
+        """B = max(1, floor((C² − 1) λ/(σ² − (C² − 1) τ²))); more where going there costs so much that more pay."""
+        worth = (self.C**2 - 1) * repeat_value.noise
+        unknown = repeat_value.variance - (self.C**2 - 1) * repeat_value.setup
+        endless = unknown <= 0 or worth >= ENDLESS * unknown
+        within = ENDLESS if endless else max(1, floor(worth / unknown))
+        if repeat_value.setup > 0:
+            within = repeat_value.limited(within)
         return max(within, repeat_value.paying()) if repeat_value.switch > 0 else within
 
     @property

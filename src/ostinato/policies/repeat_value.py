@@ -29,13 +29,6 @@ class RepeatValue(msgspec.Struct, frozen=True):
         """√(1 + σ²/(τ² + λ/B)): by how much a batch can shrink any standard deviation."""
         return sqrt(1 + self.variance / (self.setup + self.noise / repeats))
 
-    def within(self, C: float) -> int:
-        """The most repeats whose staleness is at most C, but at least 1: floor((C² − 1)λ/(σ² − (C² − 1)τ²))."""
-        worth, unknown = (C**2 - 1) * self.noise, self.variance - (C**2 - 1) * self.setup
-        endless = unknown <= 0 or worth >= ENDLESS * unknown
-        repeats = ENDLESS if endless else max(1, floor(worth / unknown))
-        return self.limited(repeats) if self.setup > 0 else repeats
-
     def limited(self, repeats: int) -> int:
         """No more than teach something: λ/τ²."""
         most = self.noise / self.setup if self.setup > 0 else inf

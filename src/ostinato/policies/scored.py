@@ -107,7 +107,7 @@ class ScoredPolicy(Limited, BasePolicy):
 
     def _cheapest(self, best: int, scores: Scores, belief: Belief) -> int:
         """Of the candidates nearly as good as the best, the cheapest to go to."""
-        near = scores.values.above(scores.best - max(self.score.slack(belief, best), scores.tolerance))
+        near = scores.values.near_highest(max(self.score.slack(belief, best), scores.tolerance))
         costs = belief.costs(near)
         cheapest = near[costs <= costs.min()]
         values = [scores.at(int(candidate)) for candidate in cheapest]

@@ -80,9 +80,10 @@ class BlockedVector:
         return max(float(xp.max(part)) for part in self.parts)
 
     @property
-    def lowest(self) -> float:
+    def span(self) -> tuple[float, float]:
+        """The lowest number and the highest."""
         xp = namespace_of(self.parts[0])
-        return min(float(xp.min(part)) for part in self.parts)
+        return min(float(xp.min(part)) for part in self.parts), max(float(xp.max(part)) for part in self.parts)
 
     @property
     def places_of_highest(self) -> Indices:
@@ -94,6 +95,14 @@ class BlockedVector:
         found = [
             to_numpy(part >= bar).nonzero()[0] + start for part, start in zip(self.parts, self.starts, strict=True)
         ]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def near_highest(self, gap: float) -> Indices:
+        """The candidates whose number is the highest, or lower by this much at most; looked for where they can be."""
+        xp = namespace_of(self.parts[0])
+        tops = [float(xp.max(part)) for part in self.parts]
+        bar, each = max(tops) - gap, zip(self.parts, self.starts, tops, strict=True)
+        found = [to_numpy(part >= bar).nonzero()[0] + start for part, start, top in each if top >= bar]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def map(self, function: Callable[..., Array], *others: "BlockedVector") -> "BlockedVector":
@@ -148,6 +157,10 @@ class Listed:
     def above(self, bar: float) -> Indices:
         """The candidates whose number is this much or more."""
         return self.candidates[self.values >= bar]
+
+    def near_highest(self, gap: float) -> Indices:
+        """The candidates whose number is the highest, or lower by this much at most."""
+        return self.above(self.highest - gap)
 
     def without(self, candidates: Collection[int]) -> "Listed":
         """The same, with minus infinity for some candidates."""

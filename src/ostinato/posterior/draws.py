@@ -95,7 +95,7 @@ def draw(posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generat
 
     values = means.map(moved, means.like(f.everywhere), pull)
     if f.off:  # what may be the highest is as exact as it is anywhere else
-        for candidate, gap in _gaps(f, values.above(values.highest - 2 * f.off)):
+        for candidate, gap in _gaps(f, values.near_highest(2 * f.off)):
             values[candidate] += gap
     return values
 

@@ -220,7 +220,7 @@ def means_range(shard: Shard, facts: Facts) -> tuple[float, float]:
     model, _ = model_of(shard, facts)
     screen = model.screen
     if screen is None:
-        return model.means.lowest, model.means.highest
+        return model.means.span
     return range_of_means(model, screen)
 
 
