@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -113,19 +114,22 @@ def bench_down(after):
 
 
 RUN = """
-import sys, numpy as np
+import sys, threading, numpy as np
 from pathlib import Path
 from ostinato.errors import Failed
 from ostinato.study import Study
 study, calls, where = Study("lab", sys.argv[1]), [], Path(sys.argv[2])
+def note(what):
+    with (where / what).open("a") as file:
+        file.write("x")
 def down(x):
     calls.append(x)
     if len(calls) > 40:
-        paused = Study("lab", sys.argv[1]).status().paused
-        if paused and not (where / "judging").exists():
-            (where / "judging").touch()
-            while sys.argv[3] == "judging":
-                pass
+        note("begun")
+        if sys.argv[3] == "judging" and Study("lab", sys.argv[1]).status().paused:
+            note("stuck")
+            threading.Event().wait()
+        note("failed")
         raise Failed("the pump is off")
     return float(x[0])
 study.run(down, 90, workers=2, retry_every=100_000.0)
@@ -138,8 +142,9 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path, moment):
     study = Study("lab", address, X, seed=0)
     process = start("-c", RUN, address, tmp_path, moment)
     if moment == "judging":
-        wait_until((tmp_path / "judging").exists, process)
-        wait_until(lambda: len(judged_in(study)) == study.status().failures, process)  # what it has seen is noted too
+        begun, stuck, failed = (partial(count_in, tmp_path / name) for name in ("begun", "stuck", "failed"))
+        wait_until(lambda: stuck() and stuck() + failed() == begun(), process)  # from here on nothing more fails
+        wait_until(lambda: len(judged_in(study)) == study.status().failures == failed(), process)
     else:
         wait_until(lambda: any(each.next_try - each.since > 1_000 for each in study.status().paused), process)
     assert not study.status().paused[0].lost
@@ -153,6 +158,10 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path, moment):
     assert (result.steps, result.failures) == (90, 0)
     assert study.status().paused == ()
     assert verify(study.storage, "lab") == []
+
+
+def count_in(file):
+    return file.stat().st_size if file.exists() else 0
 
 
 def test_a_note_is_renewed_while_its_run_lives_and_lost_soon_after(address):
