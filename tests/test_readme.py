@@ -22,6 +22,18 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
     monkeypatch.setattr(sys, "path", [*sys.path])
     for each in run_page(page.read_text(encoding="utf-8"), tmp_path):
         assert each.right, f"{page.name} shows of {each.what!r}:\n{each.shown}\nand it prints:\n{each.printed}"
+        if page.stem == "integrations":
+            assert bears_out(each.shown), f"{page.name} shows what its text contradicts:\n{each.shown}"
+            assert bears_out(each.printed), f"{page.name} prints what its text contradicts:\n{each.printed}"
+
+
+def bears_out(output):
+    """Whether the numbers of docs/integrations.md are such as its text says, which no comparison of words can see."""
+    lucky = re.search(r"Optuna says ([\d.]+)\n.*?}: ([\d.]+) ", output)
+    fits = re.search(r"([\d.]+) fits for each of the 20 poorest, ([\d.]+) for each of the 10 best", output)
+    if lucky and not float(lucky[1]) > float(lucky[2]):
+        return False
+    return not fits or (1 <= float(fits[1]) < 2.5 and float(fits[2]) > 2 * float(fits[1]))
 
 
 def test_every_page_with_code_is_run():
@@ -52,6 +64,20 @@ def test_the_numbers_of_the_readme_are_those_printed(tmp_path, monkeypatch):
 )
 def test_a_page_that_shows_something_else_is_found(shown, printed, right):
     assert Shown("", shown, printed, 0, 0).right is right
+
+
+@pytest.mark.parametrize(
+    ("output", "right"),
+    [
+        ("Optuna says 1.020\n{'k': 4}: 0.8973 (95% interval …)", True),
+        ("Optuna says 0.820\n{'k': 4}: 0.8973 (95% interval …)", False),
+        ("1.4 fits for each of the 20 poorest, 8.0 for each of the 10 best\n", True),
+        ("1.4 fits for each of the 20 poorest, 1.5 for each of the 10 best\n", False),
+        ("5.0 fits for each of the 20 poorest, 15.0 for each of the 10 best\n", False),
+    ],
+)
+def test_numbers_that_contradict_the_page_of_integrations_are_found(output, right):
+    assert bears_out(output) is right
 
 
 def test_what_fails_on_a_page_is_found(tmp_path, monkeypatch):

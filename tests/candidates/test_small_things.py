@@ -1,5 +1,7 @@
 """Spaces and files as people write them."""
 
+import re
+
 import pytest
 
 from ostinato import Float, Integer, Optimizer, Space
@@ -61,3 +63,12 @@ def test_a_setting_that_does_not_exist_suggests_what_is_near():
     with pytest.raises(InvalidSetting) as error:
         optimize(float, [[1.0], [2.0]], budget=3, n_jobs=2)
     assert "Did you mean robust" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["workers", "n_jobs", "executor"])
+def test_who_wants_several_workers_is_led_to_a_study(name):
+    from ostinato import optimize
+
+    said = f"There is no setting '{name}'. Several workers measure with ostinato.Study(…).run(f, budget, workers=…)."
+    with pytest.raises(InvalidSetting, match=re.escape(said)):
+        optimize(float, [[1.0], [2.0]], budget=3, **{name: 2})

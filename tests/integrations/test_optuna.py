@@ -14,7 +14,7 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 import ostinato  # noqa: E402
-from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured  # noqa: E402
+from ostinato.errors import ConditionalParameters, InvalidCandidates, InvalidSetting, NothingMeasured  # noqa: E402
 from ostinato.integrations.optuna import OstinatoSampler, recommend  # noqa: E402
 from ostinato.kernels import Matern52  # noqa: E402
 from ostinato.policies import MiniUCB  # noqa: E402
@@ -233,6 +233,7 @@ def test_enqueued_trials_are_used_and_learned_from():
     assert abs(recommend(study).candidate["x"] - 1) < 1
 
 
+@pytest.mark.filterwarnings("ignore::ostinato.errors.ConditionalParameters")
 def test_parameters_that_not_all_trials_have_are_repeated_too():
     def objective(trial):
         x = trial.suggest_float("x", -1, 1)
@@ -252,7 +253,51 @@ def test_ranges_that_change_are_left_to_the_independent_sampler():
     study = optuna.create_study(sampler=OstinatoSampler(seed=0, independent_sampler=optuna.samplers.TPESampler(seed=0)))
     for high in (1, 2):
         study.optimize(lambda t, h=high: t.suggest_float("x", 0, h) + t.suggest_float("y", 0, 1), n_trials=6)
-    assert recommend(study).candidate.keys() == {"y"}
+    with pytest.warns(ConditionalParameters, match="not modelled: 'x'"):
+        assert recommend(study).candidate.keys() == {"y"}
+
+
+def model_or_other(seed=0):
+    """An objective whose parameters depend on another one."""
+    draws = random.Random(seed)
+
+    def objective(trial):
+        if trial.suggest_categorical("model", ["svm", "forest"]) == "svm":
+            return 0.5 - abs(trial.suggest_float("C", 0, 1) - 0.5) + draws.gauss(0, 0.1)
+        return 0.8 - 0.05 * abs(trial.suggest_int("depth", 1, 9) - 6) + draws.gauss(0, 0.1)
+
+    return objective
+
+
+def test_parameters_that_are_not_modelled_are_named_once():
+    sampler = OstinatoSampler(seed=0)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    with pytest.warns(ConditionalParameters) as said:
+        study.optimize(model_or_other(), n_trials=30)
+    (text,) = (str(each.message) for each in said)
+    assert text.startswith("Parameters that are not modelled: 'C', 'depth'. Not all complete trials have them")
+    for remedy in (
+        "Suggest every parameter in every trial",
+        "independent_sampler=optuna.samplers.TPESampler()",
+        ".when(",
+    ):
+        assert remedy in text
+    study.sampler = copy.deepcopy(sampler)
+    study.optimize(model_or_other(), n_trials=2)  # nothing is said again
+    with pytest.warns(ConditionalParameters, match="modelled: 'C', 'depth'.* The answer speaks of 'model' only"):
+        best = recommend(study)
+    assert best.candidate == {"model": "forest"}
+    branch = optuna.create_study(direction="maximize")
+    branch.add_trials([trial for trial in study.trials if trial.params["model"] == "forest"])
+    assert recommend(branch).candidate.keys() == {"model", "depth"}
+    assert recommend(branch).candidate["model"] == "forest"
+
+
+def test_a_sampler_for_parameters_that_are_not_modelled_is_a_remedy():
+    other = optuna.samplers.TPESampler(seed=0)
+    study = optuna.create_study(direction="maximize", sampler=OstinatoSampler(seed=0, independent_sampler=other))
+    study.optimize(model_or_other(), n_trials=20)  # no warning, which would be an error here
+    assert {"C", "depth"} <= {name for trial in study.trials for name in trial.params}
 
 
 def test_several_studies_share_a_sampler():
@@ -348,10 +393,19 @@ def test_a_value_too_large_to_compute_with_is_a_failure(huge):
     assert abs(recommend(study).mean) < 10
 
 
-def test_several_objectives_are_refused():
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_several_objectives_are_refused_before_the_objective_runs(n_jobs, capfd):
+    calls = []
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=OstinatoSampler(seed=0))
     with pytest.raises(InvalidSetting, match="has 2 objectives, and Ostinato optimises one"):
-        study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 1.0), n_trials=1)
+        study.optimize(calls.append, n_trials=2 * n_jobs, catch=(Exception,), n_jobs=n_jobs)
+    assert calls == []
+    assert {trial.state.name for trial in study.trials} == {"FAIL"}  # made by Optuna before; it does not run forever
+    assert len(study.trials) < 2 * n_jobs or n_jobs > 1
+    assert "Trial 0 failed" not in capfd.readouterr().err
+    with pytest.raises(InvalidSetting, match="has 2 objectives"):
+        study.ask()
     with pytest.raises(InvalidSetting, match="combine them into one number"):
         recommend(study)
 
@@ -381,6 +435,7 @@ def test_settings_are_those_of_an_optimiser_but_for_what_the_study_says():
     ("settings", "words"),
     [
         ({"max_repeat": 3}, "There is no setting 'max_repeat'. Did you mean max_repeats?"),
+        ({"constraints_func": None}, "Call trial.set_constraint(name, value) in the objective"),
         ({"max_repeats": 0}, "max_repeats=0 is out of range"),
         ({"goal": "win"}, "goal='win' is unknown"),
         ({"noise_std": -1.0}, "noise_std=-1.0 is out of range"),

@@ -7,6 +7,8 @@ suite = pytest.importorskip("optuna.testing.pytest_samplers", reason="older Optu
 
 from ostinato.integrations import OstinatoSampler  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore::ostinato.errors.ConditionalParameters")
+
 
 @pytest.fixture(autouse=True)
 def quiet():

@@ -1,6 +1,7 @@
 """The search over parameters of scikit-learn's estimators: fits are repeated on other folds and with other seeds."""
 
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -40,8 +41,10 @@ def search(estimator=None, space=TREE, **settings):
     )
 
 
-# scikit-learn's own checks. An error in a fit is passed on, as in its own tests of searches.
+# scikit-learn's own checks: as a search comes, and with errors in fits passed on, as in its own tests of searches.
 CHECKED = [
+    OstinatoSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+    OstinatoSearchCV(Ridge(), {"alpha": Float(0.1, 10, log=True)}, n_fits=4, cv=2),
     OstinatoSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, n_fits=4, cv=2, error_score="raise"),
     OstinatoSearchCV(Ridge(), {"alpha": Float(0.1, 10, log=True)}, n_fits=4, cv=2, error_score="raise"),
 ]
@@ -238,8 +241,10 @@ def test_a_score_of_its_own_or_several():
         return {"a": estimator.score(X, y), "b": 1.0}
 
     assert search(scoring=both, refit="a").fit(X, y).multimetric_
-    with pytest.raises(InvalidSetting, match="refit=True is none of the scores 'a', 'b': name the one to optimise"):
-        search(scoring=both).fit(X, y)
+    for refit in (True, False):
+        said = f"refit={refit} is none of the scores 'a', 'b': name the one to optimise. The search needs it for every"
+        with pytest.raises(InvalidSetting, match=said):
+            search(scoring=both, refit=refit).fit(X, y)
 
 
 def test_without_a_refit_or_with_one_of_the_users_own():
@@ -265,8 +270,24 @@ def test_fits_that_fail_are_avoided_and_named():
     assert found.best_params_["max_depth"] <= 4
     with pytest.raises(RuntimeError, match="too deep"):
         search(Fragile(), {"max_depth": Integer(1, 8)}, error_score="raise").fit(X, y)
-    with pytest.raises(ValueError, match=r"All the \d+ fits failed. The first of them: RuntimeError"):
-        search(Fragile(), {"max_depth": Integer(5, 8)}).fit(X, y)
+
+
+@pytest.mark.parametrize("error_score", [np.nan, 0.0])
+def test_where_all_fits_fail_the_error_of_the_first_is_raised(error_score):
+    with pytest.raises(RuntimeError, match="too deep") as raised:
+        search(Fragile(), {"max_depth": Integer(5, 8)}, error_score=error_score, refit=False).fit(X, y)
+    (note,) = raised.value.__notes__
+    assert re.fullmatch(r"All the \d+ fits failed\. This is the error of the first\.", note)
+
+
+def test_where_some_fits_fail_and_none_has_a_score_both_are_said():
+    def lost(estimator, X, y):
+        return np.nan
+
+    with pytest.raises(
+        ValueError, match=r"None of the .* fits has a finite score.* \d+ failed, the first with Runtime"
+    ):
+        search(Fragile(), {"max_depth": Integer(1, 8)}, scoring=lost).fit(X, y)
 
 
 def test_infinite_scores_are_failures():

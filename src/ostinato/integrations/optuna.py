@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from threading import RLock
 from typing import Any
 
-from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured, NothingToAsk
+from ostinato.errors import (
+    ConditionalParameters,
+    InvalidCandidates,
+    InvalidSetting,
+    NothingMeasured,
+    NothingToAsk,
+    notify,
+)
 from ostinato.integrations.early import check_settings
 from ostinato.integrations.missing import missing
 from ostinato.optimizer.settings import Goal
@@ -42,8 +49,11 @@ class OstinatoSampler(BaseSampler):
     independent_sampler: for the first trial, and for parameters that not all trials have; at random by default.
     settings: of `ostinato.Optimizer`, such as noise_std, outcome, max_repeats or switch_cost.
 
-    Trials that fail, are pruned or break a constraint count as failed measurements. Trials that run are in flight.
-    Nothing has to be kept but the study itself.
+    Trials that fail, are pruned or break a constraint (`trial.set_constraint`) count as failed measurements. Trials
+    that run are in flight. Nothing has to be kept but the study itself.
+
+    Parameters that not all complete trials have are not modelled. The warning `ConditionalParameters` names them once
+    for each study, unless there is an independent_sampler.
     """
 
     def __init__(
@@ -55,9 +65,17 @@ class OstinatoSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         **settings: Any,
     ) -> None:
+        if "constraints_func" in settings:
+            raise InvalidSetting(
+                f"constraints_func={settings['constraints_func']!r} is not a setting of OstinatoSampler: constraints "
+                "are part of the trial. Call trial.set_constraint(name, value) in the objective (Optuna 5): a trial "
+                "with a value above 0 counts as failed."
+            )
         self._settings: dict[str, Any] = {"seed": seed, "budget": budget, "goal": goal, **settings}
         check_settings(self._settings, own=OWN, owner="study")
         self._independent = independent_sampler or RandomSampler(seed=seed)
+        self._warns = independent_sampler is None  # whoever chose one knows of what it samples
+        self._warned: set[str] = set()  # studies
         self._followers: dict[str, Follower] = {}
         self._lock = RLock()
 
@@ -80,7 +98,11 @@ class OstinatoSampler(BaseSampler):
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The parameters that all complete trials have, with the same distributions."""
         _check_single(study)
-        return _space_of(study)
+        space = _space_of(study)
+        if self._warns and study.study_name not in self._warned and (missed := _not_modelled(study, space)):
+            self._warned.add(study.study_name)
+            _warn(missed, "They are sampled at random, and recommend() leaves them out.")
+        return space
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -128,6 +150,12 @@ class OstinatoSampler(BaseSampler):
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Here a study is refused before its objective runs. Optuna has made the trial already: it is a failed one."""
+        try:
+            _check_single(study)
+        except InvalidSetting:
+            study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)  # else it would run forever
+            raise
         self._independent.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
@@ -137,9 +165,17 @@ class OstinatoSampler(BaseSampler):
 def recommend(study: Study, *, level: float = 0.95, **settings: Any) -> Best:
     """The parameters that are best after all, with an interval for their true value: never the luckiest trial.
 
-    For any study with one objective, whichever sampler it had, with repeats or without; of the parameters that all
-    complete trials have. level: of the interval. settings: of `ostinato.Optimizer`, such as noise_std or outcome; by
-    default those of the study's `OstinatoSampler`, where it has one.
+    For any study with one objective, whichever sampler it had, with repeats or without. level: of the interval.
+    settings: of `ostinato.Optimizer`, such as noise_std or outcome; by default those of the study's `OstinatoSampler`,
+    where it has one.
+
+    The answer has the parameters that all complete trials have, with the same range. Others are left out, and the
+    warning `ConditionalParameters` names them: the mean is over the values that they had. For the parameters of one
+    branch, ask a study of its trials:
+
+        branch = optuna.create_study(direction="maximize")
+        branch.add_trials([trial for trial in study.trials if trial.params.get("model") == "forest"])
+        recommend(branch)
     """
     _check_single(study)
     own = study.sampler.settings if isinstance(study.sampler, OstinatoSampler) else {"seed": 0}
@@ -152,6 +188,8 @@ def recommend(study: Study, *, level: float = 0.95, **settings: Any) -> Best:
             f"The trials of study {study.study_name!r} have no parameter in common that varies: suggest at least one "
             "in every trial, with the same range."
         )
+    if missed := _not_modelled(study, space):
+        _warn(missed, f"The answer speaks of {', '.join(map(repr, space))} only.")
     follower = Follower(space, study.directions[0].name.lower(), {**own, **settings})
     follower.take_in(trials)
     return follower.best(level)
@@ -168,3 +206,21 @@ def _check_single(study: Study) -> None:
 def _space_of(study: Study) -> dict[str, BaseDistribution]:
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     return {name: each for name, each in intersection_search_space(trials).items() if not each.single()}
+
+
+def _not_modelled(study: Study, space: dict[str, BaseDistribution]) -> list[str]:
+    """Parameters that vary, and that not all complete trials have with the same distribution."""
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    varied = {name for trial in trials for name, each in trial.distributions.items() if not each.single()}
+    return sorted(varied - space.keys())
+
+
+def _warn(missed: list[str], what_follows: str) -> None:
+    names = ", ".join(map(repr, missed))
+    notify(
+        f"Parameters that are not modelled: {names}. Not all complete trials have them with the same range. "
+        f"{what_follows} Suggest every parameter in every trial, or sample these with "
+        "OstinatoSampler(independent_sampler=optuna.samplers.TPESampler()), or use ostinato.Space without Optuna, "
+        'where parameters may have a condition: Integer(1, 20).when(model="forest").',
+        ConditionalParameters,
+    )

@@ -62,7 +62,7 @@ class OstinatoSearchCV(BaseSearchCV):
     random_state: of the search, its splits and the fits: a fit has another `random_state` than the last, wherever the
         estimator has one. The refit has the estimator's own.
     scoring, n_jobs, refit, verbose, error_score, return_train_score: as in RandomizedSearchCV. With several scores,
-        refit names the one to optimise.
+        refit names the one to optimise; refit=False has to do without a name, and is refused.
 
     Fitted, it has what RandomizedSearchCV has. `best_score_` is the model's estimate of the true mean score,
     below the luckiest mean, and `recommendation_` that with its interval. In `cv_results_` a row is a candidate, with
@@ -258,16 +258,18 @@ class _Search:
         if self._settings.refit not in names:
             raise InvalidSetting(
                 f"refit={self._settings.refit!r} is none of the scores {', '.join(map(repr, names))}: name the one to "
-                "optimise."
+                "optimise. The search needs it for every choice, also where nothing is to be refitted."
             )
         self.score = self._settings.refit
 
     def _conclude(self) -> None:
         made = sum(map(len, self._results.fits.values()))
+        if len(self._errors) == made:  # whatever error_score is
+            self._errors[0].add_note(f"All the {made} fits failed. This is the error of the first.")
+            raise self._errors[0]
         if not self._optimizer.has_best:
-            if not self._errors:
-                raise ValueError(f"None of the {made} fits has a finite score: check scoring= and the data.")
-            raise ValueError(f"All the {made} fits failed. The first of them: {self._errors[0]!r}")
+            failed = f" {len(self._errors)} failed, the first with {self._errors[0]!r}." if self._errors else ""
+            raise ValueError(f"None of the {made} fits has a finite score: check scoring= and the data.{failed}")
         if self._errors:
             warn(
                 f"{len(self._errors)} of {made} fits failed, and their parameters are avoided. The first of them: "

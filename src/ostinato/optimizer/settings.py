@@ -22,6 +22,7 @@ Goal: TypeAlias = Literal["find", "earn"]
 LEARNING: dict[str, BasePolicy] = {"find": Find(), "earn": Earn()}
 SEARCHED: dict[str, BasePolicy] = {**LEARNING, "find": Find(worth=0.0)}  # in spaces that cannot be listed
 GIVEN: dict[str, BasePolicy] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
+PARALLEL = ("workers", "n_jobs", "executor")  # settings that are looked for here, and are those of a study's run
 SOME = 64  # candidates on which a kernel is tried before it is used
 
 
@@ -229,4 +230,6 @@ def check_names(given: Iterable[str], taker: Callable[..., Any]) -> None:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]}? " if near else ""
+            if name in PARALLEL:
+                hint = "Several workers measure with ostinato.Study(…).run(f, budget, workers=…). "
             raise InvalidSetting(f"There is no setting {name!r}. {hint}The settings are {', '.join(known)}.")
