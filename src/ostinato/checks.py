@@ -1,5 +1,6 @@
 """Checks of what users give, each with an error that names the value, the cause and the remedy."""
 
+from collections.abc import Iterable
 from math import ceil, floor, isfinite, log10, nan
 from typing import Any, SupportsFloat, SupportsIndex, cast
 
@@ -79,6 +80,17 @@ def fraction(name: str, value: Any) -> float:
 def counted(n: int, noun: str, nouns: str | None = None) -> str:
     """1 batch, 2,000 batches."""
     return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Whole numbers in order, in short: 2 to 7, 9."""
+    found: list[list[int]] = []
+    for each in numbers:
+        if found and each == found[-1][1] + 1:
+            found[-1][1] = each
+        else:
+            found.append([each, each])
+    return ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in found)
 
 
 def rounded(value: float, scale: float) -> str:

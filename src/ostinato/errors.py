@@ -22,7 +22,7 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn.
 """
 
 import sys
@@ -128,6 +128,10 @@ class FewerSlots(OstinatoWarning):
 
 class IdentifierColumn(OstinatoWarning):
     """A column of the candidates probably names rows, and is taken as a setting."""
+
+
+class DateColumn(OstinatoWarning):
+    """A column of the candidates holds dates as texts, and is taken as a category."""
 
 
 class MeasuredColumn(OstinatoWarning):

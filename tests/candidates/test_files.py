@@ -47,6 +47,11 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "temp\n1\nnan\n", "a number elsewhere"),
         ("a.csv", "temp\n60\n7O\n80\n", "line 3: temp is .7O., and a number in most other lines"),
         ("a.csv", 'temp\n"1\n', "cannot be read"),
+        ("a.csv", "a;b\n1,5;1\nn.d.;2\n2,5;3\n", "line 3: a is 'n.d.', and a number elsewhere"),
+        ("a.csv", "a;b\n1,5;1\n6,,8;2\n2,5;3\n", "line 3: a is '6,,8', and a number in most other lines"),
+        ("a.csv", "a;b\n1,5;1\n< 5;2\n2,5;3\n", "line 3: a is '< 5', and a number in most other lines"),
+        ("a.csv", "a,b\n1,1\n,\n2,2\n", "line 3: a is empty"),
+        ("a.csv", "a\n-1e308\n1e308\n", "Column 'a' goes from .* too wide"),
         ("a.toml", "temp = [", "is not a TOML file"),
         ("a.toml", "", "describes no columns"),
         ("a.toml", "[temp]\nlow = 1\n", r"\[temp\] is"),
@@ -79,3 +84,14 @@ def test_points_beside_decimal_commas_are_refused(tmp_path, cell):
     file.write_text(f"a;b\n1,5;1\n{cell};2\n2,5;3\n")
     with pytest.raises(InvalidCandidates, match=f"line 3: a is '{cell}', and decimals have commas in other lines"):
         read_file(file)
+
+
+def test_a_folder_is_not_a_table(tmp_path):
+    with pytest.raises(InvalidCandidates, match="is a folder: give a table of candidates"):
+        read_file(tmp_path)
+
+
+@pytest.mark.parametrize("rest", [",\n", " , \n\n,\n"])
+def test_empty_rows_at_the_end_are_left_out(tmp_path, rest):
+    (tmp_path / "a.csv").write_text(f"a,b\n1,2\n3,4\n{rest}")
+    assert len(read_file(tmp_path / "a.csv")) == 2

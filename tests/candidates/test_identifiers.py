@@ -8,7 +8,7 @@ import pytest
 
 from ostinato import Optimizer, Study
 from ostinato.candidates import read_file
-from ostinato.errors import IdentifierColumn, InvalidCandidates, InvalidSetting
+from ostinato.errors import DateColumn, IdentifierColumn, InvalidCandidates, InvalidSetting
 
 TEMPERATURES = list(range(20, 80, 5))  # twelve
 
@@ -73,7 +73,10 @@ def test_columns_of_files_are_left_out(tmp_path):
 
 def test_what_is_left_out_need_not_be_filled(tmp_path):
     (tmp_path / "lab.csv").write_text("temp,remark\n20,\n30,broken\n")
-    with pytest.raises(InvalidCandidates, match=r"line 2: remark is empty\. Fill it, or leave out .* \(--ignore\)"):
+    with pytest.raises(
+        InvalidCandidates,
+        match=r"line 2: remark is empty\. Fill it, or leave out .* \(on the command line: --ignore remark\)",
+    ):
         read_file(tmp_path / "lab.csv")
     assert len(read_file(tmp_path / "lab.csv", ignore=["remark"])) == 2
 
@@ -84,3 +87,20 @@ def test_a_stored_study_says_it_once(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Study("lab", tmp_path / "lab.db").ask()
+
+
+@pytest.mark.parametrize("first", ["2026-01-03", "3.1.2026", "1/3/26", "2026-01-03T08:30:00"])
+def test_dates_are_said_to_have_no_order(tmp_path, first):
+    days = [first, first.replace("2026", "2025").replace("26", "25"), first.replace("3", "4")]
+    (tmp_path / "lab.csv").write_text("temp,day\n" + "".join(f"{n},{day}\n" for n, day in enumerate(days)))
+    with pytest.warns(DateColumn, match=r"Column 'day' holds dates .* days since the first.* --ignore day"):
+        read_file(tmp_path / "lab.csv")
+    with pytest.warns(DateColumn, match="Column 'day'"):
+        Optimizer(pd.DataFrame({"day": days}))
+    read_file(tmp_path / "lab.csv", ignore=["day"])
+
+
+def test_of_dates_that_are_different_in_every_row_one_thing_is_said():
+    with pytest.warns(DateColumn) as said:
+        Optimizer(pl.DataFrame({"temp": TEMPERATURES, "day": [f"2026-01-{n:02}" for n in range(1, 13)]}))
+    assert len(said) == 1

@@ -6,7 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from ostinato import Study
 from ostinato.candidates import read_candidates
+from ostinato.candidates.extending import extended
 from ostinato.errors import DuplicateCandidates, InvalidCandidates, UnknownCandidate
 
 DATA = {"temp": [20.0, 30.0, 40.0], "cycles": [1, 2, 3], "solvent": ["water", "oil", "water"]}
@@ -164,3 +166,43 @@ def test_frames_whose_columns_are_numbers():
     assert candidates.named_by({0: 3.0, 1: 4.0}) == 1
     with pytest.raises(InvalidCandidates, match="not all different"):
         read_candidates(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))
+
+
+def list_of_dicts(columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize("made", [dict, list_of_dicts])
+def test_columns_and_rows_by_name_are_tables_too(made, tmp_path):
+    candidates = read_candidates(made(DATA))
+    assert [candidates[row] for row in range(3)] == list_of_dicts(DATA)
+    assert [column.kind for column in candidates.columns] == ["number", "number", "category"]
+    study = Study("s", tmp_path / "s.db", made(DATA))
+    study.observe({"temp": 40.0, "cycles": 3, "solvent": "water"}, 1.5)
+    assert Study("s", tmp_path / "s.db", made(DATA)).status().measurements == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([{"a": 1}, {"b": 1}], "do not all have the same columns"),
+        ([{"a": 1}, {"a": "x"}], "Column 'a' holds 1 in row 0, and texts elsewhere"),
+        ([{"a": 1}, {"a": None}], "Column 'a' holds nan in row 1"),
+        ({"a": [1, 2], "b": [1]}, r"different numbers of rows \(a 2, b 1\)"),
+        ([{"a": 1}, 2], "no table"),
+        (pd.DataFrame({"a": [1e308, -1e308]}), "Column 'a' goes from -1e[+]308 to 1e[+]308, which is too wide"),
+        (np.array([[1e308], [-1e308]]), "Column 0 goes from"),
+    ],
+)
+def test_tables_that_one_cannot_compute_with_are_named(table, message):
+    with pytest.raises(InvalidCandidates, match=message):
+        read_candidates(table)
+
+
+def test_a_wide_column_that_is_seen_on_a_logarithmic_scale_is_no_trouble():
+    assert read_candidates(pl.DataFrame({"a": [1.0, 1e100, 1e200]}), logs=True).columns[0].log
+
+
+def test_added_whole_numbers_are_written_as_the_others():
+    table = extended(read_candidates({"a": [1.5, 2.5], "n": [1, 2]}), [{"a": 60, "n": 60}])
+    assert [(repr(value), repr(n)) for value, n in [tuple(table[2].values())]] == [("60.0", "60")]

@@ -208,3 +208,66 @@ def test_what_is_exported_from_a_space_can_be_imported(lab):
     done = ostinato("import", "two.db", "one.csv", cwd=lab)
     assert done.returncode == 0, said(done)
     assert [again.table[i] for i in range(2)] == points
+
+
+UNREADABLE = ["n.d.", "6,,8", "73,1 %", "< 5"]
+
+
+@pytest.mark.parametrize("cell", UNREADABLE)
+def test_the_cell_that_cannot_be_read_is_blamed_and_no_decimal_comma(lab, cell):
+    (lab / "table.csv").write_text("a;b\n1,5;x\n2,5;y\n")
+    ostinato("create", "lab.db", "table.csv", cwd=lab)
+    (lab / "mine.csv").write_text(f"a;b;value\n1,5;x;50,4\n2,5;y;{cell}\n")
+    assert f"line 3: value is '{cell}', which is not a number" in said(
+        ostinato("import", "lab.db", "mine.csv", cwd=lab)
+    )
+    sheet = ostinato("ask", "lab.db", "--slots", "2", "--csv", cwd=lab).stdout.replace(",", ";").splitlines()
+    (lab / "plate.csv").write_text(f"{sheet[0]}\n{sheet[1]}50,4\n{sheet[2]}{cell}\n")
+    done = ostinato("tell", "lab.db", "plate.csv", cwd=lab)
+    assert (done.returncode, f"line 3: value is '{cell}', which is not a number" in said(done)) == (2, True)
+
+
+def test_levels_with_commas_stay_as_they_are(lab):
+    (lab / "table.csv").write_text("a;b\n1,5;2,4\n2,5;D\n3,5;E\n")
+    table = read_file(lab / "table.csv")
+    assert [table[row]["b"] for row in range(3)] == ["2,4", "D", "E"]
+    Study("lab", lab / "lab.db", table)
+    (lab / "mine.csv").write_text("a;b;value\n1,5;2,4;50,4\n;;\n")
+    assert "took in 1 measurement" in said(ostinato("import", "lab.db", "mine.csv", cwd=lab))
+
+
+def test_a_dash_is_a_failure_and_empty_rows_at_the_end_are_nothing(lab):
+    (lab / "table.csv").write_text("a;b\n1,5;x\n2,5;y\n;\n ; \n")
+    assert ostinato("create", "lab.db", "table.csv", cwd=lab).returncode == 0
+    (lab / "mine.csv").write_text("a;b;value\n1,5;x;50,4\n2,5;y;-\n;;\n")
+    assert "took in 2 measurements" in said(ostinato("import", "lab.db", "mine.csv", cwd=lab))
+    sheet = ostinato("ask", "lab.db", "--slots", "2", "--csv", cwd=lab).stdout.splitlines()
+    (lab / "plate.csv").write_text(f"{sheet[0]}\n{sheet[1]}-\n{sheet[2]}\n,,,,,\n")
+    assert "took in 1 measurement" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert json.loads(ostinato("status", "lab.db", "--json", cwd=lab).stdout)["failures"] == 2
+
+
+def test_part_of_a_plate_that_is_made_again_says_how_to_take_it_in(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), seed=0)
+    head, *wells = ostinato("ask", "lab.db", "--slots", "4", "--csv", cwd=lab).stdout.splitlines()
+    plate = lab / "plate.csv"
+    plate.write_text("\n".join([head, f"{wells[0]}3.5", *(f"{well}nan" for well in wells[1:])]) + "\n")
+    assert "took in 4" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert "took back 3" in said(ostinato("retract", "lab.db", "--failures", cwd=lab))
+    plate.write_text("\n".join([head, *(f"{well}3.5" for well in wells)]) + "\n")
+    done = said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert "3 lines were not taken in (3 to 5)" in done
+    assert "`ostinato import STUDY again.csv`" in done
+    (lab / "again.csv").write_text("\n".join([head, *(f"{well}3.5" for well in wells[1:])]) + "\n")
+    assert "took in 3" in said(ostinato("import", "lab.db", "again.csv", cwd=lab))
+    status = json.loads(ostinato("status", "lab.db", "--json", cwd=lab).stdout)
+    assert (status["measurements"], status["failures"]) == (4, 0)
+
+
+def test_whole_numbers_are_written_like_the_others_of_their_column(lab):
+    (lab / "table.csv").write_text("b\n2.5\n3.5\n")
+    (lab / "more.csv").write_text("b\n60\n")
+    ostinato("create", "lab.db", "table.csv", cwd=lab)
+    ostinato("candidates", "lab.db", "add", "more.csv", cwd=lab)
+    asked = ostinato("ask", "lab.db", "--slots", "3", "--distinct", "--csv", cwd=lab).stdout
+    assert sorted(row["b"] for row in csv.DictReader(asked.splitlines())) == ["2.5", "3.5", "60.0"]

@@ -25,11 +25,42 @@ def said(done):
     return " ".join(done.stderr.split())
 
 
-def test_a_decimal_comma_is_not_two_values(lab):
-    done = ostinato("optimize", "catalogue.csv", "--manual", "--seed", "0", cwd=lab, typed="3,5\n4.5\nq\n")
-    assert "'3,5' is not a number. Write decimals with a point" in said(done)
-    status = json.loads(ostinato("status", "catalogue.db", "--json", cwd=lab).stdout)
-    assert status["measurements"] == 1
+def test_a_decimal_comma_is_one_value_wherever_it_is_typed(lab):
+    typed = "3,5\n1,234\n1,2,3\nfailed\nundo\n4,25\nq\n"
+    done = ostinato("optimize", "catalogue.csv", "--manual", "--seed", "0", cwd=lab, typed=typed)
+    assert "read 3,5 as 3.5" in said(done)
+    assert "read 4,25 as 4.25" in said(done)
+    assert "1,234 may be 1234 or 1.234: write one of these." in said(done)
+    assert "'1,2,3' is not a number. Put spaces between values." in said(done)
+    assert "measurement 1 is 74.12 now" in said(ostinato("correct", "catalogue.db", "1", "74,12", cwd=lab))
+    (task,) = map(json.loads, ostinato("ask", "catalogue.db", "--limit", "1", cwd=lab).stdout.splitlines())
+    done = ostinato("tell", "catalogue.db", task["batch"], "71,5", cwd=lab)
+    assert "read 71,5 as 71.5 took in 1 measurement" in said(done)
+    history = json.loads(ostinato("history", "catalogue.db", "--values", "--json", cwd=lab).stdout)
+    assert [row["value"] for row in history] == [74.12, 4.25, 71.5]
+
+
+@pytest.mark.parametrize("folder", [".", "..", "tables"])
+def test_a_folder_in_place_of_candidates(lab, folder):
+    (lab / "tables").mkdir()
+    for command in (("create", "x.db", folder), ("optimize", folder, "--command", "echo 1")):
+        done = ostinato(*command, cwd=lab)
+        assert (done.returncode, f"error: {folder} is a folder: give a table" in said(done)) == (2, True)
+
+
+def test_a_limit_of_some_bytes_is_refused(lab):
+    done = ostinato("create", "x.db", "catalogue.csv", "--memory-limit", "3", cwd=lab)
+    assert done.returncode == 2
+    assert "--memory-limit '3' is 3 bytes" in said(done)
+    assert "give 1 MB or more, with its unit" in said(done)
+    assert not (lab / "x.db").exists()
+
+
+def test_a_column_that_is_too_wide_is_named(lab):
+    (lab / "wide.csv").write_text("a,b\n1,1e308\n2,-1e308\n3,0\n")
+    done = ostinato("create", "x.db", "wide.csv", cwd=lab)
+    assert done.returncode == 2
+    assert said(done).startswith("error: Column 'b' goes from -1e+308 to 1e+308, which is too wide to compute with")
 
 
 def test_columns_with_the_names_of_our_own(lab):

@@ -12,7 +12,8 @@ X = np.arange(10.0)[:, None]
 
 
 @pytest.mark.parametrize(
-    ("given", "read"), [("4GB", 4e9), ("1.5 gib", 1.5 * 2**30), ("500MB", 5e8), (1234, 1234), ("77", 77)]
+    ("given", "read"),
+    [("4GB", 4e9), ("1.5 gib", 1.5 * 2**30), ("500MB", 5e8), (1234567, 1234567), ("7777777", 7777777)],
 )
 def test_amounts(given, read):
     assert Optimizer(X, memory_limit=given).memory_limit == read
@@ -21,6 +22,12 @@ def test_amounts(given, read):
 @pytest.mark.parametrize("given", ["much", "4 apples", "0GB", 0, -1, 1.5, True, "-4GB"])
 def test_what_is_no_amount_is_refused(given):
     with pytest.raises(InvalidSetting, match=r"memory_limit=.*is not an amount of memory"):
+        Optimizer(X, memory_limit=given)
+
+
+@pytest.mark.parametrize("given", [3, "3", "16", 1000, "500 kB"])
+def test_what_is_too_little_is_refused(given):
+    with pytest.raises(InvalidSetting, match=r"memory_limit=.* is .* give 1 MB or more, with its unit"):
         Optimizer(X, memory_limit=given)
 
 

@@ -38,7 +38,9 @@ def test_the_same_numbers(xp, most):
 
 
 @pytest.mark.parametrize("settings", [{}, {"kernel": RBF(0.3), "noise_std": 0.1}], ids=["learned", "given"])
-def test_a_run_decides_the_same(settings):
+def test_a_run_decides_the_same(settings, monkeypatch):
+    monkeypatch.setattr("ostinato.optimizer.memory.SMALLEST", 1)
+
     def run(limit):
         opt, rng = Optimizer(A, seed=0, memory_limit=limit, **settings), np.random.default_rng(0)
         asked = []

@@ -104,6 +104,7 @@ class Absent:
         return features
 
 
+@np.errstate(over="ignore")  # of columns as wide as float64 is
 def on_log_scale(name: str | int, values: Vector) -> Logs | None:
     """How to see a column that spreads over decades; None where it does not. A zero lies a step below the others."""
     lowest, highest = np.min(values), np.max(values)

@@ -8,13 +8,15 @@ import numpy as np
 from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels
 from ostinato.candidates.gridded import GridTable
-from ostinato.candidates.reading import listed, read_candidates
+from ostinato.candidates.reading import columns_by_name, listed, read_candidates
 from ostinato.candidates.rows import ArrayRows, ListedRows, Rows, columns_of
 from ostinato.candidates.sampled import Sampled
 from ostinato.candidates.sharded import ShardedTable
 from ostinato.candidates.table import Candidates
 from ostinato.checks import brief
 from ostinato.errors import InvalidCandidates
+
+EXACT = 2**53  # up to here float64 holds all whole numbers
 
 
 def extended(table: Candidates, more: Any, *, again: bool = False) -> Candidates:
@@ -57,14 +59,21 @@ def _joined(table: Candidates, added: Candidates, rows: list[int]) -> Rows:
         return ArrayRows(np.concatenate([table.source.array, added.source.array[rows]]))
     names = tuple(str(column.name) for column in table.columns)
     both = zip(columns_of(table.source, table.rows), columns_of(added.source, added.rows), strict=True)
-    return ListedRows(names, tuple([*old, *(new[row] for row in rows)] for old, new in both))
+    return ListedRows(names, tuple([*old, *_of_one_kind(old, [new[row] for row in rows])] for old, new in both))
+
+
+def _of_one_kind(old: list[Any], new: list[Any]) -> list[Any]:
+    """New values of a column: 60 as 60.0 where all numbers were written so, if that is the same number."""
+    if not all(type(value) is float for value in old):
+        return new
+    return [float(value) if type(value) is int and abs(value) <= EXACT else value for value in new]
 
 
 def _read(table: Candidates, more: Any) -> Candidates:
     if table.named:
         rows: Any = [more] if isinstance(more, dict) else more
         if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in cast("list[Any]", rows)):
-            return _in_order(table, _of_rows(cast("list[dict[str, Any]]", rows)))
+            return _in_order(table, listed(columns_by_name(cast("list[dict[str, Any]]", rows))))
         return _in_order(table, read_candidates(rows))
     single = np.ndim(more) == 1 and np.size(more) == len(table.codecs)
     return read_candidates(np.asarray(more)[None, :] if single else more)
@@ -77,13 +86,6 @@ def _in_order(table: Candidates, added: Candidates) -> Candidates:
         return added
     columns = dict(zip(others, columns_of(added.source, added.rows), strict=True))
     return listed({str(name): columns[name] for name in names})
-
-
-def _of_rows(rows: list[dict[str, Any]]) -> Candidates:
-    names = list(rows[0])
-    if any(row.keys() != rows[0].keys() for row in rows):
-        raise InvalidCandidates("The rows do not all have the same columns: give every row all of them.")
-    return listed({name: [row[name] for row in rows] for name in names})
 
 
 def _check_columns(table: Candidates, added: Candidates) -> None:

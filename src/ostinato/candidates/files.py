@@ -10,15 +10,16 @@ import csv
 import re
 import tomllib
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import narwhals.stable.v2 as nw
 
-from ostinato.candidates.identifiers import remark_identifiers
+from ostinato.candidates.identifiers import quoted
 from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Parameter
-from ostinato.candidates.reading import listed, read_candidates
+from ostinato.candidates.reading import listed, read_candidates, remarked
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
 from ostinato.checks import counted, flag
@@ -26,22 +27,22 @@ from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, O
 
 WITH_COMMA, WITH_POINT = re.compile(r"[-+]?[\d.]*,\d+"), re.compile(r"[-+]?\d+(\.\d+)+(,\d+)?")
 LEADING_ZERO = re.compile(r"[+-]?0\d")
-BEGINS_AS_NUMBER = re.compile(r"[-+]?\d")
+BEGINS_AS_NUMBER = re.compile(r"([<>≤≥~]\s*)?[-+]?\d")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
-MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a")
+MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a", "nd", "n.d.")
 CSV = (".csv", ".tsv")
 KINDS = ".csv, .tsv, .parquet or .toml"
 
 
 def read_file(path: Path, ignore: Collection[str] = ()) -> Candidates:
     """The candidates that a file holds, by its ending. ignore: columns that are left out, as names of rows."""
+    if path.is_dir():
+        raise InvalidCandidates(f"{path} is a folder: give a table of candidates ({KINDS}).")
     if not path.is_file():
         raise InvalidCandidates(f"There is no file {path}: give a table of candidates ({KINDS}).")
     kind = path.suffix.lower()
     if kind in CSV:
-        table = _typed_table(path.name, *_read_rows(path), ignore)
-        remark_identifiers(table)
-        return table
+        return remarked(_typed_table(path.name, *_read_rows(path), ignore))
     if kind == ".toml":
         if ignore:
             raise InvalidSetting(f"{path.name} describes a space: columns are left out (--ignore) of tables alone.")
@@ -58,22 +59,39 @@ def read_csv_text(text: str, name: str = "The table") -> Candidates:
     return _typed_table(name, *_rows_of(StringIO(text.removeprefix("\ufeff"), newline=""), name, None))
 
 
-def read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The columns' names in a CSV file, and the cells of each other line with its number, as text.
+@dataclass(frozen=True)
+class Cells:
+    """A CSV file as text: the names of its columns, and the cells of each other line with its number."""
 
-    Decimals have points, also where the file writes them with commas.
-    """
+    file: str
+    names: list[str]
+    lines: list[tuple[int, list[str]]]
+    decimal_commas: bool  # whether it may write decimals with commas
+
+    def with_points(self, numbers: Collection[str], texts: Mapping[str, Collection[str]]) -> "Cells":
+        """Decimals with points, cell by cell: one that cannot be read does not change how the others are.
+
+        numbers: columns. texts: columns too, with those of their texts that stay as they are.
+        """
+        if not self.decimal_commas:
+            return self
+        lines = [(line, list(cells)) for line, cells in self.lines]
+        for place, name in enumerate(self.names):
+            rows = [(line, cells) for line, cells in lines if place < len(cells)]
+            if name in numbers:
+                _check_points(self.file, name, [(line, cells[place]) for line, cells in rows])
+            for _, cells in rows if name in numbers or name in texts else ():
+                if cells[place] not in texts.get(name, ()):
+                    cells[place] = _with_point(cells[place])
+        return replace(self, lines=lines)
+
+
+def read_cells(path: Path) -> Cells:
+    """The cells of a CSV file, as they are written."""
     numbered, decimal_commas = _read_rows(path)
     names = [name.strip() for name in numbered[0][1]] if numbered else []
     lines = [(line, [cell.strip() for cell in cells]) for line, cells in numbered[1:]]
-    if decimal_commas:
-        for place, name in enumerate(names):
-            rows = [(line, cells) for line, cells in lines if place < len(cells)]
-            numbers = [line for line, _ in rows]
-            pointed = _with_points(path.name, name, [cells[place] for _, cells in rows], numbers)
-            for (_, cells), cell in zip(rows, pointed, strict=True):
-                cells[place] = cell
-    return names, lines
+    return Cells(path.name, names, lines, decimal_commas)
 
 
 def _read_rows(path: Path) -> tuple[list[tuple[int, list[str]]], bool]:
@@ -87,6 +105,8 @@ def _read_rows(path: Path) -> tuple[list[tuple[int, list[str]]], bool]:
 def _rows_of(file: TextIO, name: str, delimiter: str | None) -> tuple[list[tuple[int, list[str]]], bool]:
     """All rows that are not empty, each with the number of its line; and whether decimals may be written with commas.
 
+    Rows of empty cells at the end, as spreadsheets leave them, are left out.
+
     They are separated by commas, or by the semicolons that spreadsheets write where decimals have commas: by the first
     line.
     """
@@ -96,9 +116,12 @@ def _rows_of(file: TextIO, name: str, delimiter: str | None) -> tuple[list[tuple
         file.seek(0)
     try:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
-        return [(reader.line_num, row) for row in reader if row], delimiter == ";"
+        rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         raise InvalidCandidates(f"{name} cannot be read ({error}): save it as CSV in UTF-8.") from None
+    while rows and not any(cell.strip() for cell in rows[-1][1]):
+        rows.pop()
+    return rows, delimiter == ";"
 
 
 def _check_ignored(file: str, names: Collection[str], ignore: Collection[str]) -> None:
@@ -131,27 +154,34 @@ def _typed_table(
         empty = [name for name, cell in zip(names, row, strict=True) if not cell.strip() and name not in ignore]
         if empty:
             raise InvalidCandidates(
-                f"{file}, line {line}: {empty[0]} is empty. Fill it, or leave out the line or the column (--ignore)."
+                f"{file}, line {line}: {empty[0]} is empty. Fill it, or leave out the line or the column "
+                f"(on the command line: --ignore {quoted(empty[0])})."
             )
     lines = [line for line, _ in numbered[1:]]
     columns = {name: [row[j].strip() for row in body] for j, name in enumerate(names) if name not in ignore}
-    if decimal_commas:
-        columns = {name: _with_points(file, name, cells, lines) for name, cells in columns.items()}
     for name, cells in columns.items():
-        _check_numbers(file, name, cells, lines)
+        if decimal_commas:
+            _check_points(file, name, list(zip(lines, cells, strict=True)))
+        pointed = [_with_point(cell) for cell in cells] if decimal_commas else cells
+        _check_numbers(file, name, pointed, lines)
+        if all(map(_is_number, pointed)):  # else they are texts, and stay as they are
+            columns[name] = pointed
     return listed({name: _typed(cells) for name, cells in columns.items()})
 
 
-def _with_points(file: str, name: str, cells: list[str], lines: list[int]) -> list[str]:
-    """Decimal commas as points, where all cells of a column are numbers then, but for those that are missing."""
-    points = [(line, cell) for line, cell in zip(lines, cells, strict=True) if WITH_POINT.fullmatch(cell)]
-    if points and any(WITH_COMMA.fullmatch(cell) for cell in cells):
+def _with_point(cell: str) -> str:
+    """A decimal comma as a point; what is not a number as it is."""
+    return cell.replace(",", ".") if NUMBER.fullmatch(cell) else cell
+
+
+def _check_points(file: str, name: str, numbered: list[tuple[int, str]]) -> None:
+    """In a column with decimal commas a point may be that of thousands, or of a decimal."""
+    points = [(line, cell) for line, cell in numbered if WITH_POINT.fullmatch(cell)]
+    if points and any(WITH_COMMA.fullmatch(cell) for _, cell in numbered):
         raise InvalidCandidates(
             f"{file}, line {points[0][0]}: {name} is {points[0][1]!r}, and decimals have commas in other lines: it may "
             "mean thousands or a decimal. Write numbers of this column without points."
         )
-    numbers = all(NUMBER.fullmatch(cell) or not cell or cell.lower() in MISSING for cell in cells)
-    return [cell.replace(",", ".") for cell in cells] if numbers else cells
 
 
 def _check_numbers(file: str, name: str, cells: list[str], lines: list[int]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ostinato.candidates.columns import Levels, Numbers
 from ostinato.candidates.table import Candidates
-from ostinato.errors import IdentifierColumn, MeasuredColumn, notify
+from ostinato.errors import DateColumn, IdentifierColumn, MeasuredColumn, notify
 from ostinato.records import Quantity
 
 NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "no", "nr", "number", "name", "label", "code"}
@@ -16,6 +16,7 @@ FIRST = {"id", "unnamed"}  # id of the plate; what pandas calls an index that wa
 FEW = 3  # rows of which a column may well be different in each by chance, whatever it is called
 MANY = 10  # rows from which on texts that are all different are hardly levels of a setting
 UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # after a name: yield (%), yield [%]
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d.*)?|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d{2})([T ]\d.*)?")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
 
 
@@ -28,7 +29,7 @@ def identifiers(table: Candidates) -> list[str]:
 
 def remark_identifiers(table: Candidates) -> None:
     """Say which columns probably name rows: a model cannot know, and users may not think of it."""
-    found = identifiers(table)
+    found = [name for name in identifiers(table) if name not in dates(table)]
     if not found:
         return
     names, one = ", ".join(map(repr, found)), len(found) == 1
@@ -36,9 +37,30 @@ def remark_identifiers(table: Candidates) -> None:
         f"Column{'' if one else 's'} {names} {'is' if one else 'are'} different in every row, and taken as "
         f"{'a setting' if one else 'settings'}. If {'it only names' if one else 'they only name'} the rows, leave "
         f"{'it' if one else 'them'} out: measurements then say more of rows that are alike. (On the command line: "
-        f"{' '.join(f'--ignore {_quoted(name)}' for name in found)}; in Python give a table without.)",
+        f"{' '.join(f'--ignore {quoted(name)}' for name in found)}; in Python give a table without.)",
         IdentifierColumn,
     )
+
+
+def dates(table: Candidates) -> dict[str, str]:
+    """The columns whose texts are all dates, each with the first of them."""
+    texts = [codec for codec in table.codecs if isinstance(codec, Levels) and not codec.ordered]
+    return {str(codec.name): codec.levels[0] for codec in texts if all(map(_is_date, codec.levels))}
+
+
+def _is_date(level: Any) -> bool:
+    return isinstance(level, str) and DATE.fullmatch(level.strip()) is not None
+
+
+def remark_dates(table: Candidates) -> None:
+    """Say which columns hold dates: as texts they have no order, and no day is nearer to another."""
+    for name, first in dates(table).items():
+        notify(
+            f"Column {name!r} holds dates as texts ({first!r}, …), and is taken as a category: no date is nearer to "
+            "one than to another. If time matters, give a number in its place, such as days since the first; if not, "
+            f"leave the column out. (On the command line: --ignore {quoted(name)}; in Python give a table without.)",
+            DateColumn,
+        )
 
 
 def measured_columns(table: Candidates, quantity: Quantity) -> list[str]:
@@ -55,7 +77,7 @@ def remark_measured(table: Candidates, quantity: Quantity) -> None:
         notify(
             f"Column {name!r} is called as what is measured, and taken as a setting. If it holds measurements, leave "
             "it out of the candidates, and give them as measurements. (On the command line: "
-            f"--ignore {_quoted(name)}, then `ostinato import` with the same file; in Python give a table without, "
+            f"--ignore {quoted(name)}, then `ostinato import` with the same file; in Python give a table without, "
             "then `observe`.)",
             MeasuredColumn,
         )
@@ -82,5 +104,6 @@ def _is_called_so(name: str) -> bool:
     return bool(words) and (words[-1] in NAMES or words[-1] == "#" or words[0] in FIRST)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as a word of a shell."""
     return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'

@@ -1,6 +1,7 @@
 """`ostinato import`: measurements that were made elsewhere, from CSV."""
 
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +10,11 @@ from rich.console import Console
 
 from ostinato.candidates import Candidates, Sampled
 from ostinato.candidates.columns import Absent, Levels
-from ostinato.candidates.files import read_cells
+from ostinato.candidates.files import Cells, read_cells
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
 from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
+from ostinato.measurements.typed import is_failed
 from ostinato.study import read_one
 from ostinato.study.lines import OWN, columns_of, own_names
 from ostinato.study.view import StudyView
@@ -50,23 +52,40 @@ def import_(
 
 def read_csv(source: Path, study: StudyView, value: str | None = None) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The candidate and what was measured, line by line; errors name the line. value: the column that holds it."""
-    names, lines = columns_named(source)
+    found = columns_named(source)
     own: dict[str, str] = dict(zip(OWN, own_names(study.table), strict=True))
-    own["value"] = value_column(source.name, names, study, own["value"], value)
-    for number, cells in lines:
+    own["value"] = value_column(source.name, found.names, study, own["value"], value)
+    for number, row in rows_of(found, own, study):
         try:
-            yield _read(dict(zip(names, cells, strict=False)), own, study)
+            yield _read(row, own, study)
         except OstinatoError as error:
             raise InvalidFeedback(f"{source.name}, line {number}: {error} Nothing of the file was taken in.") from None
 
 
-def columns_named(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of a file's columns, all different, and the cells of each other line with its number."""
-    names, lines = read_cells(source)
+def columns_named(source: Path) -> Cells:
+    """The cells of a file whose columns have different names."""
+    found = read_cells(source)
+    names = found.names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidFeedback(f"{source.name} has two columns {twice!r}: give each a name of its own.")
-    return names, lines
+    return found
+
+
+def rows_of(found: Cells, own: dict[str, str], study: StudyView) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line with its number, by columns; decimals of our own columns and of the candidates' have points."""
+    columns = list(zip(columns_of(study.table), study.table.codecs, strict=True))
+    texts = {name: levels for name, codec in columns if (levels := _texts(codec)) is not None}
+    numbers = {*own.values(), *TRIALS, *columns_of(study.table)} - texts.keys()
+    for number, cells in found.with_points(numbers, texts).lines:
+        yield number, dict(zip(found.names, cells, strict=False))
+
+
+def _texts(codec: Any) -> set[str] | None:
+    """The texts that a column has for levels; None of a column of numbers."""
+    if isinstance(codec, Absent):
+        return _texts(codec.codec)
+    return {level for level in codec.levels if isinstance(level, str)} if isinstance(codec, Levels) else None
 
 
 def value_column(file: str, names: list[str], study: StudyView, usual: str, wanted: str | None) -> str:
@@ -88,7 +107,9 @@ def value_column(file: str, names: list[str], study: StudyView, usual: str, want
 
 def _read(row: dict[str, str], own: dict[str, str], study: StudyView) -> tuple[Any, dict[str, Any]]:
     table = study.table
-    what = {name: number_in(row, own[name]) for name in ("value", "stderr", "count", "std") if row.get(own[name])}
+    what = {name: number_in(row, own[name]) for name in ("stderr", "count", "std") if row.get(own[name])}
+    if row.get(own["value"]):
+        what["value"] = value_in(row, own["value"])
     tried = [name for name in TRIALS if row.get(name) and name not in columns_of(table)]
     if "value" in what and tried:
         raise InvalidFeedback(f"it has both {own['value']} and {tried[0]}: give one of them.")
@@ -134,6 +155,11 @@ def _row(row: dict[str, str], own_row: str, table: Candidates) -> int:
         there = f"none of the rows 0 to {table.rows - 1}" if table.rows else "of a study that has no rows yet"
         raise UnknownCandidate(f"{own_row} {row[own_row]} is {there}.")
     return int(index)
+
+
+def value_in(row: dict[str, str], name: str) -> float:
+    """What was measured; NaN where a cell says that it failed, as on the page of a plate."""
+    return nan if is_failed(row[name]) else number_in(row, name)
 
 
 def number_in(row: dict[str, str], name: str) -> float:

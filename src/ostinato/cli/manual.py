@@ -5,7 +5,7 @@ from rich.markup import escape
 
 from ostinato.checks import counted
 from ostinato.cli.terminal import in_words
-from ostinato.cli.typed import typed_values
+from ostinato.cli.typed import commas_read, typed_values
 from ostinato.errors import InvalidFeedback, OstinatoError
 from ostinato.stopping import met, watched
 from ostinato.study import Study, Task
@@ -114,6 +114,7 @@ class Typed:
             values = self._values(words, task.repeats - done)
             self.settle()
             self._study.tell(task, values, start=first)
+            self._say_commas(words)
         except OstinatoError as error:
             self._say(f"  [red]{escape(str(error))}[/red] Nothing of it was taken in: type it again.")
             return 0
@@ -143,6 +144,7 @@ class Typed:
             else:
                 (value,) = self._values(words, 1)
                 self._study.correct(number=number, new=value, why="undone")
+                self._say_commas(words)
         except OstinatoError as error:
             self._say(f"  [red]{escape(str(error))}[/red] It is as it was: type it again.")
             return False
@@ -165,6 +167,10 @@ class Typed:
         except (KeyboardInterrupt, EOFError):
             self._console.print()
             return None
+
+    def _say_commas(self, words: list[str]) -> None:
+        if said := commas_read(words):
+            self._say(f"  {escape(said)}")
 
     def _say(self, words: str) -> None:
         self._console.print(words, soft_wrap=True, highlight=False)

@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.candidates import Candidates, Sampled, ShardedTable, read_file
+from ostinato.candidates.files import KINDS
 from ostinato.candidates.shards import connected
 from ostinato.checks import counted
-from ostinato.errors import InvalidSetting
+from ostinato.errors import InvalidCandidates, InvalidSetting
 from ostinato.study import Study
 
 WILD = set("*?[")
@@ -40,7 +41,10 @@ def place_beside(candidates: str) -> tuple[str | None, str]:
     None for files that are not on this machine.
     """
     path = Path(candidates)
-    path = path.parent if WILD.intersection(path.name) else path
+    if WILD.intersection(path.name):
+        path = path.parent if path.parent.name else path.parent.resolve()
+    elif path.is_dir() and path.suffix.lower() not in PARQUET:
+        raise InvalidCandidates(f"{candidates} is a folder: give a table of candidates ({KINDS}).")
     return None if "://" in candidates else str(path.with_suffix(".db")), path.stem
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from ostinato.cli.importing import TRIALS, cell_in, columns_named, number_in, value_column
+from ostinato.cli.importing import TRIALS, cell_in, columns_named, number_in, rows_of, value_column, value_in
 from ostinato.errors import InvalidFeedback, OstinatoError
 from ostinato.study import Task
 from ostinato.study.exchange import Answer, plain
@@ -30,9 +30,13 @@ def print_sheet(study: StudyView, tasks: Iterable[Task]) -> None:
         writer.writerows([task.batch, task.start + i, task.index, *cells, ""] for i in range(task.repeats))
 
 
-def read_sheet(source: Path, study: StudyView) -> Iterator[Answer]:
-    """The answers of such a table once it is filled in. Lines without a value are still to be measured."""
-    names, lines = columns_named(source)
+def read_sheet(source: Path, study: StudyView) -> Iterator[tuple[int, Answer]]:
+    """The answers of such a table once it is filled in, each with the number of its line.
+
+    Lines without a value are still to be measured.
+    """
+    found = columns_named(source)
+    names = found.names
     own: dict[str, str] = dict(zip(OWN, own_names(study.table), strict=True))
     missing = [own[name] for name in ("batch", "repeat") if own[name] not in names]
     if missing:
@@ -46,18 +50,17 @@ def read_sheet(source: Path, study: StudyView) -> Iterator[Answer]:
             f"{source.name} has no column {value!r} for the values: its columns are {', '.join(names)}. Keep the "
             "headings that `ostinato ask --csv` wrote."
         )
-    for line, cells in lines:
-        row = dict(zip(names, cells, strict=False))
+    for line, row in rows_of(found, own | {"value": value}, study):
         if not row.get(value):
             continue
         try:
             batch, repeat = (_whole_in(row, own[name]) for name in ("batch", "repeat"))
             which = _whole_in(row, own["row"]) if row.get(own["row"]) else None
-            number = number_in(row, value)
+            number = value_in(row, value)
         except OstinatoError as error:
             raise InvalidFeedback(f"{source.name}, line {line}: {error} Nothing of the file was taken in.") from None
         told = None if number != number else number
-        yield Answer(batch, row=which, candidate=_candidate_in(row, study), start=repeat, values=[told])
+        yield line, Answer(batch, row=which, candidate=_candidate_in(row, study), start=repeat, values=[told])
 
 
 def _candidate_in(row: dict[str, str], study: StudyView) -> dict[str, Any] | list[Any] | None:

@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 
 from ostinato.candidates.files import CSV
-from ostinato.checks import counted
+from ostinato.checks import counted, spans
 from ostinato.cli.opening import Name, Where, opened
 from ostinato.cli.sheets import print_sheet, read_sheet
-from ostinato.cli.typed import typed_values
+from ostinato.cli.typed import commas_read, typed_values
 from ostinato.errors import Conflict, InvalidFeedback
 from ostinato.optimizer.plan import Wish
 from ostinato.study import Study
@@ -115,8 +115,8 @@ def tell(
     "host", "program" and "version", where a line has them, are kept with its values ([bold]ostinato history
     --origin[/bold]).
 
-    A table is what [bold]ostinato ask --csv[/bold] printed, with values: nan for one that failed, and nothing for one
-    that is still to come. Commas, semicolons with decimal commas, and columns of your own are fine.
+    A table is what [bold]ostinato ask --csv[/bold] printed, with values: nan or - for one that failed, and nothing for
+    one that is still to come. Commas, semicolons with decimal commas, and columns of your own are fine.
 
     Examples:
 
@@ -135,20 +135,33 @@ def tell(
         answers = list(read_sheet(Path(what[0]), study))
     else:
         lines = _lines(what or [], binary=study.outcome.binary)
-        answers = [_answer(line, place) for place, line in enumerate(lines, 1)]
-    for answer in answers:
+        answers = [(place, _answer(line, place)) for place, line in enumerate(lines, 1)]
+    for _, answer in answers:
         task_of(study, answer)  # all of them can be told, before any is
-    new, refused = 0, list[Conflict]()
-    for answer in answers:
+    new, refused = 0, dict[int, Conflict]()
+    for line, answer in answers:
         try:
             new += told(study, answer)
         except Conflict as error:  # others were first: that is no reason to lose the rest
-            refused.append(error)
-    before = sum(_told_in(answer) for answer in answers) - new if not refused else 0
+            refused[line] = error
+    before = sum(_told_in(answer) for _, answer in answers) - new if not refused else 0
     known = f"; {before:,} had been told before, and nothing changed" if before else ""
     Console(stderr=True).print(f"took in {counted(new, 'measurement')}{known}", highlight=False)
     if refused:
-        raise refused[0]
+        raise _all_refused(refused)
+
+
+def _all_refused(refused: dict[int, Conflict]) -> Conflict:
+    """One error for all lines that were refused; the remedy for one of them would be tedious for many."""
+    first, *others = refused.items()
+    if not others:
+        return first[1]
+    return Conflict(
+        f"{len(refused):,} lines were not taken in ({spans(refused)}), since other values were told for their repeats "
+        "before, or taken back. If these are measurements of their own, made again, give a table with these lines "
+        "alone to `ostinato import STUDY again.csv`, which counts them in addition; one value is put right with "
+        f"`ostinato correct`. Line {first[0]}: {first[1]}"
+    )
 
 
 def _told_in(answer: Answer) -> int:
@@ -164,7 +177,10 @@ def _say(words: str) -> None:
 
 def _lines(words: list[str], *, binary: bool) -> Iterator[str | bytes]:
     if len(words) > 1 or (words and words[0].lstrip("-").isdigit()):
-        yield msgspec.json.encode({"batch": _whole(words[0]), "values": typed_values(words[1:], binary=binary)})
+        values = typed_values(words[1:], binary=binary)
+        if said := commas_read(words[1:]):
+            _say(said)
+        yield msgspec.json.encode({"batch": _whole(words[0]), "values": values})
         return
     text = Path(words[0]).read_text(encoding="utf-8") if words and words[0] != "-" else sys.stdin.read()
     text = text.removeprefix("\ufeff")  # as Windows writes it

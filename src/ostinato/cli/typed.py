@@ -1,8 +1,7 @@
 """Values as people type them, at a prompt or behind a command."""
 
-from math import isinf
-
 from ostinato.errors import InvalidFeedback
+from ostinato.measurements.typed import has_decimal_comma, one_number
 
 TRUTHS = {"true": 1.0, "false": 0.0}
 MANY = 1_000_000  # trials typed at once
@@ -11,6 +10,12 @@ MANY = 1_000_000  # trials typed at once
 def typed_values(words: list[str], *, binary: bool) -> list[float]:
     """Numbers, nan for a measurement that failed; of yes or no also true, false, and 3/20 for 3 ones and 17 zeros."""
     return [value for word in words for value in _values(word, binary=binary)]
+
+
+def commas_read(words: list[str]) -> str:
+    """Which commas were read as those of decimals, so that nobody who meant two values misses it."""
+    said = [f"{word} as {word.replace(',', '.')}" for word in words if has_decimal_comma(word)]
+    return f"read {', '.join(said)}" if said else ""
 
 
 def _values(word: str, *, binary: bool) -> list[float]:
@@ -25,11 +30,4 @@ def _values(word: str, *, binary: bool) -> list[float]:
         return [1.0] * int(yes) + [0.0] * (int(of) - int(yes))
     if binary and word.lower() in TRUTHS:
         return [TRUTHS[word.lower()]]
-    try:
-        value = float(word)
-    except ValueError:
-        hint = "Write decimals with a point, and spaces between values." if "," in word else "Write nan if it failed."
-        raise InvalidFeedback(f"{word!r} is not a number. {hint}") from None
-    if isinf(value):
-        raise InvalidFeedback(f"{word} is not finite: write nan for a measurement that failed.")
-    return [value]
+    return [one_number(word)]

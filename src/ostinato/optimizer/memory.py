@@ -16,6 +16,7 @@ from ostinato.posterior.device import Device
 UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 SHARE = 0.5  # of what is free that a run may take by default
+SMALLEST = 10**6  # bytes that may be given as a limit: below that hardly any covariance is kept
 LEAST = 2**27  # bytes that a run may take in any case, unless another limit is given
 NUMBER = 8  # bytes of a covariance
 MEASURED = 8.0  # times the square root of the budget: about as many different candidates are measured
@@ -28,11 +29,20 @@ def read_limit(given: Any) -> int | None:
     if given is None:
         return None
     if is_whole(given) and given > 0:
-        return int(given)
+        return _enough(given, int(given))
     found = SIZE.fullmatch(given) if isinstance(given, str) else None
     if found is None or found[2].lower() not in UNITS or not float(found[1]) > 0:
         raise InvalidSetting(f"memory_limit={given!r} is not an amount of memory: give one such as '4GB' or '500MB'.")
-    return int(float(found[1]) * UNITS[found[2].lower()])
+    return _enough(given, int(float(found[1]) * UNITS[found[2].lower()]))
+
+
+def _enough(given: Any, size: int) -> int:
+    if size < SMALLEST:
+        raise InvalidSetting(
+            f"memory_limit={given!r} is {in_words(size)}, in which hardly any covariance can be kept: give "
+            f"{in_words(SMALLEST)} or more, with its unit, such as '4GB' or '500MB'."
+        )
+    return size
 
 
 def default_limit() -> int | None:

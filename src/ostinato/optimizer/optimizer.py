@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Optimizer(OptimizerView):
     """Optimise a noisy function over a table or a space of candidates by ask and tell.
 
-    candidates: a 2-D array, a pandas, polars or pyarrow data frame, a `Space`, or a `ShardedTable` of
+    candidates: a 2-D array, a pandas, polars or pyarrow data frame, dicts, a `Space`, or a `ShardedTable` of
     files on a Dask cluster. Nothing else has to be given:
 
     goal: "find" to know the best candidate at the end, "earn" to have every measurement pay.

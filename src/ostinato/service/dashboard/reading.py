@@ -1,15 +1,13 @@
 """Values as people type them: with a point or a comma, several at once, 3/20, or a word for one that failed."""
 
 import re
-from math import isfinite, nan
 
 from ostinato.checks import counted
 from ostinato.errors import InvalidFeedback
+from ostinato.measurements.typed import one_number
 
 BETWEEN = re.compile(r"[\s;|]+")
-THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")  # 1,234: in half of the world 1234, in the other 1.234
 WHOLE = re.compile(r"[0-9]{1,15}")
-FAILED = ("failed", "fail", "nan", "na", "n/a", "-", "–", "x")
 MANY = 1_000_000  # trials typed at once
 MOST = 100_000  # values typed at once
 LARGEST = 10**15 - 1  # of whole numbers: far more than there are of anything, and databases can store it
@@ -35,7 +33,7 @@ def values_in(text: str, *, binary: bool = False) -> list[float]:
         raise InvalidFeedback("No value was given: type a number, or failed.")
     if len(words) > MOST:
         raise InvalidFeedback(f"{len(words):,} values were given at once: give {MOST:,} at most.")
-    return [value for word in words for value in (_spelt_out(word) if binary else [_value(word)])]
+    return [value for word in words for value in (_spelt_out(word) if binary else [one_number(word)])]
 
 
 def _spelt_out(word: str) -> list[float]:
@@ -44,27 +42,7 @@ def _spelt_out(word: str) -> list[float]:
         return [1.0 if word.lower().startswith("y") else 0.0]
     yes, slash, of = word.partition("/")
     if not (slash and is_whole(yes) and is_whole(of)):
-        return [_value(word)]
+        return [one_number(word)]
     if not int(yes) <= int(of) <= MANY:
         raise InvalidFeedback(f"{word} is not so many of so many: write 3/20 for 3 of 20.")
     return [1.0] * int(yes) + [0.0] * (int(of) - int(yes))
-
-
-def _value(word: str) -> float:
-    if word.lower() in FAILED:
-        return nan
-    plain = word.replace("−", "-")
-    if THOUSANDS.fullmatch(plain):
-        raise InvalidFeedback(
-            f"{word} may be {plain.replace(',', '')} or {plain.replace(',', '.')}: write one of these."
-        )
-    if plain.count(",") == 1 and "." not in plain:
-        plain = plain.replace(",", ".")  # as keyboards of half of the world write it
-    try:
-        value = float(plain)
-    except ValueError:
-        hint = " Put spaces between values." if "," in word else ""
-        raise InvalidFeedback(f"{word[:60]!r} is not a number.{hint}") from None
-    if not isfinite(value):
-        raise InvalidFeedback(f"{word[:60]} is not finite: write failed for a measurement that gave no value.")
-    return value
