@@ -22,7 +22,7 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ImpossibleValue.
 """
 
 import sys
@@ -132,6 +132,10 @@ class IdentifierColumn(OstinatoWarning):
 
 class MeasuredColumn(OstinatoWarning):
     """A column of the candidates is called as what is measured, and is taken as a setting."""
+
+
+class ImpossibleValue(OstinatoWarning):
+    """A program printed a number that its outcome does not have: it counts as a measurement that failed."""
 
 
 class LimitedPrecision(OstinatoWarning):

@@ -1,8 +1,9 @@
 """Asking: what waits is handed out, and what is missing is decided.
 
 A decision is made outside the lock, so that nobody waits for its fit. It is kept where nothing but values of earlier
-batches came in the meantime, as if it had been made before they did; so those who tell never wait for a decision. Where
-others ask, observe or revise again and again, it is made within the lock.
+batches came in the meantime, as if it had been made before they did; so those who tell do not wait for it. Where
+others asked, observed or revised, it is made again within the lock: outside, several processes that ask without a
+pause would throw away most of what they compute, and the slowest might never be done.
 """
 
 from functools import partial
@@ -18,6 +19,7 @@ from ostinato.optimizer.decide import decide
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
+from ostinato.running.events import LOGGER
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader
 from ostinato.study.changing import close_retired
@@ -26,7 +28,7 @@ from ostinato.study.request import HandingOut, Request, left_of
 from ostinato.study.stored import Stored
 from ostinato.study.workers import name_of, this_worker
 
-TRIES = 4  # to hand out what is there, or to decide; the last within the lock
+TRIES = 3  # to hand out what is there, to decide, and to decide again, within the lock
 
 
 def tasks_for(stored: Stored, request: Request) -> list[Task]:
@@ -45,6 +47,8 @@ def tasks_for(stored: Stored, request: Request) -> list[Task]:
             found, missing = stored.storage.patiently(partial(_commit, stored, request, decision, last=last))
             if missing is None:
                 break
+            if decision is not None:
+                LOGGER.info("study %r: decided again, because others asked, observed or revised meanwhile", stored.name)
     return found
 
 
