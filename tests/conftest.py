@@ -45,7 +45,7 @@ def postgres():
 @pytest.fixture
 def long_waits(monkeypatch):
     """From now on whoever waits for a lock waits for minutes: more than anything else takes on the busiest machine."""
-    monkeypatch.setattr("ostinato.storage.sqlite.BUSY", 600_000)
+    monkeypatch.setattr("ostinato.storage.sqlite.BUSY", 600.0)
     monkeypatch.setattr("ostinato.storage.postgres.LOCK", 600)
     return 300.0  # seconds: whoever took less has not waited
 

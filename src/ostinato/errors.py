@@ -22,7 +22,7 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn, ImpossibleValue.
 """
 
 import sys
@@ -140,6 +140,10 @@ class MeasuredColumn(OstinatoWarning):
 
 class ConditionalParameters(OstinatoWarning):
     """An Optuna study has parameters that only some trials have, or whose range changes: they are not modelled."""
+
+
+class ImpossibleValue(OstinatoWarning):
+    """A program printed a number that its outcome does not have: it counts as a measurement that failed."""
 
 
 class LimitedPrecision(OstinatoWarning):

@@ -94,6 +94,27 @@ def test_an_absurd_value_is_a_failed_measurement(lab):
     assert "1e150" in done.stderr
 
 
+def test_one_impossible_value_does_not_end_a_run(lab):
+    """It is a measurement that failed, of the program that printed it; a note says so."""
+    (lab / "count").write_text(
+        "#!/bin/sh\necho x >> tries\nif test $(wc -l < tries) -eq 6; then echo -1; else echo 4; fi\n"
+    )
+    (lab / "count").chmod(0o755)
+    options = ("--command", "./count", "--outcome", "count", "--seed", "0", "--budget", "12")
+    done = ostinato("optimize", "catalogue.csv", *options, cwd=lab)
+    assert done.returncode == 0, done.stderr
+    assert "note: The program printed -1, which is not a measurement of --outcome 'count' (whole" in said(done)
+    assert "1 try failed. The last: it printed -1" in said(done)
+    assert "12 of 12 measurements, 1 of them failed" in done.stdout
+
+
+def test_messages_name_no_arguments_of_python(lab):
+    ostinato("create", "yes.db", "catalogue.csv", "--outcome", "binary", "--seed", "0", cwd=lab)
+    ostinato("ask", "yes.db", "--limit", "1", cwd=lab)
+    done = ostinato("tell", "yes.db", "0", "7", cwd=lab)
+    assert "give 0 or 1, True or False, or successes and trials." in said(done)
+
+
 def test_columns_of_any_name(lab):
     (lab / "odd.csv").write_text("a.b,c[0],it's x\n1,007,x y\n2,008,$(touch bad)\n")
     (lab / "show").write_text(

@@ -238,6 +238,12 @@ def test_many_batches_in_flight_still_optimise(policy):
 # Bad input: an error that says why, and nothing changes
 
 
+def test_values_that_are_missing_are_asked_for():
+    opt = make()
+    with pytest.raises(InvalidFeedback, match="nan for a measurement that failed"):
+        opt.tell(opt.ask(limit=1))
+
+
 @pytest.mark.parametrize(
     ("error", "act"),
     [

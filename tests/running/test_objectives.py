@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.errors import Failed, InvalidSetting
+from ostinato.errors import Failed, ImpossibleValue, InvalidSetting
+from ostinato.measurements.outcomes import outcome_of
 from ostinato.running.objectives import Command, function, value_of
 
 PYTHON = sys.executable
@@ -53,6 +54,20 @@ def test_the_last_line_is_the_value(printed, value):
 def test_what_is_no_number_is_a_failure(printed):
     with pytest.raises(Failed):
         value_of(printed)
+
+
+@pytest.mark.parametrize(("outcome", "fine", "wrong"), [("count", 3, -1), ("count", 0, 2.5), ("binary", 1, 2)])
+def test_a_number_that_the_outcome_does_not_have_is_a_failure_which_is_said_once(outcome, fine, wrong):
+    command = Command("echo {x}", ("x",), outcome=outcome_of(outcome))
+    words = f"printed {wrong}, which is not a measurement of outcome='{outcome}'"
+    with pytest.warns(ImpossibleValue, match=words) as said:
+        assert isnan(command({"x": wrong}))
+    assert len(said) == 1
+    assert isnan(command({"x": wrong}))  # where warnings are errors
+    assert command.failures.count == 2
+    assert words in command.failures.last
+    assert command({"x": fine}) == fine
+    assert command.failures.count == 2
 
 
 def test_failures_are_counted_and_tried_again(tmp_path, monkeypatch):

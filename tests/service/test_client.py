@@ -86,8 +86,11 @@ def test_studies_are_made_listed_and_deleted(client):
 def test_errors_are_those_of_a_study(client, listening):
     study = client.study("reaction")
     task = study.ask()
-    with pytest.raises(InvalidFeedback, match="No values"):
+    with pytest.raises(InvalidFeedback, match="No values were given: give values, with None or nan for a measurement"):
         study.tell(task)
+    with pytest.raises(InvalidFeedback, match="without a value: give a value, None for a measurement that failed"):
+        study.observe(0)
+    assert study.observe(0, None) == study.status().failures == 1
     study.tell(task, [1.0] * task.repeats)
     with pytest.raises(Conflict, match="has the value 1"):
         study.tell(task, [2.0] * task.repeats)

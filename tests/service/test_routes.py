@@ -70,6 +70,11 @@ def test_failures_statistics_and_candidates_of_an_answer(lab):
     assert lab.post("observe", {"observations": [{"row": 0, "value": 3.0, "count": 5, "std": 0.5}]}).json() == {
         "new": 5
     }
+    left_out = lab.post("observe", {"observations": [{"row": 0, "value": 3.0}, {"row": 0}]})
+    assert left_out.status_code == 422
+    assert "None or nan for a measurement that failed" in left_out.json()["detail"]
+    assert lab.post("observe", {"observations": [{"row": 0, "value": None}]}).json() == {"new": 1}
+    assert lab.get().json()["failures"] == 2
 
 
 def test_observations_with_a_key_count_once(lab):

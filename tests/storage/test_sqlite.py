@@ -2,6 +2,7 @@
 
 import multiprocessing
 import sqlite3
+from contextlib import ExitStack
 from pathlib import Path
 from time import time
 
@@ -35,6 +36,25 @@ def test_files_on_a_network_are_refused(tmp_path, monkeypatch):
 def test_the_journal_is_safe_for_the_version_found():
     assert journal_mode((3, 51, 2)) == "PERSIST"
     assert journal_mode((3, 51, 3)) == "WAL"
+
+
+def test_whoever_waits_to_write_looks_again_soon_and_at_other_moments(tmp_path, monkeypatch):
+    """Otherwise one who writes without a pause would keep all others out."""
+    storage, other = open_storage(tmp_path / "lab.db"), open_storage(tmp_path / "lab.db")
+    storage.create(StudyRecord(0, "lab", 1.0, "{}", "", None, b""), b"")
+    writing, waits = ExitStack(), []
+    writing.enter_context(other.write("lab"))
+
+    def released_soon(seconds):
+        waits.append(seconds)
+        if len(waits) == 5:
+            writing.close()
+
+    monkeypatch.setattr("ostinato.storage.sqlite.sleep", released_soon)
+    with storage.write("lab") as writer:
+        assert writer.record.name == "lab"
+    assert len(waits) == len(set(waits)) == 5
+    assert max(waits) < 0.02
 
 
 def test_every_write_is_synchronised(tmp_path):

@@ -71,11 +71,11 @@ def test_rows_are_read_as_they_were_given(address, tmp_path):
 def test_other_candidates_are_refused_and_the_difference_is_shown(any_address):
     Study("large", any_address, FRAME, seed=0)
     other = FRAME.with_columns(layers=pl.when(pl.col("layers") == 11_111).then(-5).otherwise(pl.col("layers")))
-    with pytest.raises(StudyDiffers, match="row 11111 is"):
+    with pytest.raises(StudyDiffers, match="row 11111, column 'layers': 11111 is stored, and -5 was given"):
         Study("large", any_address, other)
-    with pytest.raises(StudyDiffers, match="row 0 is"):
+    with pytest.raises(StudyDiffers, match=r"row 0, column 'layers': 0 is stored, and 0\.0 was given"):
         Study("large", any_address, FRAME.with_columns(layers=pl.col("layers").cast(pl.Float64)))
-    with pytest.raises(StudyDiffers, match="row 3 is"):
+    with pytest.raises(StudyDiffers, match="row 3, column 'temp'"):
         Study("large", any_address, FRAME[[0, 1, 2, 4, 3, *range(5, ROWS)]])
     with pytest.raises(StudyDiffers, match="2 rows more"):
         Study("large", any_address, pl.concat([FRAME, MORE]))

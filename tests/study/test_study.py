@@ -10,7 +10,7 @@ from benchmarks.reliability import warm
 
 from elsewhere import X, ask_and_die, measured, work
 from inside import next_batch
-from ostinato import MiniUCB, Optimizer
+from ostinato import Float, MiniUCB, Optimizer, Space
 from ostinato.errors import (
     Conflict,
     FewerSlots,
@@ -20,6 +20,7 @@ from ostinato.errors import (
     MissingSetting,
     OstinatoError,
     StudyDiffers,
+    Unavailable,
     UnknownBatch,
     UnknownCandidate,
     UnknownStudy,
@@ -28,7 +29,7 @@ from ostinato.kernels import RBF
 from ostinato.policies import BBKB, BKB, UCB, Combined, EpsilonGreedy, Proposal, RepeatRule, Uniform
 from ostinato.stopping import Width
 from ostinato.storage.access import SQLReader
-from ostinato.study import Study, Task, asking, verify
+from ostinato.study import Study, Task, asking, verify, view
 from sizes import size
 
 GIVEN = {"kernel": RBF(0.4), "noise_std": 0.5, "policy": MiniUCB(C=1.5)}
@@ -108,6 +109,26 @@ def test_failed_measurements_count_as_answers(address):
     assert status.measurements + status.failures == 12
     assert status.failures >= 4
     assert status.finished
+
+
+def test_a_status_speaks_of_one_moment(any_address, monkeypatch):
+    """Others work while it is put together; nothing of what they do is in it, or all."""
+    study, other = Study("lab", any_address, X, seed=0), Study("lab", any_address)
+    other.observe(0, [1.0, 1.5])
+    answer_of, rows = view.answer_of, iter(range(1, len(X)))
+
+    def slowly(*args, **options):
+        other.ask(limit=1)
+        other.observe(next(rows), 9.0)
+        return answer_of(*args, **options)
+
+    monkeypatch.setattr(view, "answer_of", slowly)
+    status = study.status()
+    assert (status.measurements, status.unique, status.best.index, status.best.n) == (2, 1, 0, 2)
+    assert (status.batches, status.in_flight) == (0, 0)
+    status = study.status()
+    assert (status.measurements, status.unique, status.best.index) == (3, 2, 1)
+    assert (status.batches, status.in_flight) == (1, 1)
 
 
 @pytest.fixture
@@ -235,6 +256,20 @@ def test_bad_values_change_nothing(any_address):
     assert study.tell(task, measured(task)) == task.repeats
 
 
+def test_nothing_told_is_not_a_failed_measurement(any_address):
+    """A call that lacks its values is a slip; None and NaN say that a measurement failed."""
+    study = Study("lab", any_address, X, seed=0)
+    task = study.ask(limit=2)
+    with pytest.raises(InvalidFeedback, match="None or nan for a measurement that failed"):
+        study.tell(task)
+    with pytest.raises(InvalidFeedback, match="None or nan for a measurement that failed"):
+        study.observe_all([(0, {"value": 1.0}), (1, {})])
+    assert study.status().failures == study.status().measurements == 0
+    assert study.tell(task, 2.5) == 1  # nothing stands in its way
+    assert study.observe_all([(1, {"value": None})]) == 1
+    assert study.status().failures == 1
+
+
 def test_other_bad_input(any_address):
     study = Study("lab", any_address, X, seed=0)
     task = study.ask()
@@ -258,18 +293,92 @@ def test_other_bad_input(any_address):
     assert study.tell(task, measured(task)) == task.repeats
 
 
+CATALOGUE = pd.DataFrame({"price": [10.0, 20.0, 30.0], "kind": ["a", "b", "a"]})
+
+
+def observers(tmp_path, candidates, **settings):
+    """A study, and an optimiser in memory."""
+    return Study("shop", tmp_path / "shop.db", candidates, **settings), Optimizer(candidates, **settings)
+
+
+@pytest.mark.parametrize("nobody", [[], (), np.array([]), np.array([], dtype=int), CATALOGUE.index[:0], CATALOGUE[:0]])
+def test_of_no_candidates_there_is_nothing_to_observe(tmp_path, nobody):
+    for each in observers(tmp_path, CATALOGUE, outcome="binary"):
+        each.observe(nobody, successes=[], trials=[])
+        each.observe(nobody, np.array([]))
+        with pytest.raises(
+            InvalidFeedback, match=r"No candidates were given, and values=\[1\]: say which were measured"
+        ):
+            each.observe(nobody, [1])
+        with pytest.raises(InvalidFeedback, match="No values were given"):
+            each.observe(nobody)
+        assert each.counts() == {}
+
+
+def test_what_does_not_name_a_candidate_is_told_what_does(tmp_path):
+    for each in observers(tmp_path, CATALOGUE):
+        for wrong in ("SKU-1", 5.0, None):
+            words = f"{wrong!r} does not name a candidate: give a row number .a whole number., or the row's columns"
+            with pytest.raises(UnknownCandidate, match=words):
+                each.observe(wrong, [1.0])
+    with pytest.raises(UnknownCandidate, match=r"'SKU-1' does not name a candidate: .* or the row's 2 numbers"):
+        Optimizer(X).observe("SKU-1", [1.0])
+    line = Optimizer([[0.5], [1.5]])
+    line.observe(1.5, [1.0])  # rows of one number
+    assert line.counts() == {1: 1}
+
+
 def test_a_catalogue_that_changed_is_noticed(any_address):
     table = pd.DataFrame({"temp": [20, 30, 40], "solvent": ["a", "b", "a"]})
     Study("lab", any_address, table, seed=0)
     Study("lab", any_address, table.copy())
     changed = table.copy()
     changed.loc[1, "temp"] = 31
-    with pytest.raises(StudyDiffers, match=r"row 1 is .*30.*31"):
+    with pytest.raises(StudyDiffers, match="row 1, column 'temp': 30 is stored, and 31 was given"):
         Study("lab", any_address, changed)
     with pytest.raises(StudyDiffers, match="3 rows, and 2 were given"):
         Study("lab", any_address, table[:2])
-    with pytest.raises(StudyDiffers, match="its columns are"):
+    with pytest.raises(
+        StudyDiffers, match="column 'temp' is stored, and was not given; column 'heat' was given, and is not stored"
+    ):
         Study("lab", any_address, table.rename(columns={"temp": "heat"}))
+
+
+STORED = pd.DataFrame({"price of one": [10.57, 3.0], "age": [212, 4], "kind": ["Shoes", "Hats"], "score": [0.1, 0.2]})
+LONG = "a remark that is longer than what a message shows of a single value, and ends with "
+
+
+@pytest.mark.parametrize(
+    ("stored", "given", "words"),
+    [
+        (STORED, STORED.assign(score=[0.2, 0.4]), "row 0, column 'score': 0.1 is stored, and 0.2 was given"),
+        (STORED, STORED.assign(age=[212.0, 4.0]), "row 0, column 'age': 212 is stored, and 212.0 was given"),
+        (STORED, STORED.assign(age=["old", "new"]), "column 'age': numbers are stored, and categories were given"),
+        (STORED, STORED.drop(columns="age"), "column 'age' is stored, and was not given"),
+        (STORED, STORED.assign(size=[1, 2], colour=[3, 4]), "column 'size', 'colour' was given, and is not stored"),
+        (STORED[["age", "kind"]], STORED[["kind", "age"]], "columns 'age', 'kind' are stored, and 'kind', 'age' were"),
+        (STORED[["age"]].assign(t=LONG + "a"), STORED[["age"]].assign(t=LONG + "b"), "and ends with a' is stored"),
+        (STORED, STORED[["age", "score"]].to_numpy(), "it has columns 'price of one', .*, and no names were given"),
+        ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 5.0]], "row 1, column 1: 4.0 is stored, and 5.0 was given"),
+        ([[1.0, 2.0]], [[1.0, 2.0, 3.0]], "it has 2 columns, and 3 were given"),
+        (
+            np.array([[1.0, 2.0]], dtype=np.float32),
+            np.array([[1.0, 2.0]]),
+            "type float32 are stored, and float64 were given",
+        ),
+        (
+            Space(t=Float(0, 1)),
+            Space(t=Float(0, 2)),
+            r"parameter 't': Float\(.*1.*is stored, and Float\(.*2.*was given",
+        ),
+        (Space(t=Float(0, 1)), Space(s=Float(0, 1)), "parameter 't' is stored, and was not given; parameter 's'"),
+        (Space(t=Float(0, 1)), [[1.0]], r"they are Space\(.*, and a table was given"),
+    ],
+)
+def test_the_first_difference_between_candidates_is_named(tmp_path, stored, given, words):
+    Study("lab", tmp_path / "lab.db", stored, seed=0)
+    with pytest.raises(StudyDiffers, match=words):
+        Study("lab", tmp_path / "lab.db", given)
 
 
 def test_settings_do_not_change(any_address):
@@ -279,6 +388,18 @@ def test_settings_do_not_change(any_address):
         Study("lab", any_address, goal="find")
     with pytest.raises(StudyDiffers, match="kernel="):
         Study("lab", any_address, kernel=RBF(0.5))
+
+
+def test_a_mistyped_setting_is_named_before_anything_else(tmp_path):
+    """The same words for a study that is there and for one that is not, which is then not made."""
+    words = "There is no setting 'budgett'. Did you mean budget[?] The settings are budget, stop, goal, "
+    for _ in range(2):
+        with pytest.raises(InvalidSetting, match=words):
+            Study("lab", tmp_path / "lab.db", X, budgett=3)
+        Study("other", tmp_path / "lab.db", X)
+    Study("lab", tmp_path / "lab.db", X)
+    with pytest.raises(InvalidSetting, match=words):
+        Study("lab", tmp_path / "lab.db", budgett=3)
 
 
 def costs(a, b):
@@ -536,7 +657,8 @@ def test_those_who_tell_never_wait_for_a_decision(address, monkeypatch):
     assert verify(study.storage, "lab") == []
 
 
-def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch):
+def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch, caplog):
+    """At once, with the study locked, so that nobody can overtake it again; and the log says so."""
     study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
     decided, decide = [], asking.decide
 
@@ -544,11 +666,16 @@ def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch):
         decided.append(1)
         if len(decided) == 1:
             other.observe(3, 1.0)
+        else:
+            with pytest.raises(Unavailable), other.storage.write("lab", wait=False):
+                pass
         return decide(*args)
 
     monkeypatch.setattr(asking, "decide", overtaken)
-    assert study.ask(limit=1) is not None
+    with caplog.at_level("INFO", "ostinato"):
+        assert study.ask(limit=1) is not None
     assert len(decided) == 2
+    assert caplog.messages == ["study 'lab': decided again, because others asked, observed or revised meanwhile"]
     assert verify(study.storage, "lab") == []
 
 

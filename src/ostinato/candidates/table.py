@@ -20,6 +20,7 @@ from ostinato.kernels import Column
 
 ROUNDING = 1e-9  # of a column's largest value: rows this close to a candidate are that candidate
 TINY = 1e-300
+SINGLE = (float, np.floating, bool, np.bool_, type(None))  # no row, unless rows have one number
 HASH = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier whose bits look random
 
 
@@ -165,6 +166,11 @@ class Candidates:
             return self.number_of(where)
         if is_one_row(where):
             return self.find(self.encode(where))[0]
+        if isinstance(where, (str, bytes)) or (isinstance(where, SINGLE) and (self._named or len(self._codecs) > 1)):
+            raise UnknownCandidate(
+                f"{brief(where)} does not name a candidate: give a row number (a whole number), or the row's "
+                f"{'columns as a dict' if self._named else f'{len(self._codecs)} numbers'}."
+            )
         if isinstance(where, (list, tuple, np.ndarray)):
             flat: NDArray[Any] = np.asarray(cast("Any", where))
             if flat.ndim == 0 and flat.dtype.kind in "iu":
@@ -283,6 +289,11 @@ class Candidates:
                 f"{', '.join(map(repr, wanted))} are needed."
             )
         return np.stack([codec.encode(named[codec.column.name]) for codec in self._codecs], axis=1)
+
+
+def is_empty(where: Any) -> bool:
+    """Whether it is a sequence or a table of no candidates."""
+    return not isinstance(where, (str, bytes, Mapping)) and hasattr(where, "__len__") and len(where) == 0
 
 
 def is_one_row(where: Any) -> bool:

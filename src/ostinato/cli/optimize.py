@@ -158,9 +158,10 @@ def optimize(
     on one study.
 
     The program's last line is the value: a number, or JSON such as {"value": 1.5} (with --outcome binary also true or
-    false). A program that fails, takes too long or prints no number is a failed measurement, and the study goes on. It
-    is started without a shell: for pipes write --command "sh -c './measure {temp} | tail -1'". The candidate is in its
-    environment too, as JSON in OSTINATO_CANDIDATE. A value that does not fit is named, and measured again.
+    false). A program that fails, takes too long, prints no number, or one that --outcome does not allow, is a failed
+    measurement, and the study goes on. It is started without a shell: for pipes write
+    --command "sh -c './measure {temp} | tail -1'". The candidate is in its environment too, as JSON in
+    OSTINATO_CANDIDATE. A value that does not fit is named, and measured again.
 
     Where nothing can be measured any more, whatever the candidate (an instrument is off, the program is gone), the run
     pauses and tries again: after 10 seconds, then less and less often, for three days. These failures do not count.
@@ -212,7 +213,7 @@ def optimize(
     until = (lease or DAY) if manual else LEASE
     study = made(called, where, table, budget=budget, lease=until, patience=patience, extend=add, **settings)
     if isinstance(objective, Command):
-        objective = replace(objective, truths=study.outcome.binary)
+        objective = replace(objective, outcome=study.outcome)
     console = Console(stderr=True)
     if not manual:
         _remark_program(study, command or f"the function {python}", objective, console)

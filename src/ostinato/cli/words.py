@@ -8,11 +8,13 @@ from typing import Any
 from typer.models import OptionInfo
 
 CALL = re.compile(r"\w\(")
+ARGUMENT = re.compile(r"\b([a-z_]+)=(?=[\s,.:;)]|$)")  # of a function in Python, named without a value
 
 
 def in_options(words: str, command: Callable[..., Any] | None) -> str:
     """A message with --max-repeats 5 where it says max_repeats=5, if the command has that option.
 
+    Other arguments that Python has are named without =: successes and trials.
     Code stays as it is: what is in `…`, and what stands in a call, such as the columns of Space(budget=Float(0, 1)).
     """
     names = list(_options(command)) if command else []
@@ -28,10 +30,14 @@ def _translated(words: str, setting: re.Pattern[str]) -> Iterator[str]:
     """What stands outside of calls with options, and calls as they are."""
     place = 0
     while (call := CALL.search(words, place)) is not None:
-        yield setting.sub(_option, words[place : call.end()])
+        yield _in_shell(words[place : call.end()], setting)
         place = _closed(words, call.end())
         yield words[call.end() : place]
-    yield setting.sub(_option, words[place:])
+    yield _in_shell(words[place:], setting)
+
+
+def _in_shell(words: str, setting: re.Pattern[str]) -> str:
+    return ARGUMENT.sub(r"\1", setting.sub(_option, words))
 
 
 def _closed(words: str, start: int) -> int:

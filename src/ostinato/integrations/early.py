@@ -19,7 +19,7 @@ def check_settings(settings: Mapping[str, Any], *, own: tuple[str, ...], owner: 
     for name in own:
         if name in settings:
             raise InvalidSetting(f"{name}={settings[name]!r} comes from the {owner}: leave it out here.")
-    check_names([name for name in settings if name != "budget"], Optimizer)
+    check_names(settings, Optimizer)
     if settings.get("kernel") is not None:
         as_kernel(settings["kernel"])
     if settings.get("policy") is not None:

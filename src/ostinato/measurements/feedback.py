@@ -11,7 +11,7 @@ from ostinato.arrays import Vector
 from ostinato.checks import brief, counted
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.history import ENDS, Measured
-from ostinato.measurements.outcomes import Outcome
+from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import Statistics
 
 
@@ -109,8 +109,20 @@ class Given(msgspec.Struct, frozen=True):
         if tried:
             return Feedback(outcome.successes(self.successes, self.trials))
         if self.n is None or self.mean is None:
-            raise InvalidFeedback("No feedback was given: give the measured values, or n=, mean= and std=.")
+            raise InvalidFeedback(
+                "No values were given: give values, with nan for a measurement that failed; or n=, mean= and std=."
+            )
         return Feedback(outcome.summary(self.n, self.mean, self.std))
+
+
+def read_none(given: Given) -> None:
+    """An error where something was measured, and no candidates are given of which."""
+    for name in ("values", "successes", "trials", "n", "mean"):
+        said = getattr(given, name)
+        if said is not None and (name != "trials" or np.ndim(said) > 0) and np.size(said) > 0:
+            raise InvalidFeedback(f"No candidates were given, and {name}={brief(said)}: say which were measured.")
+    if given.values is None and given.successes is None:
+        given.read(REAL)  # says what is missing
 
 
 def read_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int, Feedback]:

@@ -15,6 +15,7 @@ from math import inf, pi
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
 from ostinato.checks import brief, from_truth, is_whole
@@ -82,12 +83,18 @@ class Outcome:
             raise InvalidFeedback("No measurements were given: tell at least one, or close the batch to give it up.")
         y = y.astype(np.float64).ravel()
         if not self.real:
-            wrong = np.flatnonzero(
-                (y < self.low) | (y > self.high) | (self.whole & np.isfinite(y) & (y != np.floor(y)))
-            )
+            wrong = np.flatnonzero(self._wrong(y))
             if len(wrong):
                 raise self._refused(f"{y[wrong[0]]:g}")
         return y
+
+    def has(self, value: float) -> bool:
+        """Whether a finite number is one of this kind."""
+        return self.real or not bool(self._wrong(np.array([value]))[0])
+
+    def _wrong(self, y: Vector) -> NDArray[np.bool_]:
+        """Which numbers are not of this kind."""
+        return (y < self.low) | (y > self.high) | (self.whole & np.isfinite(y) & (y != np.floor(y)))
 
     def check(self, value: float) -> None:
         """Whether a value is one of this kind, and finite; NaN, a measurement that failed, is of every kind."""
@@ -121,7 +128,8 @@ class Outcome:
         return self.summary(int(trials), successes / trials, None)
 
     def _refused(self, what: str) -> InvalidFeedback:
-        return InvalidFeedback(f"{what} is not a measurement of outcome={self.name!r}: give {self.words}.")
+        counts = ", or successes= and trials=" if self.binary else ""
+        return InvalidFeedback(f"{what} is not a measurement of outcome={self.name!r}: give {self.words}{counts}.")
 
     # What is answered
 
@@ -187,7 +195,7 @@ def _from_truths(given: Any) -> Any:
 REAL = Outcome("real")
 OUTCOMES: dict[str, Outcome] = {
     "real": REAL,
-    "binary": Outcome("binary", 0.0, 1.0, True, False, "0 or 1, True or False, or successes= and trials="),
+    "binary": Outcome("binary", 0.0, 1.0, True, False, "0 or 1, True or False"),
     "count": Outcome("count", 0.0, inf, True, True, "whole numbers, 0 or more"),
     "positive": Outcome("positive", 0.0, inf, False, True, "numbers, 0 or more"),
 }

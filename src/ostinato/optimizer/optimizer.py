@@ -13,10 +13,11 @@ import numpy as np
 from ostinato.arrays import Matrix, Namespace, unwrapped
 from ostinato.candidates import Candidates, Sampled, ShardedTable, extended
 from ostinato.candidates.identifiers import remark_measured
+from ostinato.candidates.table import is_empty
 from ostinato.checks import brief, whole
 from ostinato.errors import FewerSlots, InvalidFeedback, InvalidSetting, UnknownBatch, notify
 from ostinato.kernels import Kernel
-from ostinato.measurements.feedback import Given, read_many
+from ostinato.measurements.feedback import Given, read_many, read_none
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
@@ -414,13 +415,16 @@ class Optimizer(OptimizerView):
 
         candidate: an index or a row, with all its values (or their statistics); or many at once, a sequence of
         indices or a table of rows, with one value each, or successes and trials of each. A flat array as long as a row
-        is a row.
+        is a row. Of no candidates there is nothing to take in.
         """
         if self._owner:
             self._refuse()
+        claim = Given(values, stderr, n, mean, std, successes, trials)
+        if is_empty(candidate):
+            read_none(claim)
+            return
         table = self._problem.table.holding(candidate)
         named = table.named_by(candidate)
-        claim = Given(values, stderr, n, mean, std, successes, trials)
         if isinstance(named, int) or (len(named) == 1 and np.ndim(successes) == 0):
             number = named if isinstance(named, int) else named[0]
             feedback = {number: claim.read(self._problem.outcome)}

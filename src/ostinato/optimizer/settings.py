@@ -1,6 +1,6 @@
 """What the user sets, checked against the candidates: the kernel, the noise, the direction."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from inspect import signature
@@ -223,9 +223,13 @@ def _is_positive(K: Any) -> bool:
     return symmetric and float(np.linalg.eigvalsh(K)[0]) >= -1e-8 * scale * len(K)
 
 
-def check_names(given: Iterable[str], taker: Callable[..., Any]) -> None:
-    """A misspelt setting is refused, with the name that may have been meant."""
-    known = [name for name in signature(taker).parameters if name not in ("candidates", "budget")]
+def check_names(given: Iterable[str], taker: Callable[..., Any], besides: Sequence[str] = ("budget",)) -> None:
+    """A misspelt setting is refused, with the name that may have been meant.
+
+    besides: settings of whoever passes the others on to the taker.
+    """
+    own = [name for name in signature(taker).parameters if name not in ("candidates", *besides)]
+    known = [*besides, *own]
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.6)

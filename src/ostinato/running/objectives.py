@@ -17,7 +17,8 @@ from typing import IO, Any, TypeAlias
 import msgspec
 
 from ostinato.checks import from_truth, number
-from ostinato.errors import Failed, InvalidSetting, Outage
+from ostinato.errors import Failed, ImpossibleValue, InvalidSetting, Outage, notify
+from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import LARGEST
 from ostinato.running.program import Program, program_of_command
 from ostinato.running.template import Template
@@ -31,17 +32,28 @@ class Stopped(Exception):
     """A program was stopped because nobody waits for it any more: that is not a failed measurement."""
 
 
+class Impossible(Failed):
+    """What a program printed is a number, and not one that is measured."""
+
+
 @dataclass
 class Failures:
     """How many measurements failed, and what the last one said."""
 
     count: int = 0
     last: str = ""
+    impossible: bool = False  # whether it was said that a value was not of its kind
     lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, words: str) -> None:
         with self.lock:
             self.count, self.last = self.count + 1, words[-LAST:]
+
+    def first_impossible(self) -> bool:
+        """Whether no value was of another kind before."""
+        with self.lock:
+            before, self.impossible = self.impossible, True
+        return not before
 
 
 class Running:
@@ -92,7 +104,7 @@ class Command:
     columns: tuple[str, ...]
     timeout: float | None = None
     retries: int = 0
-    truths: bool = False  # whether true and false are values, 1 and 0
+    outcome: Outcome = REAL  # what kind of number a value is: others are measurements that failed
     failures: Failures = field(default_factory=Failures)
     running: Running = field(default_factory=Running, repr=False)
 
@@ -108,6 +120,11 @@ class Command:
             try:
                 return self._once(candidate)
             except Failed as error:
+                if isinstance(error, Impossible) and self.failures.first_impossible():
+                    said = str(error).removeprefix("it ")
+                    notify(
+                        f"The program {said}: that and others like it are measurements that failed.", ImpossibleValue
+                    )
                 if again == 0:
                     self.failures.add(str(error))
                     return nan
@@ -156,9 +173,13 @@ class Command:
             said = complaint or printed.strip()
             raise Failed(f"{how}, for {dict(candidate)}" + (f": {said}" if said else ""))
         try:
-            return value_of(printed, truths=self.truths)
+            value = value_of(printed, truths=self.outcome.binary)
         except Failed as error:
             raise Failed(f"{error}, for {dict(candidate)}") from None
+        if not self.outcome.has(value):
+            words = f"it printed {value:g}, which is not a measurement of outcome={self.outcome.name!r}"
+            raise Impossible(f"{words} ({self.outcome.words}), for {dict(candidate)}")
+        return value
 
 
 def _begun(arguments: list[str], environment: dict[str, str], out: IO[bytes], errors: IO[bytes]) -> "Process":

@@ -62,7 +62,7 @@ def optimize(
     """
     budget = whole("budget", budget)
     watched(stop)  # a rule that is none is refused before anything else is done
-    check_names(settings, Optimizer)
+    check_names(settings, Optimizer, ("budget", "stop"))
     outcome = outcome_of(settings.get("outcome", "real"))
     how = OnFailure.of(on_failure, retry_every, give_up_after)
     measure = Measure(f, flag("vectorized", vectorized), exceptions(catch), outcome, how)

@@ -32,7 +32,7 @@ EXAMPLE_PROBLEM = {
     "type": "urn:ostinato:invalid-feedback",
     "title": "Measurements were rejected",
     "status": 422,
-    "detail": "Batch 0 came without values: give values, or successes and trials.",
+    "detail": "Batch 0 came without values: give values, null for a measurement that failed; or successes and trials.",
 }
 PUBLIC = ("health",)
 STUDY = {"study": "$request.path.study"}

@@ -20,7 +20,10 @@ HERE = here()
 def report_of(told: Told, outcome: Outcome, teller: Identity) -> Report:
     """What one answer says, and who tells it."""
     if told.values is None and told.trials is None:
-        raise InvalidFeedback(f"Batch {told.batch} came without values: give values, or successes and trials.")
+        raise InvalidFeedback(
+            f"Batch {told.batch} came without values: give values, null for a measurement that failed; or successes "
+            "and trials."
+        )
     read = read_answer(told.values, told.stderr, told.successes, told.trials, outcome)
     source = Source(
         told.program or "", told.version or "", HERE.host, check_worker(teller, told.worker) or "", token=teller.name

@@ -5,12 +5,13 @@ by another process that is about to fill it: something went wrong with it, and i
 """
 
 import os
+import random
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from time import time
+from time import monotonic, sleep, time
 from uuid import uuid4
 
 from sqlalchemy import Connection, create_engine, text
@@ -21,7 +22,9 @@ from ostinato.errors import InvalidSetting, UnknownStudy
 from ostinato.storage.schema import log, metadata
 
 WAL_IS_SAFE = (3, 51, 3)  # before it, a write-ahead log that is reset while another process reads can be corrupted
-BUSY = 2_000  # milliseconds that SQLite itself waits for a lock, which nothing can interrupt
+BUSY = 2.0  # seconds of waiting for a lock, which nothing can interrupt
+TRY_EVERY = 0.005  # seconds on average between two tries to get the lock for writing
+JITTER = random.SystemRandom()  # nothing that users' programs draw from, and not the same in a forked process
 SOON_CHECKED = 32 * 2**20  # bytes of a file that is checked as a whole when it is opened; of larger ones not the log
 NETWORKS = (
     "nfs",
@@ -59,9 +62,13 @@ class SQLite:
     def begin(self, connection: Connection, *, write: bool, wait: bool = True, lasting: bool = True) -> None:
         """Begin a transaction, on a connection of its own. lasting is not looked at: every one outlives a power cut."""
         connection.begin()
-        for setting in (f"busy_timeout = {BUSY if wait else 0}", *SETTINGS):
+        seconds = BUSY if wait else 0.0
+        for setting in (f"busy_timeout = {1_000 * seconds:.0f}", *SETTINGS):
             connection.exec_driver_sql(f"PRAGMA {setting}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+        if write:
+            _lock(connection, seconds)
+        else:
+            connection.exec_driver_sql("BEGIN")
 
     def now(self, connection: Connection) -> float:
         return time()
@@ -105,6 +112,27 @@ class SQLite:
                 f"{path} is on a network file system ({network}), where SQLite's locks cannot be relied on: use a "
                 "local disk, or PostgreSQL (postgresql://…) for several machines."
             )
+
+
+def _lock(connection: Connection, seconds: float) -> None:
+    """Begin to write, after waiting for others for so long at most.
+
+    SQLite itself looks for a free lock ten times a second at last: whoever writes again and again without a pause would
+    get it every time, and others never. So we look ourselves, far more often, and at times that differ.
+    """
+    end = monotonic() + seconds
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    while True:
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except DBAPIError as error:
+            if "locked" not in str(error.orig) or monotonic() >= end:
+                raise
+        else:
+            break
+        sleep(JITTER.uniform(0.2, 1.8) * TRY_EVERY)
+    for_readers = f"PRAGMA busy_timeout = {1_000 * seconds:.0f}"  # of whom the last ends before it is committed
+    connection.exec_driver_sql(for_readers)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from ostinato.optimizer.decide import decide
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
+from ostinato.running.events import LOGGER
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader
 from ostinato.study.changing import close_retired
@@ -45,6 +46,8 @@ def tasks_for(stored: Stored, request: Request) -> list[Task]:
             found, missing = stored.storage.patiently(partial(_commit, stored, request, decision, last=last))
             if missing is None:
                 break
+            if decision is not None:
+                LOGGER.info("study %r: decided again, because others asked, observed or revised meanwhile", stored.name)
     return found
 
 

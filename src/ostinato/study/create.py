@@ -1,21 +1,21 @@
 """How a study begins: candidates and settings are stored once, and are the same ever after."""
 
-from collections.abc import Iterable
 from time import time
 from typing import Any
 
 import numpy as np
 
-from ostinato.candidates import Candidates, Head, Packed, Sampled, ShardedTable, head_of, packed, unlike
+from ostinato.candidates import Candidates, Head, Packed, Sampled, ShardedTable, head_of, packed
 from ostinato.candidates.identifiers import remark_measured
-from ostinato.checks import brief, whole
+from ostinato.checks import whole
 from ostinato.errors import InvalidSetting, StudyDiffers, UnknownStudy
 from ostinato.measurements.tally import MOST
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.settings import check_names, noise_variances
+from ostinato.optimizer.settings import noise_variances
 from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord, open_storage
 from ostinato.study.candidates import has_same_files, table_of
+from ostinato.study.differing import difference, differs_at
 from ostinato.study.settings import as_text
 
 
@@ -55,10 +55,10 @@ def _rows_more(storage: Storage, name: str, table: Candidates) -> int:
     stored = storage.patiently(lambda: _stored(storage, name))
     if isinstance(stored, Sampled) or isinstance(table, Sampled):
         if not _same_space(stored, table):
-            raise StudyDiffers(_difference(name, stored, table))
+            raise StudyDiffers(difference(name, stored, table))
         return 0
     if not _begin_alike(stored, table):
-        raise StudyDiffers(_difference(name, stored, table))
+        raise StudyDiffers(difference(name, stored, table))
     return max(0, table.rows - stored.rows)
 
 
@@ -67,7 +67,6 @@ def _checked(table: Candidates, budget: int | None, settings: dict[str, Any]) ->
     seed = settings.get("seed")
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else whole("seed", seed, 0)
     own: dict[str, Any] = {**{name: value for name, value in settings.items() if name != "stop"}, "seed": seed}
-    check_names(own, Optimizer)
     watched(settings.get("stop"))
     most = None if budget is None else read_budget(budget)
     remark_measured(table, Optimizer(table, budget=most, **own).quantity)
@@ -88,13 +87,7 @@ def _begin_alike(kept: Candidates, given: Candidates) -> bool:
         return False
     if [c.kind for c in kept.columns] != [c.kind for c in given.columns]:
         return False
-    return given.rows >= kept.parts[0] and _differs_at(kept, given) is None
-
-
-def _differs_at(kept: Candidates, given: Candidates) -> int | None:
-    """The first row in which two tables differ, of those that both have."""
-    rows: Iterable[int] = unlike(kept, given)
-    return next((row for row in rows if repr(kept[row]) != repr(given[row])), None)
+    return given.rows >= kept.parts[0] and differs_at(kept, given) is None
 
 
 def read_budget(budget: Any) -> int:
@@ -127,20 +120,3 @@ def _other_files(name: str, kept: Head, given: Candidates) -> str:
 def _stored(storage: Storage, name: str) -> Candidates:
     with storage.read(name) as reader:
         return table_of(reader)
-
-
-def _difference(name: str, kept: Candidates, given: Candidates) -> str:
-    """In words, where two sets of candidates differ first."""
-    start = f"The study {name!r} exists with other candidates: "
-    end = " Give the same ones, or begin a study of another name."
-    spaces = [table.space if isinstance(table, Sampled) else None for table in (kept, given)]
-    if spaces != [None, None]:
-        was, new = ("a table" if space is None else repr(space) for space in spaces)
-        return start + f"they are {was}, and {new} was given." + end
-    names = [[column.name for column in table.columns] for table in (kept, given)]
-    if names[0] != names[1]:
-        return start + f"its columns are {names[0]}, and {names[1]} were given." + end
-    row = _differs_at(kept, given)
-    if row is None:
-        return start + f"it has {kept.rows:,} rows, and {given.rows:,} were given." + end
-    return start + f"row {row} is {brief(kept[row])}, and {brief(given[row])} was given." + end

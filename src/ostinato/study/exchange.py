@@ -71,7 +71,10 @@ def task_of(study: "Study", answer: Answer) -> Task:
     values: Any = answer.values if answer.value is None else [answer.value]
     count = answer.trials if values is None else len(values)
     if not count:
-        raise InvalidFeedback(f"Batch {answer.batch} came without values: give values, or successes and trials.")
+        raise InvalidFeedback(
+            f"Batch {answer.batch} came without values: give values, null for a measurement that failed; or successes "
+            "and trials."
+        )
     task = study.task(answer.batch, answer.start, count)
     check_candidate(task.index, task.candidate, answer)
     who = {"worker": answer.worker, "host": answer.host}

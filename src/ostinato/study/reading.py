@@ -4,12 +4,16 @@ from math import isfinite
 from typing import Any, cast
 
 import numpy as np
+from msgspec import UNSET
 
 from ostinato.checks import brief, counted
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import LARGEST
 from ostinato.storage.values import Told, told_summary, told_value, told_values
+
+GIVE_VALUES = "give values, with None or nan for a measurement that failed; or successes and trials"
+GIVE_VALUE = "give a value, None or nan for a measurement that failed; or successes and trials"
 
 
 def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
@@ -35,10 +39,12 @@ def _one_of(values: list[Any]) -> Told | None:
 
 
 def read_answer(values: Any, stderr: Any, successes: Any, trials: Any, outcome: Outcome) -> Told:
-    """Values, or successes of so many trials, of a task."""
+    """Values, or successes of so many trials, of a task; UNSET for values that were left out."""
     if successes is None and trials is None:
+        if values is UNSET:
+            raise InvalidFeedback(f"No values were given: {GIVE_VALUES}.")
         return read_values(values, stderr, outcome)
-    if values is not None:
+    if values is not None and values is not UNSET:
         raise InvalidFeedback("Both values and successes were given: give one of them.")
     return read_trials(successes, trials, outcome)
 
@@ -50,7 +56,7 @@ def read_trials(successes: Any, trials: Any, outcome: Outcome) -> Told:
 
 
 def read_one(
-    value: float | None = None,
+    value: Any = UNSET,
     stderr: float | None = None,
     count: float | None = None,
     std: float | None = None,
@@ -59,9 +65,11 @@ def read_one(
     *,
     outcome: Outcome = REAL,
 ) -> Told:
-    """A value, an average of so many, or successes of so many trials."""
+    """A value, None for one that failed; an average of so many; or successes of so many trials."""
     if successes is not None or trials is not None:
         return told_summary(outcome.successes(_whole("successes", successes), _whole("trials", trials)))
+    if value is UNSET:
+        raise InvalidFeedback(f"An observation came without a value: {GIVE_VALUE}.")
     if count is None or count == 1:
         return read_values([value], stderr, outcome)
     return told_summary(outcome.summary(_whole("count", count), value, std))

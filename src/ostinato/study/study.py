@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast, overload
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ostinato.candidates import ShardedTable, read_candidates
@@ -23,6 +24,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.memory import read_limit
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.revise import check_named
+from ostinato.optimizer.settings import check_names
 from ostinato.posterior.device import read_device
 from ostinato.records import Best
 from ostinato.running.events import Events, Listener, callbacks
@@ -90,6 +92,8 @@ class Study(StudyView):
     ) -> None:
         if not isinstance(cast("Any", name), str) or not name or not name.isprintable():
             raise InvalidSetting(f"name={name!r} is not a name for a study: give a text that can be printed.")
+        if settings:
+            check_names(settings, Optimizer, ("budget", "stop"))
         self.lease = positive("lease", lease)
         if settings.get("seed", 0) is None:
             settings.pop("seed")
@@ -214,7 +218,7 @@ class Study(StudyView):
     def tell(
         self,
         task: Task,
-        values: Any = None,
+        values: Any = UNSET,
         *,
         stderr: Any = None,
         start: int | None = None,
@@ -259,7 +263,8 @@ class Study(StudyView):
     ) -> None:
         """Measurements that were not asked for: values of one candidate, or their count, mean and sample std.
 
-        Or of many at once, a sequence of indices or a table of rows, with one value each (or successes and trials).
+        Or of many at once, a sequence of indices or a table of rows, with one value each (or successes and trials);
+        of no candidates there is nothing to take in.
         key: a name for this one call: called again with the same key, it counts once; with other values, it is refused.
         """
         given = Given(values, stderr, n, mean, std, successes, trials)

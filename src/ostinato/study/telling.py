@@ -6,9 +6,10 @@ from typing import Any, cast
 import numpy as np
 
 from ostinato.candidates import Candidates
+from ostinato.candidates.table import is_empty
 from ostinato.checks import counted
 from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch, UnknownCandidate
-from ostinato.measurements.feedback import Given, read_many
+from ostinato.measurements.feedback import Given, read_many, read_none
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Reader, Source, Writer
 from ostinato.storage.values import Told, told_summary
@@ -74,6 +75,9 @@ def skip(stored: Stored, task: Task, repeat: int) -> None:
 
 def observe(stored: Stored, candidate: Any, given: Given, source: Source | None = None) -> None:
     """Measurements of one candidate, or of many with one value each, that were not asked for."""
+    if is_empty(candidate):
+        read_none(given)
+        return
     _check(stored, candidate, given)
     table = stored.hold(candidate)
     if _is_many(table, candidate):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
 from ostinato.study.origins import Sources
 from ostinato.study.paused import paused_runs
-from ostinato.study.records import Assigned, Measurement, Status, by_place, measurements_of
+from ostinato.study.records import Assigned, Measurement, PausedRun, Status, by_place, measurements_of
 from ostinato.study.stored import Stored
 
 if TYPE_CHECKING:
@@ -88,22 +88,25 @@ class StudyView:
     def status(self) -> Status:
         """Where the study stands; without the best candidate where that takes code that was not given."""
         with self._stored.lock:
-            return _status(self._stored, self._answer())
+            return _status(self._stored, *self._answer(_progress))
 
-    def _answer(self) -> Answer:
-        """The last answer, where it still holds; else another one, stored for the next who asks if that took long."""
+    def _answer(self, also: Callable[[Reader], T]) -> tuple[Answer, T]:
+        """The last answer, where it still holds; else another one, stored for the next who asks if that took long.
+
+        also: what else is read of the same moment.
+        """
         stored, start = self._stored, monotonic()
 
-        def find(reader: Reader) -> "tuple[StudyRecord, Answer | Optimizer]":
-            return reader.record, last_answer(stored, reader) or stored.counting(reader)
+        def find(reader: Reader) -> "tuple[StudyRecord, T, Answer | Optimizer]":
+            return reader.record, also(reader), last_answer(stored, reader) or stored.counting(reader)
 
-        record, found = stored.read(find)
+        record, read, found = stored.read(find)
         if isinstance(found, Answer):
-            return found
+            return found, read
         answer = answer_of(found, counts_only=bool(stored.missing))
         if stored.head.blocks or monotonic() - start > LONG:
             keep(stored, record, answer)
-        return answer
+        return answer, read
 
     def counts(self) -> dict[int, int]:
         """How often each candidate was measured, by its index; those never measured left out."""
@@ -176,7 +179,7 @@ class StudyView:
         """The measured candidate of the best lower bound (mean less a standard deviation)."""
         if level == LEVEL and not self._stored.missing:
             with self._stored.lock:
-                found = self._answer().best
+                found = self._answer(lambda _: None)[0].best
             if found is not None:
                 return found
         return self.looked(lambda optimizer: optimizer.best(level))
@@ -339,11 +342,23 @@ def measurements_from(reader: Reader, number: int, most: int) -> list[Measuremen
     return [each for each in found if each.number >= number or each.count > 1][:most]
 
 
-def _status(stored: Stored, answer: Answer) -> Status:
-    record, unfinished, assigned, paused = stored.read(
-        lambda reader: (reader.record, reader.unfinished(), in_hand(reader), paused_runs(reader))
-    )
-    in_flight = sum(assigned.values())
+class Progress(NamedTuple):
+    """What was asked and told by some moment of a study. paused: runs that measure nothing then."""
+
+    record: StudyRecord
+    pending: int
+    in_flight: int
+    paused: tuple[PausedRun, ...]
+
+
+def _progress(reader: Reader) -> Progress:
+    pending = sum(batch.facts.pending for batch in reader.unfinished())
+    return Progress(reader.record, pending, sum(in_hand(reader).values()), paused_runs(reader))
+
+
+def _status(stored: Stored, answer: Answer, progress: Progress) -> Status:
+    """Where a study stands at the moment that both speak of."""
+    record, in_flight = progress.record, progress.in_flight
     return Status(
         name=stored.name,
         created=record.created,
@@ -353,13 +368,13 @@ def _status(stored: Stored, answer: Answer) -> Status:
         measurements=record.answered - record.failed,
         failures=record.failed,
         in_flight=in_flight,
-        waiting=sum(batch.facts.pending for batch in unfinished) - in_flight,
+        waiting=progress.pending - in_flight,
         unique=answer.unique,
         batches=record.asked,
         switches=answer.switches,
         best=answer.best,
         outliers=answer.outliers,
         missing=stored.missing,
-        paused=paused,
+        paused=progress.paused,
         quantity=stored.quantity,
     )

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ostinato.errors import FewerSlots, InvalidFeedback, notify
 from ostinato.service.client.transport import Transport, path_of
@@ -127,14 +128,18 @@ class RemoteStudy:
     def observe(
         self,
         candidate: Candidate | int,
-        value: float | None = None,
+        value: float | UnsetType | None = UNSET,
         *,
         key: str | None = None,
         worker: str | None = None,
         **what: Any,
     ) -> int:
-        """A measurement that was not asked for: a value, or what `Observation` has besides (count, std, trials, …)."""
-        return self.observe_all([(candidate, {"value": value, **what})], key=key, worker=worker)
+        """A measurement that was not asked for: a value, None for one that failed.
+
+        Or what `Observation` has besides (count, std, trials, …).
+        """
+        said = what if value is UNSET else {"value": value, **what}
+        return self.observe_all([(candidate, said)], key=key, worker=worker)
 
     def observe_all(
         self,
@@ -264,7 +269,10 @@ def _told(
     first = task.start if start is None else start
     listed = None if values is None else [_plain(each) for each in (values if hasattr(values, "__len__") else [values])]
     if listed is None and trials is None:
-        raise InvalidFeedback("No values were given: give values, or successes and trials.")
+        raise InvalidFeedback(
+            "No values were given: give values, with None or nan for a measurement that failed; or successes and "
+            "trials."
+        )
     errors = stderr if stderr is None or not hasattr(stderr, "__len__") else [float(each) for each in stderr]
     said: dict[str, Any] = {
         "values": listed,
@@ -277,6 +285,11 @@ def _told(
 
 
 def _observation(candidate: Candidate | int, what: dict[str, Any]) -> Observation:
+    if what.get("value", UNSET) is UNSET and what.get("trials") is None:
+        raise InvalidFeedback(
+            "An observation came without a value: give a value, None for a measurement that failed; or successes and "
+            "trials."
+        )
     said: dict[str, Any] = {name: _plain(value) if name == "value" else value for name, value in what.items()}
     if isinstance(candidate, int):
         return Observation(row=candidate, **said)

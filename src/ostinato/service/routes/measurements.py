@@ -10,6 +10,7 @@ import msgspec
 from litestar import Request
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
+from msgspec import UNSET
 
 from ostinato.errors import InvalidFeedback
 from ostinato.service.errors import Refused
@@ -59,9 +60,11 @@ def _one(given: Observation) -> tuple[Any, dict[str, Any]]:
     """A candidate, and what was measured of it."""
     if (given.row is None) == (given.candidate is None):
         raise InvalidFeedback("An observation is of a row or of a candidate: give one of them.")
-    what = {name: getattr(given, name) for name in ("value", "stderr", "count", "std", "successes", "trials")}
+    what = {name: getattr(given, name) for name in ("stderr", "count", "std", "successes", "trials")}
     said = {name: value for name, value in what.items() if value is not None}
-    return given.candidate if given.row is None else given.row, said or {"value": None}
+    failed = given.value is None and given.trials is None and given.successes is None  # beside trials it says nothing
+    value = {"value": given.value} if failed or given.value not in (None, UNSET) else {}
+    return given.candidate if given.row is None else given.row, value | said
 
 
 @post(f"{STUDY}/retract", Role.WORKER, tags=["measurements"], operation_id="retract")

@@ -2,17 +2,20 @@
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from ostinato.service.schemas.common import Body, Candidate, Count, Finite, Index, Key, Out, Row, Words, Worker
 
 
 class Observation(Body, frozen=True):
-    """What was measured of a candidate that nobody asked for: a value; or the average of `count`, and their std."""
+    """What was measured of a candidate that nobody asked for: a value, null for one that failed.
+
+    Or the average of `count`, and their std; or successes of so many trials.
+    """
 
     row: Index | None = None
     candidate: Row | None = None
-    value: Finite | None = None
+    value: Finite | UnsetType | None = UNSET
     stderr: Annotated[float, Meta(gt=0, le=1e100)] | None = None
     count: Count | None = None
     std: Annotated[float, Meta(ge=0, le=1e100)] | None = None
