@@ -115,6 +115,11 @@ def at_most(value: float) -> str:
     return f"{float(f'{ceil(value * 10.0**-unit * (1 - 1e-12))}e{unit}'):g}"
 
 
+def within_heading(*, maximizes: bool) -> str:
+    """The head of a column that says what candidates are within of the best, with 90% probability."""
+    return f"{'below' if maximizes else 'above'} the best by at most (90%)"
+
+
 def brief(value: Any) -> str:
     """`value` for a message, cut where it is long."""
     text = repr(value)

@@ -41,6 +41,13 @@ def test_leases_are_listed_prolonged_and_freed(study):
     assert "nothing is assigned to a worker" in ostinato("leases", "lab.db", cwd=study).stderr
 
 
+def test_a_table_that_was_lost_is_printed_again(study):
+    plate = ("ask", "lab.db", "--csv", "--worker", "Ana")
+    lost = ostinato(*plate, "--slots", "2", "--distinct", cwd=study).stdout
+    ostinato("release", "lab.db", "--worker", "Ana", cwd=study)
+    assert ostinato(*plate, "--slots", "2", cwd=study).stdout == lost
+
+
 def test_a_run_gets_what_was_freed(study):
     ostinato("ask", "lab.db", cwd=study)  # all of the budget is assigned now
     ostinato("release", "lab.db", cwd=study)

@@ -221,6 +221,7 @@ def test_what_the_command_line_sets_the_study_keeps(lab):
     made = json.loads(ostinato("status", "set.db", "--json", cwd=lab).stdout)["measurements"]
     assert 20 < made < 200
     assert max(batch["repeats"] for batch in json.loads(ostinato("history", "set.db", "--json", cwd=lab).stdout)) <= 3
+    assert "above the best by at most" in ostinato("top", "set.db", cwd=lab).stdout
     again = ostinato(*run, cwd=lab)  # with the same settings, none of them repeated
     assert again.returncode == 0, again.stderr
     assert json.loads(ostinato("status", "set.db", "--json", cwd=lab).stdout)["measurements"] > made

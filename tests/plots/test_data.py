@@ -119,6 +119,9 @@ def test_conditional_columns_and_categories():
     assert over.axes[0].levels == ("adam", "sgd")
     assert len(over.mean) == 2
     assert over.mean[1] > over.mean[0]
+    assert over.note.startswith("Through the best candidate (rate ")
+    assert over.note.endswith("). momentum: of the best measured candidate of each solver.")
+    assert "momentum" in data.posterior(opt, ["rate"]).note.partition(")")[0]
     assert data.posterior(opt, ["rate"]).axes[0].log
 
 

@@ -87,6 +87,9 @@ def test_labels_have_fewer_digits_where_five_have_no_room():
     for step in range(3):
         opt.observe(dict.fromkeys(names, 0.012345678 * (1 + step)), [float(step)])
     assert short_labels(measurements(opt).rows)[-1] == "0.0123, 0.0123, 0.0123, 0.0123"
+    opt.observe(dict.fromkeys(names, 0.5), [3.0])
+    opt.observe(dict.fromkeys(names, 0.51234), [4.0])  # there is room for these
+    assert short_labels(measurements(opt).rows)[0] == "0.512, 0.512, 0.512, 0.512"
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,13 @@ def test_the_answer_comes_first(study, page):
     assert "prefers-color-scheme: dark" in page
 
 
+def test_candidates_are_below_the_best_or_above_it(page):
+    assert "below the best by at most" in page
+    minimized = report(scenarios.minimized())
+    assert "above the best by at most" in minimized
+    assert "below the best by at most" not in minimized
+
+
 def test_names_are_text(page):
     read = Reader(page)
     assert not {"script", "img", "iframe", "object", "link"} & set(read.tags) - {"image"}

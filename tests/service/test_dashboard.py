@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import hashlib
+import json
 import re
 import sqlite3
 import threading
@@ -337,6 +338,80 @@ async def test_a_plate_with_fewer_wells_than_asked_for_says_so(tmp_path):
         study.allow(20)
         planned = await client.post(at("s", "/plate"), data={**wanted, "slots": 4})
         assert "You asked for" not in planned.text
+
+
+@pytest.mark.anyio
+async def test_a_new_study_counts_candidates_and_takes_the_error_that_repeats_share(tmp_path):
+    path = tmp_path / "lab.db"
+    Study("other", path, [[1.0]])
+
+    def form(text="temp\n20\n30\n", **said):
+        return {"data": {"name": "s", "setup": "no", **said}, "files": {"file": ("s.csv", text.encode())}}
+
+    async with visiting(path) as client:
+        for text, words in (
+            ("temp\n20\n30\n20\n", "2 candidates, 1 column. 1 row repeats an earlier one, and counts for it."),
+            ("temp\n20\n20\n20\n", "1 candidate, 1 column. 2 rows repeat earlier ones, and count for them."),
+            ("temp\n20\n30\n", "2 candidates, 1 column.</p>"),
+        ):
+            understood = (await client.post("/new/columns", files={"file": ("s.csv", text.encode())})).text
+            assert words in understood
+        assert 'name="setup_std"' in understood
+        for said, why in (
+            ({"setup_std": "2"}, "choose Yes"),
+            ({"setup": "yes", "setup_std": "-1"}, "is not a number above 0"),
+            ({"setup": "yes", "setup_std": "wide"}, "is not a number"),
+            ({"setup": "yes", "setup_std": "failed"}, "is not a number above 0"),
+            ({"setup": "yes", "setup_std": "0"}, "is not a number above 0"),
+        ):
+            refused = await client.post("/new", **form(**said))
+            assert refused.status_code == 422, said
+            assert why in refused.json()["detail"], said
+        for name, said, kept in (
+            ("none", {}, None),
+            ("learned", {"setup": "yes"}, "learn"),
+            ("known", {"setup": "yes", "setup_std": "0,5"}, 0.5),
+        ):
+            assert (await client.post("/new", **form(name=name, **said))).status_code == 200
+            settings = Study(name, path).reading(lambda reader: reader.record.settings)
+            assert json.loads(settings).get("setup_std") == kept
+
+
+@pytest.mark.anyio
+async def test_who_measures_is_told_which_wells_share_a_preparation(tmp_path):
+    Study("s", tmp_path / "lab.db", [[1.0]], noise_std=1.0, setup_std=3.0, seed=1, budget=20)
+    Study("plain", tmp_path / "lab.db", [[1.0]], noise_std=1.0, seed=1, budget=20)
+    async with visiting(tmp_path / "lab.db") as client:
+        planned = await client.post(at("s", "/plate"), data={"slots": 3, "hours": 1})
+        assert '<th scope="col">Batch</th>' in planned.text
+        assert "Prepare anew for each batch number; wells of one batch share a preparation." in planned.text
+        assert re.findall(r'<th scope="row">(\d)</th><td>(\d)</td>', planned.text) == [
+            ("1", "0"),
+            ("2", "1"),
+            ("3", "2"),
+        ]
+        assert "Batch 1: its repeats share a preparation" in (await client.get(at("s", "/bench?batch=1"))).text
+        planned = await client.post(at("plain", "/plate"), data={"slots": 3, "hours": 1})
+        assert "Batch" not in planned.text
+        assert "preparation" not in planned.text + (await client.get(at("plain", "/bench?batch=0"))).text
+
+
+@pytest.mark.anyio
+async def test_a_plate_whose_page_was_closed_is_found_again(tmp_path):
+    path = tmp_path / "lab.db"
+    study = Study("s", path, [[1.0], [2.0]], noise_std=1.0, seed=1, budget=20)
+    study.ask(slots=6, worker="Ana")
+    tasks = [(each.batch, each.start, each.repeats) for each in study.leases()]
+    assert len(tasks) == 2
+    async with visiting(path) as client:
+        page = (await client.get(at("s", "/progress"))).text
+        for batch, _, repeats in tasks:
+            assert f'<td>{batch}</td><td class="number">1 to {repeats}</td>' in page
+        (address,) = re.findall(r'href="([^"]+)">Ana: 6 measurements<', page)
+        plate = (await client.get(address.replace("&amp;", "&"))).text
+        assert len(re.findall(r'name="v-\d+-\d+"', plate)) == 6
+    async with visiting(path, make_token(path, "Ben", "worker")) as client:
+        assert "As lists to print" not in (await client.get(at("s", "/progress"))).text
 
 
 @pytest.mark.anyio

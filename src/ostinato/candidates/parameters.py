@@ -196,7 +196,8 @@ class _Range(Conditional):
 class Float(_Range):
     """Numbers from `low` to `high`: any of them, or `step` apart, or `count` of them, evenly spaced.
 
-    digits: decimals, where an instrument cannot set more. log: all decades are alike; kernels see decimal logarithms.
+    Steps are counted from `low`: the last of `Float(0, 1, step=0.3)` is 0.9. digits: decimals, where an instrument
+    cannot set more. log: all decades are alike; kernels see decimal logarithms.
     """
 
     low: float

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ostinato.checks import counted, short
+from ostinato.checks import counted, short, within_heading
 from ostinato.cli.measurements import UNREVISED, ranges, revisions, show_measurements, write_csv
 from ostinato.cli.opening import PATIENCE, Name, Where, named, viewed
 from ostinato.cli.terminal import Json, in_words, plain, print_answer
@@ -31,11 +31,13 @@ def top(
     Their intervals hold all at once with 95% probability: they are wider than that of [bold]ostinato best[/bold], which
     speaks of one candidate by itself.
     """
-    found = viewed(where, name).top(k)
+    study = viewed(where, name)
+    found = study.top(k)
     if json:
         print_answer([plain(each) for each in found], json)
         return
-    table = table_of("candidate", "estimate", "95% interval*", "measured", "below the best by at most (90%)")
+    within = within_heading(maximizes=study.looked(lambda optimizer: optimizer.maximizes))
+    table = table_of("candidate", "estimate", "95% interval*", "measured", within)
     for each in found:
         low, high = each.interval
         interval, words = f"{low:.5g} to {high:.5g}", in_words(each.candidate)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ostinato import __version__
-from ostinato.checks import counted, rounded, short
+from ostinato.checks import counted, rounded, short, within_heading
 from ostinato.errors import MissingSetting, NothingMeasured
 from ostinato.notebook import text
 from ostinato.optimizer import Optimizer
@@ -151,8 +151,8 @@ def _figure(what: Drawable, name: str) -> str:
 def _tables(source: Source) -> Iterable[str]:
     told = source.batches()
     try:
-        top, batches, quantity = source.looked(
-            lambda optimizer: (_top(optimizer), _batches(optimizer, told), optimizer.quantity)
+        top, batches, quantity, maximizes = source.looked(
+            lambda optimizer: (_top(optimizer), _batches(optimizer, told), optimizer.quantity, optimizer.maximizes)
         )
     except MissingSetting:
         return
@@ -164,7 +164,7 @@ def _tables(source: Source) -> Iterable[str]:
                 quantity.label if quantity.given else "estimate",
                 "95% interval*",
                 "measured",
-                "below the best by at most (90%)",
+                within_heading(maximizes=maximizes),
             ),
             top,
         )

@@ -17,7 +17,7 @@ from ostinato.checks import counted
 from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
 from ostinato.plots.data.axes import Axis, axis_of, is_there, place_of, plain_codec, position
-from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
+from ostinato.plots.data.common import LEVEL, Series, basics, column_name, in_words, lacking, row_of
 from ostinato.plots.data.limits import beyond, limits
 from ostinato.plots.source import Drawable, Source
 
@@ -119,6 +119,11 @@ class Through:
         return None if number is None else cls(optimizer, number, ranked)
 
     @property
+    def depends(self) -> list[int]:
+        """The places of columns that not every candidate has."""
+        return [place for place, codec in enumerate(self.table.codecs) if isinstance(codec, Absent)]
+
+    @property
     def leads(self) -> bool:
         return self.number == self.ranked[0]
 
@@ -154,8 +159,7 @@ class Through:
 
     def _dependent(self, axis: Axis, x: float, keys: list[Any]) -> dict[Any, Any]:
         """Columns that depend on another one, as candidates of that level have them."""
-        depends = [place for place, codec in enumerate(self.table.codecs) if isinstance(codec, Absent)]
-        feature = float(np.log10(x)) if axis.log else x
+        depends, feature = self.depends, float(np.log10(x)) if axis.log else x
         if not depends or axis.place in depends or self.table.features[self.number][axis.place] == feature:
             return {}
         alike = [each for each in self.ranked if self.table.features[each][axis.place] == feature]
@@ -224,9 +228,15 @@ def _hidden(axis: Axis, x: float) -> bool:
 
 
 def _note(through: Through, axes: Sequence[Axis]) -> str:
-    row = row_of(through.table, through.index)
-    rest = {name: value for name, value in row.items() if name not in [axis.name for axis in axes]}
+    row, table = row_of(through.table, through.index), through.table
+    names, levels = [axis.name for axis in axes], [axis for axis in axes if axis.category]
+    changing = through.depends if any(axis.place not in through.depends for axis in levels) else []
+    apart = [column_name(table.columns[place]) for place in changing if column_name(table.columns[place]) not in names]
+    rest = {name: value for name, value in row.items() if name not in [*names, *apart]}
     which = "the best candidate" if through.leads else "the best candidate that has this column"
-    words = f"Through {which}" + (f" ({in_words(rest)})." if rest else ".")
-    hidden = [f"{counted(axis.hidden, 'level')} of {axis.name} not shown." for axis in axes if axis.hidden]
-    return " ".join([words, *hidden])
+    words = [f"Through {which}" + (f" ({in_words(rest)})." if rest else ".")]
+    if apart:
+        of = " and ".join(axis.name for axis in levels)
+        words.append(f"{' and '.join(apart)}: of the best measured candidate of each {of}.")
+    words += [f"{counted(axis.hidden, 'level')} of {axis.name} not shown." for axis in axes if axis.hidden]
+    return " ".join(words)

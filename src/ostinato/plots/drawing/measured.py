@@ -109,7 +109,11 @@ def _count(row: CandidateRow) -> str:
 
 def short_labels(rows: tuple[CandidateRow, ...]) -> list[str]:
     """Candidates in few characters, all different: with the names of columns where all of them have room."""
-    labels = [_cells(row) for row in rows] if _needs_heading(rows) else [row.label for row in rows]
+    if _needs_heading(rows):
+        digits = 5 if all(len(_cells(row, 5)) <= LONGEST for row in rows) else 3  # in all rows alike
+        labels = [_cut_cells(row, digits) for row in rows]
+    else:
+        labels = [row.label for row in rows]
     return [label if labels.count(label) == 1 else f"row {row.index}" for label, row in zip(labels, rows, strict=True)]
 
 
@@ -118,11 +122,18 @@ def _needs_heading(rows: tuple[CandidateRow, ...]) -> bool:
     return any(len(row.label) > LONGEST for row in rows)
 
 
-def _cells(row: CandidateRow) -> str:
-    for digits in (5, 3):  # three where five have no room
-        cells = ["–" if value is None else said(value, digits) for value in row.candidate.values()]
-        if len(whole := ", ".join(cells)) <= LONGEST:
-            return whole
+def _cells(row: CandidateRow, digits: int) -> str:
+    return ", ".join(_said_cells(row, digits))
+
+
+def _said_cells(row: CandidateRow, digits: int) -> list[str]:
+    return ["–" if value is None else said(value, digits) for value in row.candidate.values()]
+
+
+def _cut_cells(row: CandidateRow, digits: int) -> str:
+    cells = _said_cells(row, digits)
+    if len(whole := ", ".join(cells)) <= LONGEST:
+        return whole
     room = LONGEST // max(len(cells), 1) - 2
     return ", ".join(cut(cell, room) for cell in cells) if room >= CELL else f"row {row.index}"
 

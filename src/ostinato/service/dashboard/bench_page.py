@@ -31,7 +31,7 @@ from ostinato.service.dashboard.measurements import one
 from ostinato.service.dashboard.pages import Fields, action, fragment, page, shown
 from ostinato.service.dashboard.reading import one_value, values_in
 from ostinato.service.dashboard.states import glance, spent
-from ostinato.service.dashboard.tasks import LEASE, Held, ask_for, check_room, held, runs, tell
+from ostinato.service.dashboard.tasks import LEASE, Held, ask_for, check_room, held, keeps_setups, runs, tell
 from ostinato.service.dashboard.words import candidate_list, in_line, number
 from ostinato.service.guards import check_owner
 from ostinato.service.requests import service_of
@@ -40,6 +40,7 @@ from ostinato.service.tokens import Role
 from ostinato.study import Assigned, Measurement, Study, Task
 
 TARGET: dict[str, Any] = {"hx_target": "#bench", "hx_swap": "outerHTML"}
+PREPARE = "its repeats share a preparation. Prepare anew for each other batch."
 
 
 @shown("/studies/{study:str}/bench", Role.WORKER)
@@ -97,16 +98,18 @@ async def _measuring(request: Request[Any, Any, Any], name: str, batch: int, sta
     service = service_of(request)
     task: Held = await service.viewing(name, held, batch, max(start, 0), max(repeats, 0))
     study = (await service.opened(name)).viewing
-    return _task(name, task, study.quantity, binary=study.outcome.binary)
+    setups = await service.viewing(name, keeps_setups)
+    return _task(name, task, study.quantity, binary=study.outcome.binary, setups=setups)
 
 
-def _task(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
+def _task(name: str, task: Held, quantity: Quantity, *, binary: bool, setups: bool) -> Html:
     left, done = task.left, task.repeats - len(task.left)
     times = "once" if task.repeats == 1 else f"{task.repeats} times"
     return div(
         p("Measure", class_="muted small"),
         h1(candidate_list(task.candidate, "candidate huge")),
         p(strong(times), span(f" · {done} of {task.repeats} done", class_="muted"), class_="times", role="status"),
+        p(f"Batch {task.batch}: {PREPARE}", class_="muted") if setups else None,
         tag("progress", value=done, max=task.repeats, aria_label="Repeats that are done"),
         _entry(name, task, quantity, binary=binary) if left else _done(name),
         _told(name, task) if task.told else None,

@@ -1,4 +1,4 @@
-"""A new study: drop a table, see how it was understood, answer three questions."""
+"""A new study: drop a table, see how it was understood, answer four questions."""
 
 from pathlib import PurePath
 from typing import Any
@@ -13,7 +13,7 @@ from ostinato.candidates.columns import Levels, Logs
 from ostinato.candidates.files import read_csv_text
 from ostinato.candidates.identifiers import identifiers
 from ostinato.checks import counted
-from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting
 from ostinato.service.dashboard.addresses import address_of
 from ostinato.service.dashboard.html import (
     Child,
@@ -38,7 +38,7 @@ from ostinato.service.dashboard.html import (
     tr,
 )
 from ostinato.service.dashboard.pages import action, fragment, page, shown
-from ostinato.service.dashboard.reading import is_whole
+from ostinato.service.dashboard.reading import is_whole, one_value
 from ostinato.service.dashboard.tables import heads_of, plain_table, scrolling
 from ostinato.service.dashboard.words import cell, column_names, number
 from ostinato.service.making import create_study
@@ -49,6 +49,7 @@ from ostinato.service.tokens import Role
 from ostinato.study import Study
 
 SETTINGS = ("direction", "goal", "outcome", "value", "unit")
+SETUP = ("setup", "setup_std")  # whether repeats share an error, and its size
 SOME = 6  # levels that are shown
 OUTCOMES = (
     ("real", "A number", "any value: yield, time, signal"),
@@ -146,14 +147,15 @@ def _described(table_: Candidates, place: int) -> tuple[str, str]:
 def _understood(read: Read) -> Html:
     rows = [tr(th(name, scope="row"), td(kind), td(holds)) for name, kind, holds in read.columns]
     heads = heads_of(["Column", "Kind", "Holds"])
-    same = f" {counted(read.same, 'row repeats', 'rows repeat')} an earlier one, and count for it." if read.same else ""
+    one = "row repeats an earlier one, and counts for it"
+    same = f" {counted(read.same, one, 'rows repeat earlier ones, and count for them')}." if read.same else ""
     naming = (
         f" {', '.join(read.identifiers)}: different in every row, and taken as a setting. If it only names the rows, "
         "leave the column out of the file."
     )
     return div(
         h2("As it was understood"),
-        p(f"{counted(read.rows, 'candidate')}, {counted(len(read.columns), 'column')}.{same}"),
+        p(f"{counted(read.rows - read.same, 'candidate')}, {counted(len(read.columns), 'column')}.{same}"),
         p(naming) if read.identifiers else "",
         scrolling("Columns", plain_table("Columns as they were understood", heads, rows), class_="scrolls"),
         class_="card padded",
@@ -193,6 +195,25 @@ def _questions(name: str) -> Html:
                 class_="two",
             ),
         ),
+        _question(
+            "4. Do repeats share an error?",
+            _choices(
+                "setup",
+                (
+                    ("no", "No", "every single measurement is off by itself"),
+                    ("yes", "Yes", "all repeats of one preparation or calibration are too high, or too low, together"),
+                ),
+            ),
+            label(
+                "If so, its standard deviation",
+                input_(name="setup_std", inputmode="decimal", autocomplete="off", placeholder="learned"),
+            ),
+            p(
+                "Without it, where there is such an error, intervals are too narrow. With it, prepare anew for each "
+                "batch. Settings cannot be changed later.",
+                class_="muted small",
+            ),
+        ),
         p(class_="form-error", role="alert"),
         button("Make the study", class_="button primary"),
         class_="stacked",
@@ -222,7 +243,7 @@ async def make(request: Request[Any, Any, Any]) -> Response[str]:
     """Make it, and go there."""
     given = await _form(request)
     _, text = await _text(given)
-    said = {key: str(given.get(key) or "").strip() for key in ("name", "budget", *SETTINGS)}
+    said = {key: str(given.get(key) or "").strip() for key in ("name", "budget", *SETTINGS, *SETUP)}
     wanted = _wanted(said, text)
     service = service_of(request)
     if not request.user.sees(wanted.name):
@@ -240,7 +261,7 @@ def _wanted(said: dict[str, str], text: str) -> NewStudy:
         raise InvalidSetting(f"budget={budget[:20]!r} is not a whole number above 0: give one, or leave it empty.")
     if not said["name"]:
         raise InvalidSetting("The study has no name: give one.")
-    settings: dict[str, Any] = {key: said[key] for key in SETTINGS if said[key]}
+    settings: dict[str, Any] = {key: said[key] for key in SETTINGS if said[key]} | _setup(said)
     try:
         return msgspec.convert(
             {"name": said["name"], "csv": text, "settings": settings} | ({"budget": int(budget)} if budget else {}),
@@ -248,6 +269,28 @@ def _wanted(said: dict[str, str], text: str) -> NewStudy:
         )
     except msgspec.ValidationError as error:
         raise InvalidSetting(f"That cannot be: {error}.") from None
+
+
+def _setup(said: dict[str, str]) -> dict[str, Any]:
+    """The error that repeats share, as `setup_std`: learned where its size is not given."""
+    size = said["setup_std"]
+    if said["setup"] != "yes":
+        if size:
+            raise InvalidSetting(
+                f"Repeats share no error, and its standard deviation is {size[:20]!r}: choose Yes, or leave it empty."
+            )
+        return {}
+    if not size:
+        return {"setup_std": "learn"}
+    try:
+        std = one_value(size)
+    except InvalidFeedback as error:
+        raise InvalidSetting(f"Standard deviation: {error}") from None
+    if not std > 0:
+        raise InvalidSetting(
+            f"Standard deviation: {size[:20]!r} is not a number above 0: give one, or leave it empty to learn it."
+        )
+    return {"setup_std": std}
 
 
 ROUTES = [new, columns, make]

@@ -1,8 +1,9 @@
 """A plate: so many measurements planned at once, as a list that can be printed and filled in."""
 
 import re
+from collections.abc import Iterable
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 from litestar import Request, Response
 from litestar.params import FromPath, FromQuery
@@ -31,7 +32,7 @@ from ostinato.service.dashboard.pages import Fields, action, fragment, page, sho
 from ostinato.service.dashboard.reading import one_value
 from ostinato.service.dashboard.states import glance, spent
 from ostinato.service.dashboard.tables import heads_of, scrolling_table
-from ostinato.service.dashboard.tasks import Held, ask_for, held, runs, tell
+from ostinato.service.dashboard.tasks import Held, ask_for, held, keeps_setups, runs, tell
 from ostinato.service.dashboard.words import cells, column_names, number
 from ostinato.service.requests import service_of
 from ostinato.service.schemas import Ask
@@ -43,6 +44,15 @@ USUAL = 24
 HOURS = 24.0
 TASK = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,6})")
 TARGET: dict[str, Any] = {"hx_target": "#plate", "hx_swap": "outerHTML"}
+PREPARE = "Prepare anew for each batch number; wells of one batch share a preparation."
+
+
+class Sheet(NamedTuple):
+    """What the list of wells shows: columns of candidates, the name of the values, and whether batches are named."""
+
+    columns: list[str]
+    value: str
+    batches: bool
 
 
 @shown("/studies/{study:str}/plate", Role.WORKER)
@@ -98,7 +108,8 @@ def _plain_columns(study: Study) -> list[str]:
     return [str(column.name) for column in study.table.columns]
 
 
-def _in_address(tasks: list[tuple[int, int, int]]) -> str:
+def in_address(tasks: Iterable[tuple[int, int, int]]) -> str:
+    """Tasks, each its batch, its first repeat and how many these are, as the address of a plate holds them."""
     return ".".join(f"{batch}-{start}-{repeats}" for batch, start, repeats in tasks)
 
 
@@ -114,11 +125,11 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wante
     """The plate. wanted: the wells that were asked for; why: there are fewer."""
     listed = _from_address(tasks)
 
-    def find(study: Study) -> tuple[list[Held], list[str], str]:
+    def find(study: Study) -> tuple[list[Held], Sheet]:
         tasks = [held(study, batch, start, min(repeats, MOST)) for batch, start, repeats in listed]
-        return tasks, column_names(study.table), study.quantity.heading
+        return tasks, Sheet(column_names(study.table), study.quantity.heading, keeps_setups(study))
 
-    found, columns, value = await service_of(request).viewing(name, find)
+    found, sheet = await service_of(request).viewing(name, find)
     wells = [(task, repeat) for task in found for repeat in range(task.start, task.start + task.repeats)]
     left = sum(len(task.left) for task in found)
     return div(
@@ -130,6 +141,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wante
                     class_="muted",
                 ),
                 _fewer(len(wells), wanted, why) if len(wells) < wanted else None,
+                p(PREPARE) if sheet.batches else None,
             ),
             div(
                 button("Print", type="button", class_="button", data_print=True),
@@ -141,7 +153,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wante
         form(
             input_(type="hidden", name="tasks", value=tasks),
             input_(type="hidden", name="wanted", value=wanted),
-            _wells(name, wells, columns, value),
+            _wells(name, wells, sheet),
             p(class_="form-error", role="alert"),
             button("Save the values", class_="button primary") if left else p("All values are stored.", class_="lead"),
             hx_post=address_of(name, "plate", "tell"),
@@ -158,13 +170,14 @@ def _fewer(wells: int, wanted: int, why: str) -> Html:
     return p(f"{words}: {why}." if why else f"{words}.", class_="lead", role="status")
 
 
-def _wells(name: str, wells: list[tuple[Held, int]], columns: list[str], value: str) -> Html:
+def _wells(name: str, wells: list[tuple[Held, int]], sheet: Sheet) -> Html:
     next_one = next((well for well in wells if well[1] in well[0].left), None)
-    rows = [_well(name, place, well, columns, chosen=well is next_one) for place, well in enumerate(wells, start=1)]
-    return scrolling_table("Wells of the plate", heads_of(["Well", *columns, value]), rows, "plate-table")
+    rows = [_well(name, place, well, sheet, chosen=well is next_one) for place, well in enumerate(wells, start=1)]
+    heads = heads_of(["Well", *(["Batch"] if sheet.batches else []), *sheet.columns, sheet.value])
+    return scrolling_table("Wells of the plate", heads, rows, "plate-table")
 
 
-def _well(name: str, place: int, well: tuple[Held, int], columns: list[str], *, chosen: bool) -> Html:
+def _well(name: str, place: int, well: tuple[Held, int], sheet: Sheet, *, chosen: bool) -> Html:
     """A field for the value; a value that was stored leads to where it is undone. chosen: typing starts here."""
     task, repeat = well
     values = cells(task.candidate)
@@ -184,7 +197,12 @@ def _well(name: str, place: int, well: tuple[Held, int], columns: list[str], *, 
             title="Change it",
         )
     )
-    return tr(th(str(place), scope="row"), *(td(values.get(each, "–")) for each in columns), td(entry, class_="fill"))
+    return tr(
+        th(str(place), scope="row"),
+        td(str(task.batch)) if sheet.batches else None,
+        *(td(values.get(each, "–")) for each in sheet.columns),
+        td(entry, class_="fill"),
+    )
 
 
 def _said(each: Measurement) -> str:
@@ -208,7 +226,7 @@ async def plan(request: Request[Any, Any, Any], study: FromPath[str]) -> Respons
     found = await ask_for(request, name, wanted)
     if not found.tasks:
         return fragment(await _questions(request, name, f"Nothing to measure now: {found.why}."))
-    tasks = _in_address([(task.batch, task.start, task.repeats) for task in found.tasks])
+    tasks = in_address([(task.batch, task.start, task.repeats) for task in found.tasks])
     address = address_of(name, "plate", tasks=tasks, wanted=slots)
     return fragment(await _planned(request, name, tasks, slots, found.why), hx_push_url=address)
 

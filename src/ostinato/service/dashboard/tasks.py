@@ -17,6 +17,7 @@ from ostinato.service.schemas import Ask, TasksOut, Told
 from ostinato.service.telling import report_of
 from ostinato.storage import Reader
 from ostinato.study import Measurement, Study
+from ostinato.study.settings import has_setting
 
 LEASE = 3_600.0  # seconds for which a person holds a candidate
 PROGRAM = "dashboard"
@@ -64,6 +65,11 @@ def held(study: Study, batch: int, start: int, repeats: int) -> Held:
     last = min(start + repeats, places)
     told = of_repeats(study, batch, range(start, last))
     return Held(batch=batch, start=start, repeats=max(0, last - start), candidate=study.candidate(index), told=told)
+
+
+def keeps_setups(study: Study) -> bool:
+    """Whether repeats of a batch, one preparation, share an error: whoever measures has to know the batch."""
+    return study.reading(lambda reader: has_setting(reader.record.settings, "setup_std"))
 
 
 async def ask_for(request: Request[Any, Any, Any], study: str, wanted: Ask) -> TasksOut:

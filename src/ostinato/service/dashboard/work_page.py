@@ -12,6 +12,7 @@ from ostinato.errors import UnknownBatch
 from ostinato.service.dashboard.addresses import address_of, from_address
 from ostinato.service.dashboard.html import (
     Html,
+    a,
     button,
     div,
     empty,
@@ -29,6 +30,8 @@ from ostinato.service.dashboard.html import (
     ul,
 )
 from ostinato.service.dashboard.pages import Fields, action, fragment, may, page, part, shown
+from ostinato.service.dashboard.plate_page import MOST as WELLS
+from ostinato.service.dashboard.plate_page import in_address
 from ostinato.service.dashboard.reading import LARGEST
 from ostinato.service.dashboard.tables import heads_of, scrolling_table
 from ostinato.service.dashboard.words import duration, in_line, moment, worker_words
@@ -40,7 +43,7 @@ from ostinato.study.leases import in_hand
 from ostinato.study.paused import paused_runs
 
 MOST = 200  # rows of each table
-NUMBERS = ("Repeats", "Waiting", "Measured")
+NUMBERS = ("Repeat", "Waiting", "Measured")
 STATES = {"held": "measuring", "over": "time is over", "gone": "process has ended"}
 
 
@@ -85,6 +88,7 @@ async def _body(request: Request[Any, Any, Any], name: str) -> Html:
     return div(
         _paused(work.paused),
         _held(request, name, work.held),
+        _lists(request, name, work.held),
         _waiting(request, name, work.waiting),
         id="work",
         hx_get=address_of(name, "parts", "progress"),
@@ -102,13 +106,14 @@ def _held(request: Request[Any, Any, Any], name: str, held: list[Assigned]) -> H
     if not held:
         return section(h2("Assigned"), empty("Nothing is assigned to anybody."))
     worker = may(request, Role.WORKER)
-    heads = ["Worker", "Candidate", "Repeats", "Since", "Until", "State"]
+    heads = ["Worker", "Batch", "Repeat", "Candidate", "Since", "Until", "State"]
     now = time()
     rows = [
         tr(
             th(worker_words(each), scope="row"),
+            td(str(each.batch)),
+            td(_repeats(each), class_="number"),
             td(in_line(each.candidate), class_="cut", title=in_line(each.candidate)),
-            td(f"{each.repeats:,}", class_="number"),
             td(moment(each.since)),
             td(moment(each.until), span(_left(each, now), class_="muted small block")),
             td(span(STATES.get(each.state, each.state), class_=f"badge {'on' if each.state == 'held' else 'off'}")),
@@ -119,7 +124,34 @@ def _held(request: Request[Any, Any, Any], name: str, held: list[Assigned]) -> H
         for each in held[:MOST]
     ]
     more = p(f"and {len(held) - MOST:,} more", class_="muted") if len(held) > MOST else None
-    return section(h2("Assigned"), _table("What is assigned to whom", heads, rows, actions=worker), more)
+    table = _table("What is assigned to whom", heads, rows, actions=worker)
+    return section(h2("Assigned"), table, more)
+
+
+def _repeats(each: Assigned) -> str:
+    """Which repeats of its batch, as the log numbers them."""
+    first, last = each.start + 1, each.start + each.repeats
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _lists(request: Request[Any, Any, Any], name: str, held: list[Assigned]) -> Html | None:
+    """All that a worker holds as one list, such as that of a plate whose page was closed."""
+    if not may(request, Role.WORKER):
+        return None
+    workers: dict[str, list[Assigned]] = {}
+    for each in held:
+        if request.user.owns(each.token):
+            workers.setdefault(worker_words(each), []).append(each)
+    links = [li(_list(name, words, own[:WELLS])) for words, own in list(workers.items())[:MOST]]
+    return (
+        div(p("As lists to print and to fill in:", class_="muted"), ul(*links, class_="held-list")) if links else None
+    )
+
+
+def _list(name: str, worker: str, own: list[Assigned]) -> Html:
+    tasks = in_address((each.batch, each.start, each.repeats) for each in own)
+    words = f"{worker}: {counted(sum(each.repeats for each in own), 'measurement')}"
+    return a(words, href=address_of(name, "plate", tasks=tasks))
 
 
 def _left(each: Assigned, now: float) -> str:
