@@ -658,13 +658,13 @@ def test_those_who_tell_never_wait_for_a_decision(address, monkeypatch):
 
 
 def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch, caplog):
-    """At once, with the study locked, so that nobody can overtake it again; and the log says so."""
+    """The third time with the study locked, so that nobody can overtake it again; and the log says so."""
     study, other = Study("lab", address, PLATE, seed=0), Study("lab", address)
     decided, decide = [], asking.decide
 
     def overtaken(*args):
         decided.append(1)
-        if len(decided) == 1:
+        if len(decided) < 3:
             other.observe(3, 1.0)
         else:
             with pytest.raises(Unavailable), other.storage.write("lab", wait=False):
@@ -674,8 +674,8 @@ def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch, cap
     monkeypatch.setattr(asking, "decide", overtaken)
     with caplog.at_level("INFO", "ostinato"):
         assert study.ask(limit=1) is not None
-    assert len(decided) == 2
-    assert caplog.messages == ["study 'lab': decided again, because others asked, observed or revised meanwhile"]
+    assert len(decided) == 3
+    assert caplog.messages == 2 * ["study 'lab': decided again, because others asked, observed or revised meanwhile"]
     assert verify(study.storage, "lab") == []
 
 
