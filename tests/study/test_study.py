@@ -665,7 +665,7 @@ def test_a_decision_that_others_overtake_is_made_again(address, monkeypatch, cap
     def overtaken(*args):
         decided.append(1)
         if len(decided) < 3:
-            other.observe(3, 1.0)
+            other.observe(2 + len(decided), 1.0)
         else:
             with pytest.raises(Unavailable), other.storage.write("lab", wait=False):
                 pass
