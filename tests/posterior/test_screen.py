@@ -7,10 +7,11 @@ import pytest
 
 from ostinato import MiniEI, MiniUCB, Optimizer
 from ostinato.kernels import RBF, Constant, Matern32, Matern52
-from ostinato.kernels.single import ACCURACY, extent_of, single_form
+from ostinato.kernels.single import ACCURACY, SLOPES, extent_of, single_form
 from ostinato.policies import GPEI, GPUCB
 from ostinato.posterior import Posterior, exact, screen_block, screening
 from ostinato.posterior.blocks import Block
+from ostinato.posterior.screen import LITTLE
 
 X = np.random.default_rng(0).random((700, 3))
 KERNELS = {
@@ -60,6 +61,52 @@ def test_covariances_are_as_good_as_is_said(name, at_once):
             covariances.fill([(out[start : start + at_once], points)], part)
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("width", [1.0, 30.0])
+def test_covariances_that_are_computed_faster_are_as_good_as_is_said(name, width):
+    """width: of the candidates; a few of them lie close together, and these are known best."""
+    kernel, rows = KERNELS[name], features(name)
+    numbers = [0, 2] if name == "categories" else [0, 1, 2]
+    rows[:, numbers] *= width
+    rows[:30, numbers] = rows[0, numbers] + 0.1 * rows[:30, numbers] / width
+    form = single_form(kernel, rows)
+    assert form is not None
+    covariances, centre = form(rows), np.median(rows[:50], axis=0)
+    out = np.empty((50, len(rows)), dtype=np.float32)
+    points = covariances.loose(covariances.points(rows[:50]), centre)
+    for part in (slice(0, 300), slice(300, len(rows))):
+        with np.errstate(over="ignore"):  # what is far is divided by infinity
+            covariances.fill([(out, points)], part)
+    weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
+    exact = kernel(rows[:50], rows) / kernel.diag(rows[:1])[0]
+    off, bound = np.max(np.abs(weighted - exact), axis=1), covariances.looseness(rows[:50], centre)
+    assert np.all(off < covariances.accuracy / 4 + bound)
+    assert np.max(bound[:30]) < 2e-5
+    if width > 1:
+        assert np.max(bound) > 1e-3
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Matern32(), Matern52()])
+def test_slopes_are_as_steep_as_is_said(kernel):
+    r = np.linspace(1e-6, 20, 200_001)
+    slope = np.abs(kernel.slope(r**2))
+    assert np.max(slope) <= -kernel.slope(np.zeros(1))[0]
+    assert np.max(r * slope) < SLOPES[0]
+    assert np.max(r**2 * slope) < SLOPES[1]
+
+
+@pytest.mark.parametrize(("noise", "faster"), [(0.1, True), (0.001, False)])
+def test_covariances_are_computed_faster_only_where_errors_stay_small(monkeypatch, noise, faster):
+    loosened = []
+    monkeypatch.setattr(screen_block.HostBlock, "loosen", lambda block, centre: loosened.append(block.start))
+    posterior = Posterior(X, RBF(0.3), np.full(len(X), noise))
+    for candidate in range(60):
+        posterior.condition(candidate, 1, float(np.sin(candidate)))
+    found = posterior.screen
+    assert bool(loosened) == faster
+    assert (max(found.mean_error, found.variance_error) < LITTLE) == faster
 
 
 def test_one_candidate_measured_of_a_large_block(monkeypatch):

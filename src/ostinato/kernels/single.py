@@ -4,12 +4,22 @@ Squared distances come from one matrix product in double precision, |x|² + |y|�
 candidates, and are rounded before ρ is computed from them. What cancellation costs is far below single precision
 unless columns are very many length-scales wide; where it may not be, there is no such form. Candidates are kept in
 single precision, as if they lay a little elsewhere, and do not depend on length-scales.
+
+Where that is asked for (`loose`), the product is in single precision too, about a point among the candidates X. Let
+u = 2⁻²⁴, d the number of columns, and a = |x|, all in length-scales. A candidate y at distance r from x has
+|y| ≤ a + r, so the terms of r² add up to (2a + r)² at most. Their sum, in any order, with their own roundings, is off
+by (d + 3) u times that. |y|², which is summed before, is off by (d + 2) u (a + r)². Rounding y about the point changes
+r² by less than 2 u (2a + r)². With ε = (d + 5) u, which has room for the terms of second order, ρ is off by at most
+
+    ε |ρ′| [(2a + r)² + (a + r)²]  ≤  ε (5 c₀ a² + 6 c₁ a + 2 c₂),    c₀ = sup |ρ′|, c₁ = sup r |ρ′|, c₂ = sup r² |ρ′|
+
+where ρ′ is the slope in r². The bound is small for those X that lie close together, and their coefficients are large.
 """
 
 from collections.abc import Callable, Sequence
 from math import log, prod, sqrt
 from threading import local
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +31,7 @@ from ostinato.kernels.stationary import RBF, Matern32, Matern52, Stationary
 Single: TypeAlias = NDArray[np.float32]
 ACCURACY = 2e-6  # of the largest covariance: by how much these may be off, besides what rounding candidates makes
 CANCELLED = 1e-9  # of squared distances, at most, that cancellation may cost
-TILE = 65_536  # covariances computed at a time: what is made on the way stays in the processor's cache
+TILE = 98_304  # covariances computed at a time: what is made on the way stays in the processor's cache
 NARROW = 16_384  # candidates whose differences from one are computed at a time, likewise
 
 
@@ -47,14 +57,19 @@ SCRATCH = Scratch()
 ABREAST = 64  # rows
 SMOOTH = (RBF, Matern32, Matern52)  # whose ρ is not steep in r² at 0
 STEEPEST = 0.65  # |dρ/dr| of these, at the most
+SLOPES = (0.33, 0.38)  # c₁ and c₂ of these, at the most
 
 
 class Points(NamedTuple):
-    """Some candidates X: columns of numbers about their middle; 1, |x|² and −2x/ℓ², by which |y|², 1 and y count."""
+    """Some candidates X: columns of numbers about their middle; 1, |x|² and −2x/ℓ², by which |y|², 1 and y count.
+
+    centre: the point about which the latter are, in single precision; None for the middle, in double precision.
+    """
 
     X: Matrix
     columns: Single
-    terms: Matrix
+    terms: Matrix | Single
+    centre: Single | None = None
 
 
 class SinglePrecision:
@@ -68,6 +83,7 @@ class SinglePrecision:
         self._numbers = [j for j in range(features.shape[1]) if j not in kernel.categories]
         self._weights = (UNIT if self._matern52 else 1.0) / np.array(kernel.scale_of_each(features.shape[1])) ** 2
         self._weights32 = self._weights[self._numbers].astype(np.float32)
+        self._steepest = -float(cast("Vector", kernel.slope(np.zeros(1)))[0])
         self._codes = {j: features[:, j] for j in kernel.categories}
         self.memory: Single = self._columns(features, np.float32) if memory is None else memory
         total = kernel.std**2 + constant
@@ -89,17 +105,36 @@ class SinglePrecision:
         return np.concatenate([self._offset * np.sum(P, axis=-1, keepdims=True), weighted], axis=-1)
 
     def points(self, X: Matrix) -> Points:
-        columns, weights = self._columns(X, np.float64), self._weights[self._numbers]
-        terms = np.vstack([np.ones(len(X)), weights @ columns**2, -2 * weights[:, None] * columns]).T
-        return Points(X, columns.astype(np.float32), np.ascontiguousarray(terms))
+        columns = self._columns(X, np.float64)
+        return Points(X, columns.astype(np.float32), self._terms(columns))
+
+    def _terms(self, columns: Matrix) -> Matrix:
+        weights = self._weights[self._numbers]
+        terms = np.vstack([np.ones(columns.shape[1]), weights @ columns**2, -2 * weights[:, None] * columns]).T
+        return np.ascontiguousarray(terms)
+
+    def loose(self, points: Points, centre: Vector) -> Points:
+        """The same, for squared distances in single precision."""
+        about = self._columns(centre[None], np.float32)
+        terms = self._terms(self._columns(points.X, np.float64) - about)
+        return points._replace(terms=terms.astype(np.float32), centre=about)
+
+    def looseness(self, X: Matrix, centre: Vector) -> Vector:
+        """By how much covariances with each of X may be off then, besides."""
+        columns = self._columns(X, np.float64) - self._columns(centre[None], np.float32)
+        a2 = self._weights[self._numbers] @ columns**2 / (UNIT if self._matern52 else 1.0)
+        middle, far = SLOPES
+        return (len(columns) + 5) * 2.0**-24 * (5 * self._steepest * a2 + 6 * middle * np.sqrt(a2) + 2 * far)
 
     def fill(self, awaited: Sequence[tuple[Single, Points]], part: slice) -> None:
         """Write rows of some X at a part of the candidates, no more than a tile."""
-        candidates = self._augmented(part) if any(len(points.X) > 1 for _, points in awaited) else None
+        centres = {points.centre is None: points.centre for _, points in awaited if len(points.X) > 1}
+        candidates = {exact: self._augmented(part, centre) for exact, centre in centres.items()}
         for rows, points in awaited:
-            self._fill(points, candidates, part, rows[:, part])
+            one = len(points.X) == 1
+            self._fill(points, None if one else candidates[points.centre is None], part, rows[:, part])
 
-    def _fill(self, points: Points, candidates: Matrix | None, part: slice, out: Single) -> None:
+    def _fill(self, points: Points, candidates: Matrix | Single | None, part: slice, out: Single) -> None:
         count, wide = out.shape
         high = max(1, TILE // wide)
         for first in range(0, count, high):
@@ -107,6 +142,9 @@ class SinglePrecision:
             exact, r2, s = SCRATCH.tile((here.stop - first, wide))
             if candidates is None:
                 self._differ(points.columns, part, r2[0])
+            elif points.centre is not None:
+                np.matmul(points.terms[here], candidates, out=r2)
+                np.abs(r2, out=r2)  # what is below 0 by rounding, in a sixth of the time that a maximum takes
             else:
                 r2[...] = np.matmul(points.terms[here], candidates, out=exact)
             self._add_categories(points.X[here], part, r2)
@@ -125,14 +163,19 @@ class SinglePrecision:
             np.multiply(d, d, out=d)
             np.matmul(self._weights32, d, out=r2[start : start + NARROW])
 
-    def _augmented(self, part: slice) -> Matrix:
+    def _augmented(self, part: slice, centre: Single | None) -> Any:
         """|y|², 1 and y for a part of the candidates as they are rounded, one row each."""
         columns = self.memory[:, part]
-        rows = np.empty((len(columns) + 2, columns.shape[1]))
+        number = np.float64 if centre is None else np.float32
+        rows: Any = np.empty((len(columns) + 2, columns.shape[1]), dtype=number)
+        rows[1] = 1
+        if centre is not None:
+            np.subtract(columns, centre, out=rows[2:])
+            np.matmul(self._weights32, rows[2:] ** 2, out=rows[0])
+            return rows
         rows[2:] = columns
         np.matmul(self._weights[self._numbers], rows[2:] ** 2, out=rows[0])
         rows[0] += CANCELLED  # so that no squared distance is below 0 by rounding
-        rows[1] = 1
         return rows
 
     def _add_categories(self, X: Matrix, part: slice, r2: Single) -> None:

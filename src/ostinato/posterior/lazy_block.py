@@ -102,6 +102,12 @@ class DoublePrecision(NamedTuple):
     def points(self, X: Matrix) -> Matrix:
         return X
 
+    def loose(self, points: Matrix, centre: Vector) -> Matrix:
+        return points
+
+    def looseness(self, X: Matrix, centre: Vector) -> None:
+        """There is no faster way."""
+
     def fill(self, awaited: Sequence[tuple[Matrix, Matrix]], part: slice) -> None:
         """Write rows of some X, at a part of the candidates."""
         features = self.features[part]

@@ -32,6 +32,7 @@ from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
 
 SLOPES = (1.5, 4.0)  # the least and the most that a standard deviation counts
 ENOUGH = 0.02  # error of means and variances from which both are computed afresh
+LITTLE = 0.003  # error up to which covariances are computed in the faster way that adds to it
 
 
 class Screen:
@@ -45,6 +46,8 @@ class Screen:
         self._factor: Factor | None = None
         self._W: Any = None
         self._X: Matrix = np.zeros((0, 0))  # features of the unique candidates
+        self._loose = np.zeros(0)  # by how much covariances with each of the first of these may be off besides
+        self._begun = False  # whether any covariances were computed
         self.likely: Indices = np.zeros(0, dtype=np.int64)  # candidates that scored high when somebody looked last
 
     def fork(self) -> "Screen":
@@ -78,6 +81,7 @@ class Screen:
         """mean += z c, variance −= c², for terms (p, z) and c = p · k(X, A)."""
         if not terms:
             return
+        self._begun = True
         P = np.zeros((len(terms), self.filled))
         for row, (p, _) in zip(P, terms, strict=True):
             row[: len(p)] = self._kappa * p
@@ -85,7 +89,7 @@ class Screen:
         prepared = self._coefficients(P), self._blocks[0].prepared(z)
         for block in self._blocks:
             block.condition(*prepared)
-        errors = self._error * np.sum(np.abs(P), axis=1)
+        errors = self._errors(P)
         self.mean_error += float(np.abs(z) @ errors) + len(terms) * 16 * self._unit
         self.variance_error += float(np.sum(errors * (2 + errors))) + len(terms) * 4 * self._unit
 
@@ -96,10 +100,30 @@ class Screen:
     def refresh(self, factor: Factor) -> None:
         """Means and variances from scratch."""
         alpha = self._kappa * factor.alpha
+        if self.filled and not self._begun:
+            self._loosen(alpha, self._kappa * factor.whitener)
         self.mean_error, self.variance_error = self._off(alpha), 0.0
         self.refined_by(factor)
         if self.filled:
             self._refresh(self._coefficients(alpha))
+
+    def _loosen(self, alpha: Vector, W: Matrix) -> None:
+        """Have covariances computed in a faster way, where that leaves errors small.
+
+        Coefficients are large on candidates that lie together, so what is computed is about these.
+        """
+        self._begun = True
+        centre = np.median(self._X, axis=0)
+        each = [block.looseness(self._X, centre) for block in self._blocks]
+        loose = [one for one in each if one is not None]
+        if len(loose) < len(each):
+            return
+        self._loose = np.max(loose, axis=0)
+        if max(float(self._errors(alpha)), 2 * float(np.linalg.norm(self._errors(W)))) > LITTLE:
+            self._loose = np.zeros(0)
+            return
+        for block in self._blocks:
+            block.loosen(centre)
 
     def refined_by(self, factor: Factor) -> None:
         """The factorisation of now, by which variances are refined."""
@@ -133,7 +157,7 @@ class Screen:
 
     def _off(self, alpha: Vector) -> float:
         """By how much means may be off that are made of these."""
-        return self._error * float(np.sum(np.abs(alpha))) + 16 * self._unit
+        return float(self._errors(alpha)) + 16 * self._unit
 
     def _whitener(self) -> Any:
         """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
@@ -148,7 +172,7 @@ class Screen:
 
     def _known_by(self, W: Matrix) -> Any:
         """Rows as blocks use them; with what their size adds to the error of variances."""
-        off = self._error * float(np.linalg.norm(np.sum(np.abs(W), axis=1)))
+        off = float(np.linalg.norm(self._errors(W)))
         self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
         return self._coefficients(W)
 
@@ -172,10 +196,15 @@ class Screen:
     def _coefficients(self, P: Matrix | Vector) -> Any:
         return self._blocks[0].coefficients(P)
 
+    def _errors(self, P: Matrix | Vector) -> Vector:
+        """Of each p · k(X, A)."""
+        sizes, loose = np.abs(P), len(self._loose)
+        return self._error * np.sum(sizes, axis=-1) + sizes[..., :loose] @ self._loose
+
     @property
     def _error(self) -> float:
         """Of p · k(X, A), for ‖p‖₁ = 1."""
-        strip = self._blocks[0].strip
+        strip = min(self._blocks[0].strip, self.filled + 1)
         return (strip + self.filled / strip + 4) * self._unit + max(block.accuracy for block in self._blocks)
 
     @property

@@ -102,6 +102,14 @@ class Covariances(Protocol):
         """Some X, as `fill` wants them."""
         ...
 
+    def loose(self, points: Any, centre: Vector) -> Any:
+        """The same, as `fill` computes them faster; where there is a `looseness`."""
+        ...
+
+    def looseness(self, X: Matrix, centre: Vector) -> Vector | None:
+        """By how much those with each of X may be off then, besides; None where there is no faster way."""
+        ...
+
     def fill(self, awaited: Sequence[tuple[Any, Any]], part: slice) -> None:
         """Write rows of some points, at a part of the candidates."""
         ...
@@ -145,6 +153,13 @@ class ScreenBlock(ABC):
     @abstractmethod
     def add(self, X: Matrix, filled: int) -> None:
         """More unique candidates, after those that are filled."""
+
+    def looseness(self, X: Matrix, centre: Vector) -> Vector | None:
+        """By how much covariances with each of X may be off besides, if `loosen` follows; None where it may not."""
+        return None
+
+    def loosen(self, centre: Vector) -> None:  # noqa: B027 (nothing, where there is no faster way)
+        """Compute the covariances that are awaited about this point, which is faster."""
 
     @abstractmethod
     def condition(self, P: Any, z: Any) -> None:
@@ -278,6 +293,12 @@ class HostBlock(ScreenBlock):
             now = X[: STRIP - first]
             self._awaited.append((self._chunks[chunk][first : first + len(now)], self._covariances.points(now)))
             X, row = X[len(now) :], row + len(now)
+
+    def looseness(self, X: Matrix, centre: Vector) -> Vector | None:
+        return self._covariances.looseness(X, centre)
+
+    def loosen(self, centre: Vector) -> None:
+        self._awaited = [(rows, self._covariances.loose(points, centre)) for rows, points in self._awaited]
 
     def _passed(self, width: int) -> Iterator[slice]:
         """Parts of the candidates, one after the other, with the covariances that were awaited; all are to change."""
@@ -416,7 +437,7 @@ class HostBlock(ScreenBlock):
     def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Floats:
         """mean + slope · standard deviation, if variances are this much more."""
         reach = self._variance[places] + self.number(error)
-        np.sqrt(np.maximum(reach, self.number(0), out=reach), out=reach)
+        np.sqrt(np.abs(reach, out=reach), out=reach)  # below 0 by rounding alone; a maximum takes six times as long
         reach *= self.number(slope)
         reach += self._mean[places]
         return reach
