@@ -1,7 +1,7 @@
 """Processor seconds of deciding (`ask` and `tell`), against the first release on the same problems.
 
-The first release is taken from this repository's history and run in a process of its own, in turns with the present
-code. Where the history is not there (a copy without .git), nothing is compared.
+The first release (0.1.0, commit aa133f1) is taken from this repository's history and run in a process of its own, in
+turns with the present code. Where the history is not there (a copy without .git), nothing is compared.
 """
 
 import json

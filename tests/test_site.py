@@ -91,6 +91,20 @@ def test_docstrings_become_restructured_text(plain, made):
     assert site_docstrings.convert(plain) == made
 
 
+def test_data_without_words_of_its_own_is_listed_by_name():
+    lines = [*(dict.__doc__ or "").splitlines()]
+    site_docstrings.process(None, "data", "ALL", {"first": 1, "second": 2}, None, lines)
+    assert lines == ["By name: ``first``, ``second``."]
+
+
+def test_defaults_that_are_not_code_become_code():
+    """Sphinx shows a signature that it cannot read as it stands, with the marks of its own that it should follow."""
+    shown, _ = site_docstrings.shorten(
+        None, "class", "", None, None, "(units: dict[str, str] = <factory>, kind: ~abc.A = <class 'a.b.RBF'>)", None
+    )
+    assert shown == "(units: dict[str, str] = ..., kind: ~abc.A = RBF)"
+
+
 def test_what_is_wrong_with_a_site_is_found(tmp_path):
     (tmp_path / "a.html").write_text('<h1 id="top">x</h1><a href="b.html#there">x</a><a href="https://x.org">x</a>')
     (tmp_path / "b.html").write_text('<p id="there"></p>')

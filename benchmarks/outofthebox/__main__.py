@@ -1,5 +1,6 @@
 """`python -m benchmarks.outofthebox run | report`: see the package's own words."""
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -17,6 +18,7 @@ from benchmarks.outofthebox.report import write
 from benchmarks.outofthebox.rivals import RIVALS
 from benchmarks.outofthebox.trial import Asker, Outcome, trial
 from ostinato.candidates import read_candidates
+from ostinato.errors import MissingSetting
 
 FOLDER = Path("docs/results/outofthebox/runs")
 GOALS = (
@@ -107,4 +109,7 @@ def key(outcome: Outcome) -> tuple[str, str, int, int]:
 
 
 if __name__ == "__main__":
-    app()
+    try:
+        app()
+    except MissingSetting as lacking:  # data that not everybody has
+        sys.exit(f"{lacking}")

@@ -7,12 +7,13 @@ that is indented is shown as it stands.
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 ITEM = re.compile(r"^([a-z_][\w.]*(?:, [a-z_]\w*)*): (.*)$")
 NEXT = re.compile(r"(?<=[.;]) (?=[a-z_]\w*: \w)")  # where another item begins on the same line
 CODE = re.compile(r"``?([^`]+)``?")
 ARRAY = re.compile(r"(~?numpy\.ndarray)\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[[\w.~]*(?:\[[^\]]*\])?\]\]")
+DEFAULT = re.compile(r"<factory>|<class '(?:\w+\.)*(\w+)'>")  # defaults that are not code, which Sphinx cannot read
 MARKS = re.compile(r"([*|\\])|(?<=\w)(_)(?=\W|$)")
 
 
@@ -67,16 +68,27 @@ def _escaped(text: str) -> str:
     return MARKS.sub(lambda found: f"\\{found[0]}", text)
 
 
-def process(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+def process(_app: Any, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
     """What Sphinx calls for every docstring."""
-    lines[:] = convert(lines)
+    lines[:] = value(obj) if what == "data" and obj.__doc__ == type(obj).__doc__ else convert(lines)
+
+
+def value(obj: Any) -> list[str]:
+    """What a module's data holds, where Python has no other words for it than those of its type."""
+    if not isinstance(obj, dict):
+        return []
+    return [f"By name: {', '.join(f'``{name}``' for name in cast('dict[object, object]', obj))}."]
 
 
 def shorten(
     _app: Any, _what: str, _name: str, _obj: Any, _options: Any, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Arrays by their name, without the types of their shape and numbers."""
-    return tuple(each and ARRAY.sub(r"\1", each) for each in (signature, returns))
+    """Arrays by their name, without the types of their shape and numbers; defaults as code."""
+    return tuple(each and DEFAULT.sub(_default, ARRAY.sub(r"\1", each)) for each in (signature, returns))
+
+
+def _default(found: re.Match[str]) -> str:
+    return found[1] or "..."  # made anew for each object
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -150,8 +150,8 @@ plt.show()
 # -----------------
 # Methods that learn from alike items earn more than those that look at each item by itself, and need no shortlist.
 # Ostinato needs no choice of features, degree or share of exploration. It is no miracle: a regression that fits the
-# problem comes close, sometimes wins, and takes less time to compute. Its runs vary more, because it can settle on a
-# region that is not the best.
+# problem comes close, sometimes wins, and takes less time to compute. The regression's runs vary more, because it can
+# settle on a region that is not the best; as Ostinato did in the first run above.
 #
 # If you have few items and millions of visitors, plain Thompson sampling is all you need. More: `yes and no, counts,
 # amounts <../guide.html#yes-and-no-counts-amounts>`_, `find or earn <../concepts.html#find-and-earn>`_.

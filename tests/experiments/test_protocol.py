@@ -11,9 +11,9 @@ from rich.console import Console
 from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.choices import choose
-from ostinato.experiments.jobs import Costs, span
-from ostinato.experiments.protocol import CHOOSING_SEEDS, Protocol, quick, with_uniform
-from ostinato.experiments.records import Job
+from ostinato.experiments.jobs import Costs, roughly, span
+from ostinato.experiments.protocol import CHOOSING_SEEDS, Expected, Protocol, quick, with_uniform
+from ostinato.experiments.records import Job, Run
 from ostinato.experiments.store import Store
 from ostinato.policies import MiniUCB
 from ostinato.problems import Gaussian, Problem
@@ -96,7 +96,7 @@ def test_finished_runs_are_not_made_again(tmp_path):
 def test_more_seeds_go_on_from_fewer(tmp_path, here):
     first, out = console(), console()
     Protocol(PROBLEMS[:1], FEW[-1:], seeds=2, horizon=30).run(tmp_path, first, workers=1)
-    assert first.file.getvalue().startswith("2 runs: about ")  # the time is estimated first
+    assert first.file.getvalue().startswith("2 runs: less than a minute on 1 core")  # the time is estimated first
     runs = Protocol(PROBLEMS[:1], FEW[-1:], seeds=5, horizon=30).run(tmp_path, out, workers=1)
     assert [run.seed for run in runs] == [0, 1, 2, 3, 4]
     assert "2 runs of an earlier call kept" in out.file.getvalue()
@@ -109,6 +109,15 @@ def test_costs_are_corrected_by_what_was_seen():
     costs.note(job, 2.0), costs.note(job, 4.0)
     assert costs.total([job, other]) == 13
     assert [span(s) for s in (12, 600, 7200)] == ["12 s", "10 min", "2.0 h"]
+    assert [roughly(s) for s in (0.2, 59, 75, 7200)] == ["less than a minute"] * 2 + ["about 75 s", "about 2.0 h"]
+
+
+def test_what_a_run_takes_beside_its_algorithm_is_expected_too():
+    pilot = Run("choose", "p", "a", {}, 0, 100, t=[50, 100], seconds=[1.0, 2.0])
+    expected = Expected({"a": (pilot, 7.0)}, {"p": 10, "large": 20}, 10)
+    assert expected(Job("report", "p", "a", {}, 0, 100)) == pytest.approx(7.0)  # 2 s of it the algorithm's
+    assert expected(Job("report", "p", "a", {}, 0, 200)) == pytest.approx(9.0)
+    assert expected(Job("report", "large", "a", {}, 0, 100)) == pytest.approx(9.0)
 
 
 def test_quick_is_small():

@@ -70,6 +70,23 @@ def test_a_rule_of_ones_own():
 
 
 @pytest.mark.parametrize(
+    ("parts", "kind", "method"),
+    [
+        ((UCB(2.0), lambda repeat_value: 2), "RepeatRule", "__call__(self, repeat_value)"),
+        ((UCB(2.0), 3), "RepeatRule", "__call__(self, repeat_value)"),
+        ((UCB(2.0), Once), "RepeatRule", "give an object of it"),  # the class itself
+        ((lambda belief: belief.means, Once()), "Score", "slack(self, belief, best)"),
+        ((MiniMeta(1.2), UCB(2.0)), "Score", "the score, comes first"),  # the other way round
+    ],
+)
+def test_parts_that_are_none_are_refused(parts, kind, method):
+    with pytest.raises(InvalidSetting, match=rf"is not a {kind}: ") as refused:
+        Combined(*parts)
+    assert method in str(refused.value)
+    assert f"ostinato.policies.{kind}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
     "make", [lambda: MiniMeta(1.0), lambda: RareSwitching(0.0), lambda: MiniUCB(C=1.0), lambda: RareUCB(C=0)]
 )
 def test_rules_check_their_settings(make):

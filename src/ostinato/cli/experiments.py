@@ -19,8 +19,14 @@ from ostinato.running.tables import show
 Workers = Annotated[
     int | None, typer.Option(min=1, help="How many runs at a time, one core each. By default all cores.")
 ]
-Folder = Annotated[
-    Path | None, typer.Option(help="Where runs, tables, figures and the report go; finished runs there are kept.")
+KEPT = "Where runs, tables, figures and the report go; finished runs there are kept."
+GroupFolder = Annotated[
+    Path | None,
+    typer.Option(help=f"{KEPT} By default results/GROUP in the current folder (results/GROUP-quick with --quick)."),
+]
+ComparisonFolder = Annotated[
+    Path,
+    typer.Option(help=f"{KEPT} The default is in the current folder, and the next comparison uses it again."),
 ]
 
 
@@ -78,7 +84,7 @@ def reproduce(
     algorithm: Annotated[
         list[str] | None, typer.Option("--algorithm", "-a", help=f"Only this algorithm (repeat it for more): {NAMES}.")
     ] = None,
-    folder: Folder = None,
+    folder: GroupFolder = None,
     workers: Workers = None,
     nasbench: Annotated[
         Path | None, typer.Option(help="The official NAS-Bench-101 file, for nas101 (nasbench_only108.tfrecord).")
@@ -89,7 +95,8 @@ def reproduce(
     Settings (length-scale, C, ε-greedy's a and b) are chosen by mean regret on three seeds of their own, at a fifth of
     the horizon and 500 measurements at most. Then come the fresh seeds, which all algorithms share; BKB, which is
     costly, gets a fifth of the horizon. Tables are printed; tidy results, figures (PNG) and one self-contained
-    report.html are written into results/GROUP. Ctrl-C keeps the finished runs, and the same command goes on from there.
+    report.html are written into results/GROUP, or --folder. Ctrl-C keeps the finished runs, and the same command goes
+    on from there.
 
     Example: [bold]ostinato reproduce synthetic --quick[/bold]
     """
@@ -131,7 +138,7 @@ def compare(
         str | None,
         typer.Option(help="The algorithm that ratios are to. By default BBKB where it runs, else the first."),
     ] = None,
-    folder: Folder = None,
+    folder: ComparisonFolder = Path("results/compare"),
     workers: Workers = None,
 ) -> None:
     """Compare chosen algorithms on chosen problems.
@@ -157,7 +164,7 @@ def compare(
             lengthscale=lengthscale,
             choose=choose,
             against=against,
-            folder=folder or Path("results/compare"),
+            folder=folder,
             workers=workers,
             console=console,
         )

@@ -68,9 +68,9 @@ class Bench:
             self._executor.shutdown(wait=True, kill_workers=True)
         self._signals.close()
 
-    def tried(self, jobs: Sequence[Job]) -> dict[str, Run]:
-        """The run of each algorithm's job; nothing is kept."""
-        return {job.algorithm: run for job, (run, _) in zip(jobs, self._executor.map(_work, jobs), strict=True)}
+    def tried(self, jobs: Sequence[Job]) -> dict[str, tuple[Run, float]]:
+        """The run of each algorithm's job, and its seconds by the clock; nothing is kept."""
+        return {job.algorithm: done for job, done in zip(jobs, self._executor.map(_work, jobs), strict=True)}
 
     def run(self, jobs: Sequence[Job], store: Store, costs: Costs, title: str, console: Console) -> None:
         """Make the runs that are not in the store yet, the longest first."""
@@ -103,6 +103,11 @@ def _signals(**handlers: Any) -> Generator[None, None, None]:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
+
+
+def roughly(seconds: float) -> str:
+    """An estimate in words: trial runs are too short to tell seconds."""
+    return f"about {span(seconds)}" if seconds >= 60 else "less than a minute"
 
 
 def span(seconds: float) -> str:

@@ -20,14 +20,14 @@ from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.choices import Settings, choose
 from ostinato.experiments.digest import digest, digest_of_problem
-from ostinato.experiments.jobs import Bench, Costs, span
+from ostinato.experiments.jobs import Bench, Costs, roughly
 from ostinato.experiments.records import Job, Run, Stage
 from ostinato.experiments.store import Store
 from ostinato.experiments.summary import UNIFORM
 from ostinato.problems import Problem
 
 CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report
-OVERHEAD = 0.02  # seconds of a run beside its algorithm
+OVERHEAD = 0.02  # seconds of a run beside its algorithm, at least
 SMALL, MANY = 11_000, 65_000  # candidates of a problem, and of all problems, in a quick comparison
 PILOT = 300  # measurements of the trial runs that the estimate of time comes from
 
@@ -170,24 +170,28 @@ def _announce(
     kept = f" ({counted(done, 'run')} of an earlier call kept)" if done else ""
     parts = [f"{len(choices):,} short runs to choose settings, then " if choices else "", f"{len(reports):,} runs"]
     console.print(
-        f"{''.join(parts)}{kept}: about [bold]{span(seconds)}[/bold] on {counted(workers, 'core')}, going by short "
-        "trial runs. Ctrl-C keeps what is finished.",
+        f"{''.join(parts)}{kept}: [bold]{roughly(seconds)}[/bold] on {counted(workers, 'core')}, going by short "
+        "trial runs; tables and figures then take some seconds more. Ctrl-C keeps what is finished.",
         highlight=False,
     )
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Seconds of a job, from a short run on the first problem: with the candidates, and growing as they did there."""
+    """Seconds of a job, from a short run on the first problem: with the candidates, and growing as they did there.
 
-    pilots: Mapping[str, Run]
+    What a run takes beside its algorithm (measuring, the final recommendation) does not grow with its length.
+    """
+
+    pilots: Mapping[str, tuple[Run, float]]
     sizes: Mapping[str, int]
     size: int
 
     def __call__(self, job: Job) -> float:
-        pilot = self.pilots[job.algorithm]
+        pilot, elapsed = self.pilots[job.algorithm]
         grown = (job.horizon / pilot.t[-1]) ** growth(pilot)
-        return OVERHEAD + pilot.seconds[-1] * self.sizes[job.problem] / self.size * grown
+        beside = max(OVERHEAD, elapsed - pilot.seconds[-1])
+        return beside + pilot.seconds[-1] * self.sizes[job.problem] / self.size * grown
 
 
 def growth(run: Run) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from ostinato.errors import InvalidSetting
 from ostinato.policies.base import BasePolicy, Proposal
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Limited
@@ -121,6 +122,13 @@ class Combined(ScoredPolicy):
     picks: Score
     times: RepeatRule
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _of_kind(
+            self.picks, Score, "the score, comes first", "`__call__(self, belief)` and `slack(self, belief, best)`"
+        )
+        _of_kind(self.times, RepeatRule, "the repeat rule, comes second", "`__call__(self, repeat_value)`")
+
     @cached_property
     def score(self) -> Score:
         return self.picks
@@ -128,3 +136,13 @@ class Combined(ScoredPolicy):
     @cached_property
     def repeats(self) -> RepeatRule:
         return self.times
+
+
+def _of_kind(given: object, kind: type, place: str, methods: str) -> None:
+    """A part of one's own derives from `Score` or `RepeatRule`, which say what else is asked of it."""
+    if not isinstance(given, kind):
+        raise InvalidSetting(
+            f"{given!r} is not a {kind.__name__}: this part, {place}, as in Combined(UCB(2.0), MiniMeta(1.2)). For one "
+            f"of your own, derive a class from ostinato.policies.{kind.__name__} with {methods}, and give an object of "
+            "it."
+        )
