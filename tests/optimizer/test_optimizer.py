@@ -342,11 +342,13 @@ def run_with(opt, values):
         opt.tell(batch, values[: batch.repeats, batch.index])
 
 
-def test_the_precision_warning_comes_after_the_feedback_is_safe():
+def test_the_precision_warning_comes_once_and_after_the_feedback_is_safe():
     opt = make(noise_std=1e-3)
-    with pytest.warns(LimitedPrecision):
+    opt.observe(0, n=10**4, mean=1.0, std=1e-3)  # warnings are errors here: one too early would fail
+    with pytest.warns(LimitedPrecision, match="float64 cannot hold"):
         opt.observe(0, n=10**6, mean=1.0, std=1e-3)
-    assert opt.steps == 10**6
+    opt.observe(1, n=10**6, mean=1.0, std=1e-3)  # and so would a second one
+    assert opt.steps == 2 * 10**6 + 10**4
 
 
 def deceitful():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histories import histories
-from ostinato.errors import InvalidKernel, LimitedPrecision
+from ostinato.errors import InvalidKernel
 from ostinato.kernels import RBF, Constant, Custom, Linear, Matern52
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior import PendingVariances, Posterior
@@ -142,16 +142,6 @@ def test_beyond_that_it_stays_finite_and_non_negative(history):
         assert np.all(variance >= 0)
     assert np.isfinite(posterior.log_det)
     assert np.isfinite(posterior.covariance(history.X)).all()
-
-
-def test_warns_once_where_float64_ends():
-    posterior = Posterior(np.zeros((1, 1)), RBF(), np.array([1e-6]))
-    posterior.condition(0, 10**4, 1.0)
-    posterior.warn_where_float64_ends()  # warnings are errors here: this one would fail
-    posterior.condition(0, 10**6, 1.0)
-    with pytest.warns(LimitedPrecision, match="float64 cannot hold"):
-        posterior.warn_where_float64_ends()
-    posterior.warn_where_float64_ends()
 
 
 @settings(deadline=None, max_examples=size(12, 30))

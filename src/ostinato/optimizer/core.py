@@ -100,10 +100,8 @@ class Core:
             state.rewind(size, mind)
             raise
         self._known = known
-        if not (quietly or (known.learner is not None and known.due)):
-            known.model.warn_where_float64_ends()
-        if not quietly and known.learner is None:
-            self._warnings.of_surprises(known.model, measured)
+        if not quietly:
+            self._warnings.of_told(known, measured)
 
     def rewrite(
         self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None, problem: Problem | None = None

@@ -1,17 +1,19 @@
-"""Warnings, each at most once in a run: measurements that contradict what the user gave, values that do not fit."""
+"""Warnings, each at most once in a run: measurements that contradict what the user gave, values that do not fit,
+and more of them than float64 can hold.
+"""
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
-from ostinato.errors import SurprisingMeasurements, SuspiciousMeasurement, notify
+from ostinato.errors import LimitedPrecision, SurprisingMeasurements, SuspiciousMeasurement, notify
 from ostinato.measurements.batches import number_at
 from ostinato.measurements.history import Measured, Part
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.facts import Looked
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
-from ostinato.posterior import Model
 
+PRECISE_UP_TO = 1e11  # κ² n/λ: beyond it float64 cannot hold what was measured
 SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
 NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
 
@@ -21,7 +23,7 @@ class Warnings:
 
     def __init__(self, sign: int) -> None:
         self._sign = sign
-        self._surprised = self._contradicted = False
+        self._imprecise = self._surprised = self._contradicted = False
         self._remarked: frozenset[int] = frozenset()  # outliers, by their numbers
         self._freedom = self._squares = 0.0  # degrees of freedom of the repeats, and their squares over the noise
 
@@ -44,8 +46,14 @@ class Warnings:
         """These outliers were warned of."""
         self._remarked |= {number_at(place, gaps) for place in looked.aside}
 
-    def of_surprises(self, model: Model, told: Mapping[Part, Measured]) -> None:
-        """Warn where feedback contradicts kernel, prior mean or noise."""
+    def of_told(self, known: Knowledge, told: Mapping[Part, Measured]) -> None:
+        """Warn where feedback is more than float64 can hold, or contradicts the kernel, prior mean or noise given."""
+        model = known.model
+        rho, lasting = model.kappa2 * model.heaviest, known.learner is None or not known.due
+        if lasting and not self._imprecise and (rho > PRECISE_UP_TO or model.jitter > 0):
+            self._warn_of_precision(rho, model.jitter)
+        if known.learner is not None:
+            return
         for part, measured in told.items():
             feedback, noise = measured.statistics, float(model.noise[part.candidate])
             spread = sqrt(model.kappa2 + noise / feedback.n)
@@ -56,6 +64,16 @@ class Warnings:
             noisier = self._freedom >= ENOUGH and self._squares > NOISIER**2 * self._freedom
             if noisier and not self._contradicted:
                 self._warn_of_noise()
+
+    def _warn_of_precision(self, rho: float, jitter: float) -> None:
+        """Counts over noise are more than float64 can hold."""
+        self._imprecise = True
+        needed = f" (a jitter of {jitter:g} was needed)" if jitter else ""
+        notify(
+            f"A candidate was measured so often, at so little noise, that κ²·n/λ = {rho:.2g}{needed}: above "
+            f"{PRECISE_UP_TO:g} float64 cannot hold all of it. Answers stay finite; small variances are rough.",
+            LimitedPrecision,
+        )
 
     def _warn_of_surprise(self, mean: float, expected: float, spread: float) -> None:
         """A measurement is far from anything that prior mean and kernel allow for."""

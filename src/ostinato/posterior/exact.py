@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Namespace, Vector, from_numpy, namespace_of, to_numpy
-from ostinato.errors import InvalidKernel, InvalidSetting, LimitedPrecision, notify
+from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel
 from ostinato.kernels.base import without_constant
 from ostinato.kernels.form import has_product_form
@@ -48,7 +48,6 @@ DOUBTFUL = 0.1  # by how much that share in a sample may be off
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
-PRECISE_UP_TO = 1e11  # κ² n/λ: beyond it float64 cannot hold what was measured
 
 
 class Posterior:
@@ -81,8 +80,7 @@ class Posterior:
         self._X = from_numpy(self.xp, self.features[self.measured])  # and their features
         self._since_means = self._since_variances = 0
         self._lazy_from: float = LAZY_FROM
-        self._jitter = 0.0
-        self._warned = False
+        self.jitter = 0.0
         self._growing = Growing()
         self._factor: Factor | None = None
         self._fresh: Fresh | None = None
@@ -223,6 +221,8 @@ class Posterior:
             self._screening = other._screening.released()
         self._room = other.blocks.room.passed_on() if "blocks" in vars(other) else other._room
 
+    heaviest = cast("float", property(lambda self: self.unique.heaviest))
+
     @property
     def log_det(self) -> float:
         return self.unique.log_det
@@ -359,18 +359,6 @@ class Posterior:
         """Its variances can go on without it."""
         return ExactGhost(self)
 
-    def warn_where_float64_ends(self) -> None:
-        """One warning, the first time that counts over noise are more than float64 can hold."""
-        rho = self.kappa2 * self.unique.heaviest
-        if (rho > PRECISE_UP_TO or self._jitter > 0) and not self._warned:
-            self._warned = True
-            jitter = f" (a jitter of {self._jitter:g} was needed)" if self._jitter else ""
-            notify(
-                f"A candidate was measured so often, at so little noise, that κ²·n/λ = {rho:.2g}{jitter}: above "
-                f"{PRECISE_UP_TO:g} float64 cannot hold all of it. Answers stay finite; small variances are rough.",
-                LimitedPrecision,
-            )
-
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
         if self.behind:
@@ -464,7 +452,7 @@ class Posterior:
         """A factorisation; made when first asked for, kept until the next measurement. It goes on from the last one."""
         if self._factor is None:
             self._factor = self.unique.factor(self._growing)
-            self._jitter = max(self._jitter, self._factor.jitter)
+            self.jitter = max(self.jitter, self._factor.jitter)
         return self._factor
 
     def _factor_anew(self) -> Factor:

@@ -35,6 +35,8 @@ class Model(Protocol):
     memory: int | None
     device: Device | None
     kappa2: float
+    heaviest: float  # the most that measurements of one candidate weigh, n/λ, where they are kept to the last digit
+    jitter: float  # that a factorisation needed, so far
 
     @property
     def xp(self) -> Namespace: ...
@@ -76,5 +78,3 @@ class Model(Protocol):
     def ghost(self) -> Ghost:
         """Its variances can go on without it."""
         ...
-
-    def warn_where_float64_ends(self) -> None: ...

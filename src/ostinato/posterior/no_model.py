@@ -16,7 +16,7 @@ class NoModel:
 
     device: Device | None = None  # computed on the processor, wherever candidates are
 
-    log_det = 0.0
+    log_det = heaviest = jitter = 0.0
 
     def __init__(
         self,
@@ -48,9 +48,6 @@ class NoModel:
 
     def rebuild(self, tally: Tally) -> None:
         """Learn nothing."""
-
-    def warn_where_float64_ends(self) -> None:
-        """It does not end here."""
 
     def covariance_with(self, candidate: int) -> Vector:
         return self.kernel(self.features[candidate : candidate + 1], self.features)[0]

@@ -32,6 +32,7 @@ class Nystrom:
     """What is believed of f at every candidate, as some of the measured candidates see it."""
 
     device: Device | None = None  # computed on the processor, wherever candidates are
+    heaviest = jitter = 0.0  # the approximation ends long before float64 does
 
     def __init__(
         self,
@@ -152,9 +153,6 @@ class Nystrom:
         full = np.zeros((len(P), len(self._slots)))
         full[:, self.inducing] = P
         return self.blocks.spread(from_numpy(self.xp, full)).flat()
-
-    def warn_where_float64_ends(self) -> None:
-        """The approximation ends long before."""
 
     # Inside
 
