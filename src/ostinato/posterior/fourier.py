@@ -44,6 +44,12 @@ class Fourier:
         rows[:, :-1] = self.features - self.middle
         return rows
 
+    @cached_property
+    def reach(self) -> Vector:
+        """How far candidates are from their middle at the most, in each column."""
+        low, high = span_of(self.features)
+        return np.maximum(high - self.middle, self.middle - low)
+
     def __call__(self, rng: Generator) -> "Waves":
         count = self._count
         even: Any = EvenlySpread(count, 2 * self._width + 2, rng) if self._width <= COLUMNS else rng
@@ -85,9 +91,7 @@ class Waves:
     @property
     def off(self) -> float:
         """By how much it may be off in single precision: by angles, cosines, and their sum."""
-        low, high = span_of(self.made.features)
-        reach = np.maximum(high - self.made.middle, self.made.middle - low)
-        angles = reach @ np.abs(self.waves[:-1]) + np.abs(self.waves[-1])
+        angles = self.made.reach @ np.abs(self.waves[:-1]) + np.abs(self.waves[-1])
         cosines = (len(self.waves) + 2) * angles + len(self.amplitude) + 4
         return self.made.std * float(np.abs(self.amplitude) @ cosines) * UNIT
 
