@@ -19,7 +19,7 @@ from ostinato.posterior.grid import Grid, find_grid
 
 Indices: TypeAlias = NDArray[np.int64]
 FIRST_ROWS = 16  # for which there is room at first; afterwards for half as many again
-FIRST = 2**20  # covariances for which there is room at first, if these are more rows: few chunks are sooner read
+FIRST = 3 * 2**20  # covariances for which there is room at first, if these are more rows: few chunks are sooner read
 TILE = 32_768  # covariances computed at a time: what is made on the way to them then stays in the processor's cache
 
 
