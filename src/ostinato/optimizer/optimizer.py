@@ -5,7 +5,7 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
+from typing import Any, Literal, NoReturn, cast, overload
 
 import msgspec
 import numpy as np
@@ -33,9 +33,6 @@ from ostinato.optimizer.view import OptimizerView
 from ostinato.policies import Policy
 from ostinato.posterior.device import Precision, read_device
 from ostinato.records import Batch, Plan
-
-if TYPE_CHECKING:
-    pass
 
 
 class Optimizer(OptimizerView):
