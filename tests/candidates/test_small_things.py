@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from ostinato import Float, Integer, Optimizer, Space
@@ -72,3 +73,9 @@ def test_who_wants_several_workers_is_led_to_a_study(name):
     said = f"There is no setting '{name}'. Several workers measure with ostinato.Study(…).run(f, budget, workers=…)."
     with pytest.raises(InvalidSetting, match=re.escape(said)):
         optimize(float, [[1.0], [2.0]], budget=3, **{name: 2})
+
+
+def test_an_index_in_an_array_without_dimensions_is_an_index():
+    opt = Optimizer([[1.0], [2.0], [3.0], [4.0]])
+    opt.observe(np.array(3), [1.0])
+    assert opt.counts() == {3: 1}

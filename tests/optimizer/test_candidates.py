@@ -117,8 +117,8 @@ def test_tables_and_spaces_grow_too():
     [
         ({"t": 1.0}, "columns do not change"),
         ({"t": 1.0, "s": "a", "u": 3}, "columns do not change"),
-        ({"t": "hot", "s": "a"}, "types do not change"),
-        ({"t": 1.0, "s": 5.0}, "types do not change"),
+        ({"t": "hot", "s": "a"}, "categories, such as 'hot': types do not change. Give numbers there"),
+        ({"t": 1.0, "s": 5.0}, "numbers: types do not change. Give texts there"),
         ([{"t": 1.0, "s": "a"}, {"t": 1.0}], "same columns"),
         ({"t": float("nan"), "s": "a"}, "finite"),
     ],

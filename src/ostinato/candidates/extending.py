@@ -98,9 +98,19 @@ def _check_columns(table: Candidates, added: Candidates) -> None:
     for old, new in zip(table.codecs, added.codecs, strict=True):
         if isinstance(old, Levels) != isinstance(new, Levels):
             kinds = ["categories" if isinstance(each, Levels) else "numbers" for each in (old, new)]
+            texts = [level for level in new.levels if not _is_number(level)] if isinstance(new, Levels) else []
+            such = f", such as {brief(texts[0])}" if texts else ""
             raise InvalidCandidates(
-                f"Column {old.column.name!r} holds {kinds[0]}, and in the new rows {kinds[1]}: types do not change."
+                f"Column {str(old.column.name)!r} holds {kinds[0]}, and in the new rows {kinds[1]}{such}: types do not "
+                f"change. Give {'texts' if isinstance(old, Levels) else 'numbers'} there."
             )
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        return float(level) == float(level)
+    except (TypeError, ValueError):
+        return False
 
 
 def _extended(old: Codec, new: Codec) -> Codec:
