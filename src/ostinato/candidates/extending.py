@@ -71,12 +71,17 @@ def _of_one_kind(old: list[Any], new: list[Any]) -> list[Any]:
 
 def _read(table: Candidates, more: Any) -> Candidates:
     if table.named:
-        rows: Any = [more] if isinstance(more, dict) else more
+        rows: Any = [more] if _is_row(more) else more
         if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in cast("list[Any]", rows)):
             return _in_order(table, listed(columns_by_name(cast("list[dict[str, Any]]", rows))))
         return _in_order(table, read_candidates(rows))
     single = np.ndim(more) == 1 and np.size(more) == len(table.codecs)
     return read_candidates(np.asarray(more)[None, :] if single else more)
+
+
+def _is_row(given: Any) -> bool:
+    """Whether it is one row by its columns; a dict of whole columns is a table."""
+    return isinstance(given, dict) and not all(np.ndim(each) == 1 for each in cast("dict[str, Any]", given).values())
 
 
 def _in_order(table: Candidates, added: Candidates) -> Candidates:
