@@ -95,3 +95,9 @@ def test_a_folder_is_not_a_table(tmp_path):
 def test_empty_rows_at_the_end_are_left_out(tmp_path, rest):
     (tmp_path / "a.csv").write_text(f"a,b\n1,2\n3,4\n{rest}")
     assert len(read_file(tmp_path / "a.csv")) == 2
+
+
+def test_tabs_separate_columns_whatever_the_file_is_called(tmp_path):
+    (tmp_path / "copied.csv").write_text("temp\tpH, at 20 °C\tstirred\n1\t2\t0\n3\t4\t1\n")
+    table = read_file(tmp_path / "copied.csv")
+    assert table[1] == {"temp": 3, "pH, at 20 °C": 4, "stirred": 1}

@@ -107,12 +107,12 @@ def _rows_of(file: TextIO, name: str, delimiter: str | None) -> tuple[list[tuple
 
     Rows of empty cells at the end, as spreadsheets leave them, are left out.
 
-    They are separated by commas, or by the semicolons that spreadsheets write where decimals have commas: by the first
-    line.
+    They are separated by commas, by the semicolons that spreadsheets write where decimals have commas, or by tabs, as
+    what was copied from one is: by the first line.
     """
     if delimiter is None:
         first = file.readline()
-        delimiter = ";" if first.count(";") > first.count(",") else ","
+        delimiter = max(",;\t", key=first.count)
         file.seek(0)
     try:
         reader = csv.reader(file, delimiter=delimiter, strict=True)

@@ -293,7 +293,9 @@ class Candidates:
 
 def is_empty(where: Any) -> bool:
     """Whether it is a sequence or a table of no candidates."""
-    return not isinstance(where, (str, bytes, Mapping)) and hasattr(where, "__len__") and len(where) == 0
+    if isinstance(where, (str, bytes, Mapping)) or not hasattr(where, "__len__"):
+        return False
+    return getattr(where, "shape", None) != () and len(where) == 0
 
 
 def is_one_row(where: Any) -> bool:

@@ -278,7 +278,10 @@ class Stored:
         if seen.table is None and alone and 0 <= index < seen.head.rows:
             row = row_of(seen.head, index, reader.block)
             return self.refresh(reader)[index] if row is None else row
-        return self.refresh(reader)[index]
+        table = self.refresh(reader)
+        if not 0 <= index < table.rows:
+            table.number_of(index)  # which says what is wrong
+        return table[index]
 
     def batch(self, reader: Reader, number: int) -> BatchRecord:
         """A batch that was asked for."""

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
+from ostinato.checks import integer
 from ostinato.lazy import from_above
 from ostinato.measurements.outcomes import Outcome
 from ostinato.notebook import described
@@ -243,7 +244,8 @@ class StudyView:
 
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
-        record = self._stored.read(lambda reader: self._stored.batch(reader, int(batch)))
+        number = integer("batch", batch)
+        record = self._stored.read(lambda reader: self._stored.batch(reader, number))
         asked, reason = record.facts.batch, msgspec.json.decode(record.reason, type=Reason)
         return explanation(replace(asked, candidate=self._stored.candidate(asked.index), reason=reason))
 
@@ -260,7 +262,7 @@ class StudyView:
 
     def candidate(self, index: int) -> Any:
         """A row of the table, as it was given."""
-        return self._stored.candidate(index)
+        return self._stored.candidate(integer("index", index))
 
     @property
     def retired(self) -> list[int]:
