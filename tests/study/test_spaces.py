@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from inside import next_batch
-from ostinato import Category, Float, Integer, Space, Study
+from ostinato import Category, Float, Integer, Ordered, Space, Study
 from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, StudyDiffers
-from ostinato.kernels import RBF
-from ostinato.policies import BKB, GPBUCB
+from ostinato.kernels import RBF, Matern52
+from ostinato.policies import BKB, GPBUCB, MiniUCB
 from ostinato.service.routes.measurements import csv_chunks
 
 SPACE = Space(x=Float(0, 1), y=Float(0.001, 10, log=True), kind=Category("a", "b"))
@@ -74,6 +74,41 @@ def test_who_only_watches_sees_points_that_others_name(tmp_path):
         assert watching.table.rows == number + 1
         study.observe({"x": number / 10, "y": 0.1, "kind": "a"}, [number / 10])
         assert number / 10 in look()
+
+
+def test_answers_are_those_of_a_dense_process_on_every_measurement(tmp_path):
+    """A logarithm, digits, a parameter that may be absent (None lies at one place), repeats, and another process."""
+    space = Space(
+        x=Float(0, 1),
+        y=Float(0.001, 10, log=True),
+        s=Ordered("low", "high"),
+        m=Float(0, 1, digits=2).when(s="high"),
+    )
+    given = {"kernel": Matern52((0.3, 1.5, 1.0, 0.5), std=2.0), "noise_std": 0.3, "mean": 0.5}
+    studies = [Study("lab", tmp_path / "lab.db", space, seed=0, policy=MiniUCB(C=1.3), **given) for _ in range(2)]
+    rng, rows, values = np.random.default_rng(0), [], []
+    for step in range(12):
+        task = studies[step % 2].ask(limit=3)
+        told = np.sin(7 * task.candidate["x"]) + 0.3 * rng.standard_normal(task.repeats)
+        studies[step % 2].tell(task, told)
+        rows += [task.candidate] * task.repeats
+        values += told.tolist()
+
+    def seen(points):
+        absent = 0.50003
+        return np.array(
+            [[p["x"], np.log10(p["y"]), float(p["s"] == "high"), absent if p["m"] is None else p["m"]] for p in points]
+        )
+
+    many = [{"x": u, "y": 10.0 ** (4 * v - 3), "s": "high", "m": round(w, 2)} for u, v, w in rng.random((50, 3))]
+    points = [*rows, *many, {"x": 0.3, "y": 0.1, "s": "low", "m": None}]
+    X, Z, kernel = seen(rows), seen(points), given["kernel"]
+    K = kernel(X, X) + 0.3**2 * np.eye(len(X))
+    mean = 0.5 + kernel(Z, X) @ np.linalg.solve(K, np.array(values) - 0.5)
+    variance = 4.0 - np.sum(kernel(Z, X) * np.linalg.solve(K, kernel(X, Z)).T, axis=1)
+    found = Study("lab", tmp_path / "lab.db").optimizer.predict(points)
+    assert found.mean == pytest.approx(mean, abs=1e-8)
+    assert found.std == pytest.approx(np.sqrt(variance), abs=1e-7)
 
 
 def test_points_keep_their_numbers(address):
