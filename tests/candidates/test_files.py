@@ -58,10 +58,10 @@ def test_a_space_in_toml(tmp_path):
         (
             "a.toml",
             '[temp]\nlow = 1\nhigh = 9\nlog = "no"\n',
-            r"a.toml, \[temp\] .* log='no' is neither True nor False",
+            r"a.toml: \[temp\] has `log = 'no'`, which is neither true nor false",
         ),
-        ("a.toml", "[temp]\nlow = 1\nhigh = 9\ninteger = 1\n", r"\[temp\] .* integer=1 is neither"),
-        ("a.toml", '[temp]\nlevels = ["a"]\nordered = "no"\n', r"\[temp\] .* ordered='no' is neither"),
+        ("a.toml", "[temp]\nlow = 1\nhigh = 9\ninteger = 1\n", r"\[temp\] .* `integer = 1`, which is neither"),
+        ("a.toml", '[temp]\nlevels = ["a"]\nordered = "no"\n', r"\[temp\] .* `ordered = 'no'`, which is neither"),
         ("a.toml", '[temp]\nlow = 1\nhigh = 9\nwhen = { s = "a" }\n', "a.toml: 'temp', .* depends on 's': name"),
         ("a.parquet", "no", "cannot be read as Parquet"),
         ("a.xls", "no", "unknown kind"),

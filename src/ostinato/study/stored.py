@@ -141,6 +141,15 @@ class Stored:
         """One moment of the study; tried again while the storage does not answer."""
         return self.storage.patiently(partial(self._within, self.storage.read, action))
 
+    def seen(self, action: Callable[[Reader], T]) -> T:
+        """The same, of what speaks of candidates by their rows: the table is of that moment, or newer."""
+
+        def look(reader: Reader) -> T:
+            self.look(reader)
+            return action(reader)
+
+        return self.read(look)
+
     def write(self, action: Callable[[Writer], T]) -> T:
         """A change of the study, as a whole or not at all; tried again while the storage does not answer."""
         return self.storage.patiently(partial(self._within, self.storage.write, action))

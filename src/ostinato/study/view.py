@@ -215,7 +215,8 @@ class StudyView:
         """
         from ostinato.optimizer.frame import frame_of
 
-        return frame_of(self.table, self.measurements(), library)
+        told = self.measurements()
+        return frame_of(self.table, told, library)
 
     def _repr_html_(self) -> str:
         return described(f"Study {self.name}", str(self.status()))
@@ -224,7 +225,7 @@ class StudyView:
 
     def history(self) -> list[BatchRecord]:
         """All batches, in the order they were asked for, and what became of them; observations first."""
-        return self._stored.read(lambda reader: reader.batches())
+        return self._stored.seen(lambda reader: reader.batches())
 
     def numbers(self, batch: int, repeats: range) -> list[int]:
         """The numbers of the measurements that some repeats of a batch are."""
@@ -236,11 +237,11 @@ class StudyView:
 
     def last_measurements(self, most: int = 10) -> list[Measurement]:
         """The last that were told, what was taken back included; the newest last."""
-        return self._stored.read(lambda reader: last_measurements(reader, most))
+        return self._stored.seen(lambda reader: last_measurements(reader, most))
 
     def measurements_from(self, number: int, most: int) -> list[Measurement]:
         """Up to so many measurements from a number on, what was taken back included; soon read, however many came."""
-        return self._stored.read(lambda reader: measurements_from(reader, number, most))
+        return self._stored.seen(lambda reader: measurements_from(reader, number, most))
 
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
@@ -253,7 +254,7 @@ class StudyView:
 
     @property
     def table(self) -> Candidates:
-        """The candidates."""
+        """The candidates, at least as new as what was read last."""
         return self._stored.table
 
     def index(self, candidate: Any) -> int:
@@ -291,8 +292,14 @@ def measurements_in(reader: Reader, batches: Sequence[BatchRecord]) -> list[Meas
 
 
 def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measurement]:
-    """All that was told, in the order it came."""
-    batches, revisions, told = stored.read(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
+    """All that was told until now, in the order it came."""
+    facts = stored.seen(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
+    return _measurements(stored, *facts, everything=everything)
+
+
+def _measurements(
+    stored: Stored, batches: Sequence[BatchRecord], revisions: Sequence[Any], told: int, *, everything: bool
+) -> Iterator[Measurement]:
     rows, revised = {batch.facts.id: batch.facts.index for batch in batches}, by_place(revisions)
     after, number, sources = 0, 1, Sources()
 
