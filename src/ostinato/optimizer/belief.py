@@ -21,7 +21,7 @@ from ostinato.policies.belief import Rises, Scores
 from ostinato.policies.scored import NEAR
 from ostinato.policies.screened import order_of, taken_in
 from ostinato.posterior import BlockedVector, Ghost, Listed, PendingVariances, Posterior, Screen, ShardedPosterior
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.screen_block import SearchCriterion
 from ostinato.posterior.top import range_of_means
 
 
@@ -66,7 +66,7 @@ class Present(Belief):
     @cached_property
     def _with_pending(self) -> Foresight:
         """The model with what is in flight; for where anything is."""
-        return self._own.brought_up(self._known, self._model, self._lots)
+        return self._own.bring_up_to_date(self._known, self._model, self._lots)
 
     @cached_property
     def _ghost(self) -> Ghost:
@@ -100,8 +100,8 @@ class Present(Belief):
             outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
             lots: Lots = lots_for(model, worths_of(self._known, self._lots)) if self.pending else {}
             return ask_leaders(model, score, outline, self.barred, lots)
-        if isinstance(model, Posterior) and model.very_many and score.linear and not (self.pending or self.travels):
-            model.lazily(score.beta)
+        if isinstance(model, Posterior) and model.may_be_lazy and score.linear and not (self.pending or self.travels):
+            model.enable_lazy_screen(score.beta)
         return score.scores(self)
 
     @cached_property
@@ -148,7 +148,7 @@ class Present(Belief):
             model = self._known.honest
             if self.pending:
                 own = model is self._model
-                model = self._ghost if own else self._of_honest.brought_up(self._known, model, self._lots).ghost
+                model = self._ghost if own else self._of_honest.bring_up_to_date(self._known, model, self._lots).ghost
             switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
             what = model.variance(candidate), float(self.noise[candidate]), self.setup
             self._repeat_values[candidate] = RepeatValue(*what, switch, self.cost)
@@ -184,7 +184,7 @@ class Present(Belief):
         """The candidates on a card that may be the highest in a draw; with costs, those nearly as high, too."""
         slack = 2 * self.resolution(1.0) + self.travels * NEAR * self.kappa
         order = None if self.travels else order_of(self)
-        sought = Sought(
+        criterion = SearchCriterion(
             bound=lambda mean, variance: mean,
             value=lambda mean, variance, places: mean,
             least=lambda value, mean, variance: value - slack,
@@ -193,7 +193,7 @@ class Present(Belief):
             kappa=self.kappa,
         )
         taken = np.array(sorted(each for each in taken_in(self) if each < self.candidates), dtype=np.int64)
-        return self._known.leading_draw(self._ghost, self.rng, (sought, taken))
+        return self._known.leading_draw(self._ghost, self.rng, (criterion, taken))
 
     def pending_variances(self) -> PendingVariances:
         return self._known.pending_variances(self._lots.values())

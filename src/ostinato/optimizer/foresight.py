@@ -10,7 +10,16 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.optimizer.knowledge import Knowledge, Lot
-from ostinato.posterior import Few, Ghost, Imagined, Indices, Model, PendingScreen, PendingVariances, Posterior
+from ostinato.posterior import (
+    Ghost,
+    Imagined,
+    Indices,
+    Model,
+    PendingPointwise,
+    PendingScreen,
+    PendingVariances,
+    Posterior,
+)
 
 MANY, FEW = 512, 64  # candidates whose ratio may be the largest, from which on so few of them come first
 SHARE = 0.1  # of all candidates: where more may be it, all are computed
@@ -29,7 +38,7 @@ class Foresight:
         default_factory=dict[Hashable, float]
     )  # how many measurements each lot is worth
 
-    def brought_up(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
+    def bring_up_to_date(self, known: Knowledge, model: Model, lots: Mapping[Hashable, Lot]) -> "Foresight":
         """To a model and what is in flight now."""
         return self.with_worths(model, worths_of(known, lots))
 
@@ -60,15 +69,19 @@ class Foresight:
         return PendingVariances(model.variances, self.ghost, self._imagined)
 
     @cached_property
-    def few(self) -> Few | None:
+    def few(self) -> PendingPointwise | None:
         """Means and variances of few candidates, where those of all are not there."""
-        return Few(self._model, self._imagined) if isinstance(self._model, Posterior) and self._model.behind else None
+        return (
+            PendingPointwise(self._model, self._imagined)
+            if isinstance(self._model, Posterior) and self._model.blocks_outdated
+            else None
+        )
 
     @cached_property
     def screen(self) -> PendingScreen | None:
         """Bounds for all candidates, where the model has such. Those that wait are brought up to date first."""
         if isinstance(self._model, Posterior):
-            self._model.wait_no_longer()
+            self._model.disable_lazy_screen()
         found = self._model.screen if isinstance(self._model, Posterior) else None
         return None if found is None or self.few is None else PendingScreen(found, self.few)
 
@@ -105,7 +118,7 @@ def _screened_ratio(before: Foresight, after: Foresight) -> float | None:
     if bounds[0] is None or bounds[1] is None:
         return None
     most, least = bounds[0][1], bounds[1][0]
-    few = cast("Few", before.few), cast("Few", after.few)
+    few = cast("PendingPointwise", before.few), cast("PendingPointwise", after.few)
 
     def ratio(candidates: Indices) -> float:
         return _highest_ratio(*(each.at_each(candidates)[1] for each in few))

@@ -50,7 +50,7 @@ from ostinato.posterior import (
     Posterior,
 )
 from ostinato.posterior.draws import PriorDraw, draw, leading_draw, prior_draw
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.screen_block import SearchCriterion
 
 MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
 INITIAL = 5  # random candidates with which a run begins where scales are learned
@@ -218,7 +218,7 @@ class Knowledge:
             if prior is not self.prior or again:
                 model = self.problem.model(prior)
                 if isinstance(model, Posterior) and isinstance(self.model, Posterior):
-                    model.in_place_of(self.model)
+                    model.reuse_memory_of(self.model)
                 self._rebuild(model, prior, tally)
                 self.prior = prior
             self.tally = tally
@@ -426,10 +426,12 @@ class Knowledge:
             ghost = self.pending_variances(lots, model).ghost
         return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng)
 
-    def leading_draw(self, ghost: Ghost, rng: np.random.Generator, sought: tuple[Sought, Indices]) -> Listed:
+    def leading_draw(
+        self, ghost: Ghost, rng: np.random.Generator, criterion: tuple[SearchCriterion, Indices]
+    ) -> Listed:
         """The same over candidates on a card: those that may be the highest."""
         model = cast("Posterior", self.model)
-        return leading_draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng, sought)
+        return leading_draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng, criterion)
 
     def _prior_draw(self, kernel: Kernel) -> PriorDraw:
         """How the prior is drawn under a kernel; kept for the last one."""

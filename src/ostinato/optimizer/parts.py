@@ -25,7 +25,7 @@ from ostinato.optimizer.order import Order
 from ostinato.policies import RepeatValue
 from ostinato.policies.belief import Belief, Rises, Scores
 from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Posterior, Screen
-from ostinato.posterior.part import Facts, PartPosterior, Visited, model_of
+from ostinato.posterior.part import Facts, FeaturesWithVisitors, PartPosterior, model_of
 from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
 
 Lots = Mapping[Hashable, tuple[int, Vector, float]]  # in flight: a candidate, its features, and n/λ
@@ -114,10 +114,10 @@ class PartBelief(Belief):
     def counts(self) -> Mapping[int, int]:
         return self._counts
 
-    def rest(self) -> None:
+    def drop_double_precision(self) -> None:
         """Once all is answered."""
         if self._pending is None:
-            self._model.rest()
+            self._model.drop_double_precision()
 
     # What only the driver knows, and no score of one moment asks for
 
@@ -155,7 +155,9 @@ def shard_order(shard: Shard, order: Order) -> NDArray[np.int64]:
     return kept[1]
 
 
-def foreseen(shard: Shard, model: PartPosterior, features: Visited, lots: Lots, name: str = "foresight") -> Foresight:
+def foreseen(
+    shard: Shard, model: PartPosterior, features: FeaturesWithVisitors, lots: Lots, name: str = "foresight"
+) -> Foresight:
     """A shard's model with what is in flight; kept from one question of a plan to the next."""
     foresight: Foresight = shard.held.pop(name, None) or Foresight()
     here = {key: (features.place_of(number, shard.start, row), worth) for key, (number, row, worth) in lots.items()}
@@ -173,7 +175,7 @@ def leaders_of(shard: Shard, question: Question) -> Leaders:
     listed, values = listed[open_], values[open_]
     known = np.array([each in belief.counts() for each in listed.tolist()], dtype=np.bool_)
     few = np.concatenate([np.flatnonzero(known), _first(values, belief.priority[listed], ~known)])
-    belief.rest()
+    belief.drop_double_precision()
     return Leaders(listed[few] + shard.start, shard.features[listed[few]], values[few], scores.tolerance)
 
 

@@ -124,6 +124,6 @@ def _ratio(thinking: Thinking, planned: Sequence[Proposal]) -> float:
         lots = [worths_of(thinking.known, lots_with(thinking.state, each)) for each in ((), planned)]
         return sqrt(ask_ratio(honest, *(lots_for(honest, each) for each in lots)))
     own = thinking.foresights[0 if honest is thinking.known.model else 1]
-    after = own.brought_up(thinking.known, honest, lots_with(thinking.state, planned))
-    before = Foresight().brought_up(thinking.known, honest, lots_with(thinking.state, ()))
+    after = own.bring_up_to_date(thinking.known, honest, lots_with(thinking.state, planned))
+    before = Foresight().bring_up_to_date(thinking.known, honest, lots_with(thinking.state, ()))
     return sqrt(largest_ratio(before, after))

@@ -34,7 +34,7 @@ from ostinato.policies.limits import Cautious
 from ostinato.policies.repeat_value import MOST
 from ostinato.policies.screened import Found, order_of, taken_in
 from ostinato.posterior import Listed, Screen
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.screen_block import SearchCriterion
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
 SHORTLIST = 16  # candidates at which u is computed first; then at all others that may be better than these
@@ -117,8 +117,8 @@ class Earn(WithBeta, Cautious):
             return value - 2 * tolerance
 
         value = partial(self._worth, standing, belief)
-        sought = Sought(bound, value, least, order_of(belief), belief.centre, belief.kappa)
-        led = screen.leading(sought, taken)
+        criterion = SearchCriterion(bound, value, least, order_of(belief), belief.centre, belief.kappa)
+        led = screen.leading(criterion, taken)
         found = Found(taken, *(np.zeros(len(taken)) for _ in range(3))).plus(Found(*led))
         return self.possible(Scores(Listed(found.candidates, found.values, belief.candidates), 0.0), belief).above(
             -np.finfo(np.float64).max

@@ -12,7 +12,7 @@ import numpy as np
 from ostinato.arrays import Array, Vector
 from ostinato.policies.belief import Belief, Scores
 from ostinato.posterior import Indices, Listed, Screen
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.screen_block import SearchCriterion
 
 LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
 HOPEFUL = 16  # candidates, of those that scored highest last time, that are computed before the screen is looked at
@@ -113,7 +113,7 @@ class Search:
                 return None
             size *= 4
         exact = self._exact
-        self._screen.know(exact.candidates, exact.variance)
+        self._screen.set_variances(exact.candidates, exact.variance)
         self._screen.likely = _highest(exact.candidates, exact.values, HOPEFUL)
         return Listed(exact.candidates, exact.values, self._belief.candidates)
 
@@ -130,7 +130,9 @@ class Search:
 
         order = None if belief.travels else order_of(belief)
         slope = score.beta if score.linear else None
-        led = self._screen.leading(Sought(score, value, least, order, belief.centre, belief.kappa, slope), taken)
+        led = self._screen.leading(
+            SearchCriterion(score, value, least, order, belief.centre, belief.kappa, slope), taken
+        )
         found = Found.of(score, belief, taken).plus(Found(*led))
         return Listed(found.candidates, found.values, belief.candidates)
 
