@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostinato import MiniEI, Optimizer
 from ostinato.kernels import RBF, Matern52
-from ostinato.optimizer import foresight
+from ostinato.optimizer import model_with_pending
 from ostinato.policies import GPEI, screened
 from ostinato.posterior import Imagined, PendingPointwise, PendingScreen, Posterior, exact, screen_block, screening
 from sizes import size
@@ -34,9 +34,9 @@ def small_parts(monkeypatch):
     for module, name, value in (
         (exact, "SCREEN_ABOVE", 100),
         (screened, "STALE", 20),
-        (screened, "LIKELY", 4),
-        (foresight, "MANY", 5),
-        (foresight, "FEW", 2),
+        (screened, "FIRST_COMPUTED", 4),
+        (model_with_pending, "RATIO_SCREENED_ABOVE", 5),
+        (model_with_pending, "RATIO_FIRST_COMPUTED", 2),
     ):
         monkeypatch.setattr(module, name, value)
 

@@ -29,7 +29,7 @@ def small_parts(monkeypatch):
     for name, value in (
         ("SWEEP", 128),
         ("WIDE", 110),
-        ("LAZY_MAX_COLUMNS", 30),
+        ("NARROW", 30),
         ("TILE", 800),
         ("STRIP", 8),
         ("DIRECTIONS", 3),

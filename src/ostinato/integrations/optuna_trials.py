@@ -86,8 +86,8 @@ class Follower:
         """A new batch, opened by a trial."""
         core = self._optimizer.core
         decision = decide(core.known)
-        batch = core.take_up(decision)[0]
-        if decision.known.looked.aside:
+        batch = core.commit(decision)[0]
+        if decision.known.outlier_review.aside:
             self._say_what_does_not_fit()
         self._opened[opener] = Opened(batch, self._number(batch.candidate), shared=True)
         return {"opener": opener, "repeats": batch.repeats, "params": batch.candidate}
@@ -159,7 +159,7 @@ class Follower:
     def _number(self, point: Point) -> int:
         """The candidate that a point is; one more, where a space is not listed."""
         core = self._optimizer.core
-        core.widen(core.problem.table.holding(point))
+        core.extend_candidates(core.problem.table.holding(point))
         named: Any = core.problem.table.named_by(point)
         return named
 

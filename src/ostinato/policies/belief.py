@@ -19,8 +19,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
 
 
-class Rises(Protocol):
-    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled.
+class SettledScore(Protocol):
+    """A score as a function of mean and variance alone, such as μ + β σ: what it needs of all candidates is settled.
 
     linear: whether it is mean + β · standard deviation.
     """
@@ -120,7 +120,7 @@ class Belief(ABC):
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         """Of going to some candidates from where we are, in the same units as `cost`."""
 
-    def leaders(self, score: "Rises") -> "Scores":
+    def leaders(self, score: "SettledScore") -> "Scores":
         """The scores of the candidates that may be chosen, by a score that is computed wherever candidates are."""
         return score.scores(self)
 

@@ -14,7 +14,7 @@ import torch
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
-from ostinato.kernels.elsewhere import numpy_parts
+from ostinato.kernels.foreign_arrays import numpy_parts
 from ostinato.kernels.form import product_form
 from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.card_covariances import (

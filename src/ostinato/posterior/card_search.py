@@ -3,8 +3,8 @@
 
 While little is known, millions of candidates are equal but for the errors of single precision. So they are listed,
 computed in double precision and compared where they are. Of those that are equal then, too, only the ones that are
-first in the order that settles ties among all that score as high are kept (`optimizer/parts.py` does the same for
-shards): whatever bar the best sets, the one that is chosen is among them, and they are few.
+first in the order that settles ties among all that score as high are kept (`optimizer/shard_decisions.py` does the same
+for shards): whatever bar the best sets, the one that is chosen is among them, and they are few.
 """
 
 from collections.abc import Callable, Iterator

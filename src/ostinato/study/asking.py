@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ostinato.checks import counted
 from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
 from ostinato.optimizer.decide import decide
+from ostinato.optimizer.decision import Decision
 from ostinato.optimizer.plan import Wish
-from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
 from ostinato.running.events import LOGGER
 from ostinato.running.task import Task
@@ -82,7 +82,7 @@ def _decided(stored: Stored, missing: Missing) -> Decision:
     with stored.storage.read(stored.name) as reader:
         core = stored.synced(reader).optimizer.core
     decision = decide(core.known, *missing)
-    if decision.known.looked.aside:
+    if decision.known.outlier_review.aside:
         core.warn_of_outliers(decision)
     return decision
 

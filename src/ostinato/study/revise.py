@@ -15,7 +15,7 @@ from ostinato.errors import Damaged, InvalidFeedback
 from ostinato.measurements.batches import number_at, place_among
 from ostinato.measurements.history import Measured
 from ostinato.measurements.outcomes import Outcome
-from ostinato.optimizer.facts import Looked, Mind
+from ostinato.optimizer.facts import DecisionState, OutlierReview
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
 from ostinato.study.intake import Report, take
@@ -73,20 +73,20 @@ def revise(
 def forget(writer: Writer, gaps_before: Sequence[int] | None = None) -> None:
     """The next decision rests on the facts as they are now, and on no fit or round that was made before."""
     if writer.record.state:
-        mind, gaps = msgspec.json.decode(writer.record.state, type=Mind), gaps_of(writer)
+        decision_state, gaps = msgspec.json.decode(writer.record.state, type=DecisionState), gaps_of(writer)
         before = gaps if gaps_before is None else gaps_before
-        began = None if mind.began is None else place_among(number_at(mind.began, before), gaps)
-        _remember(writer, Mind(mind.random, [], None, Looked(), began))
+        began = None if decision_state.began is None else place_among(number_at(decision_state.began, before), gaps)
+        _remember(writer, DecisionState(decision_state.random, [], None, OutlierReview(), began))
 
 
 def without_round(writer: Writer) -> None:
     """What was decided and not handed out yet is decided anew."""
     if writer.record.state:
-        _remember(writer, replace(msgspec.json.decode(writer.record.state, type=Mind), round=[]))
+        _remember(writer, replace(msgspec.json.decode(writer.record.state, type=DecisionState), round=[]))
 
 
-def _remember(writer: Writer, mind: Mind) -> None:
-    writer.change(replace(writer.record, state=msgspec.json.encode(mind), decided=writer.record.decided + 1))
+def _remember(writer: Writer, decision_state: DecisionState) -> None:
+    writer.change(replace(writer.record, state=msgspec.json.encode(decision_state), decided=writer.record.decided + 1))
 
 
 def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:

@@ -19,7 +19,7 @@ from ostinato.errors import (
     Unavailable,
     notify,
 )
-from ostinato.measurements.feedback import Given
+from ostinato.measurements.feedback import FeedbackInput
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.memory import read_limit
 from ostinato.optimizer.plan import Wish
@@ -267,7 +267,7 @@ class Study(StudyView):
         of no candidates there is nothing to take in.
         key: a name for this one call: called again with the same key, it counts once; with other values, it is refused.
         """
-        given = Given(values, stderr, n, mean, std, successes, trials)
+        given = FeedbackInput(values, stderr, n, mean, std, successes, trials)
         telling.observe(self._stored, candidate, given, None if key is None else replace(here(), key=key_digest(key)))
 
     def observe_all(

@@ -9,7 +9,7 @@ from ostinato.candidates import Candidates
 from ostinato.candidates.table import is_empty
 from ostinato.checks import counted
 from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch, UnknownCandidate
-from ostinato.measurements.feedback import Given, read_many, read_none
+from ostinato.measurements.feedback import FeedbackInput, read_many, read_none
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Reader, Source, Writer
 from ostinato.storage.values import Told, told_summary
@@ -73,7 +73,7 @@ def skip(stored: Stored, task: Task, repeat: int) -> None:
     stored.write(lambda writer: skip_repeat(writer, task.batch, repeat))
 
 
-def observe(stored: Stored, candidate: Any, given: Given, source: Source | None = None) -> None:
+def observe(stored: Stored, candidate: Any, given: FeedbackInput, source: Source | None = None) -> None:
     """Measurements of one candidate, or of many with one value each, that were not asked for."""
     if is_empty(candidate):
         read_none(given)
@@ -89,7 +89,7 @@ def observe(stored: Stored, candidate: Any, given: Given, source: Source | None 
     observe_all(stored, [(index, told)], source)
 
 
-def _check(stored: Stored, candidate: Any, given: Given) -> None:
+def _check(stored: Stored, candidate: Any, given: FeedbackInput) -> None:
     """What is refused is refused before anything is kept, a point of a space that is new included."""
     known = stored.table
     table = known.holding(candidate)
@@ -147,7 +147,7 @@ def _is_many(table: Candidates, candidate: Any) -> bool:
     return not isinstance(named, int) and len(named) > 1
 
 
-def _many(stored: Stored, table: Candidates, candidates: Any, given: Given) -> list[tuple[int, Told]]:
+def _many(stored: Stored, table: Candidates, candidates: Any, given: FeedbackInput) -> list[tuple[int, Told]]:
     """One value, or successes and trials, of each of some candidates; checked as a whole."""
     named, outcome = cast("list[int]", table.named_by(candidates)), stored.outcome
     read_many(named, given, outcome)

@@ -17,8 +17,8 @@ from ostinato.checks import counted
 from ostinato.errors import NothingMeasured
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.earlier import answers_after, without_choosing
 from ostinato.optimizer.facts import Fact, Recalled, Told
+from ostinato.optimizer.past_answers import answers_after, without_choosing
 from ostinato.plots.data.common import Series, basics, lacking
 from ostinato.plots.source import Drawable, Source
 

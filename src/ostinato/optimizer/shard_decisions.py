@@ -20,10 +20,10 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.shard import Shard
 from ostinato.confidence import Progress
 from ostinato.errors import InvalidSetting
-from ostinato.optimizer.foresight import Foresight, largest_ratio
+from ostinato.optimizer.model_with_pending import ModelWithPending, largest_ratio
 from ostinato.optimizer.order import Order
 from ostinato.policies import RepeatValue
-from ostinato.policies.belief import Belief, Rises, Scores
+from ostinato.policies.belief import Belief, Scores, SettledScore
 from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Posterior, Screen
 from ostinato.posterior.part import Facts, FeaturesWithVisitors, PartPosterior, model_of
 from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
@@ -31,8 +31,8 @@ from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
 Lots = Mapping[Hashable, tuple[int, Vector, float]]  # in flight: a candidate, its features, and n/λ
 
 
-class Outline(NamedTuple):
-    """What is the same for all shards. counts: measured and in flight; taken: those, and what must not be asked for."""
+class ShardContext(NamedTuple):
+    """What a decision needs to know that is the same for all shards. counts: measured and in flight."""
 
     top: float
     bottom: float
@@ -47,7 +47,7 @@ class Question(NamedTuple):
     facts: Facts
     lots: Lots
     score: Any
-    outline: Outline
+    context: ShardContext
     barred: Indices
 
 
@@ -65,15 +65,15 @@ class PartBelief(Belief):
 
     def __init__(self, shard: Shard, question: Question) -> None:
         self._model, features = model_of(shard, question.facts)
-        self._start, self._outline = shard.start, question.outline
+        self._start, self._outline = shard.start, question.context
         self.centre, self.kappa, self.travels = (
             self._model.prior_mean,
             sqrt(self._model.kappa2),
-            question.outline.travels,
+            question.context.travels,
         )
-        self.priority = cast("Any", shard_order(shard, question.outline.order))
+        self.priority = cast("Any", shard_order(shard, question.context.order))
         stop = shard.start + len(shard)
-        self._counts = {n - shard.start: c for n, c in question.outline.counts.items() if shard.start <= n < stop}
+        self._counts = {n - shard.start: c for n, c in question.context.counts.items() if shard.start <= n < stop}
         self.barred = frozenset((question.barred - shard.start).tolist())
         self._pending = foreseen(shard, self._model, features, question.lots) if question.lots else None
 
@@ -101,7 +101,7 @@ class PartBelief(Belief):
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if self._pending is None:
             return self._model.at_each(candidates)
-        few = self._pending.few
+        few = self._pending.pointwise
         return super().at_each(candidates) if few is None else few.at_each(candidates)
 
     def means_at(self, candidates: NDArray[np.int64]) -> Vector:
@@ -157,9 +157,9 @@ def shard_order(shard: Shard, order: Order) -> NDArray[np.int64]:
 
 def foreseen(
     shard: Shard, model: PartPosterior, features: FeaturesWithVisitors, lots: Lots, name: str = "foresight"
-) -> Foresight:
+) -> ModelWithPending:
     """A shard's model with what is in flight; kept from one question of a plan to the next."""
-    foresight: Foresight = shard.held.pop(name, None) or Foresight()
+    foresight: ModelWithPending = shard.held.pop(name, None) or ModelWithPending()
     here = {key: (features.place_of(number, shard.start, row), worth) for key, (number, row, worth) in lots.items()}
     foresight.with_worths(cast("Posterior", model), here)
     shard.held[name] = foresight
@@ -201,7 +201,9 @@ def _first(values: Vector, priority: NDArray[np.int64], free: NDArray[np.bool_])
 # On the driver
 
 
-def ask_leaders(model: ShardedPosterior, score: Rises, outline: Outline, barred: frozenset[int], lots: Lots) -> Scores:
+def ask_leaders(
+    model: ShardedPosterior, score: SettledScore, outline: ShardContext, barred: frozenset[int], lots: Lots
+) -> Scores:
     """The scores of the candidates that may be chosen, of all shards."""
     features = model._shards
     asked = Question(model.facts, lots, replace(cast("Any", score), belief=None), outline, np.zeros(0, dtype=np.int64))
