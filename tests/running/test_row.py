@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostinato.running.row import Row
+from ostinato.running.row import FailureRow
 from ostinato.running.task import Task
 
 
@@ -12,7 +12,7 @@ def task(number):
 
 @pytest.fixture
 def row():
-    return Row()
+    return FailureRow()
 
 
 def numbers(tasks):

@@ -12,9 +12,9 @@ from ostinato.records import Quantity
 
 NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "no", "nr", "number", "name", "label", "code"}
 NAMES |= {"barcode", "sku", "asin", "sample", "specimen", "well", "vial", "run", "experiment", "row", "item"}
-FIRST = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
-FEW = 3  # rows of which a column may well be different in each by chance, whatever it is called
-MANY = 10  # rows from which on texts that are all different are hardly levels of a setting
+CALLED_IDENTIFIERS = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
+DISTINCT_BY_CHANCE = 3  # rows of which a column may well be different in each by chance, whatever it is called
+TEXTS_ALL_DIFFERENT_FROM = 10  # rows from which on texts that are all different are hardly levels of a setting
 UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # after a name: yield (%), yield [%]
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d.*)?|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d{2})([T ]\d.*)?")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
@@ -91,8 +91,12 @@ def _names_rows(table: Candidates, codec: Any, place: int) -> bool:
     called = _is_called_so(str(codec.column.name))
     if isinstance(codec, Levels):
         texts = not codec.ordered and all(isinstance(level, str) for level in codec.levels)
-        return texts and len(codec.levels) == table.rows and table.rows >= (FEW if called else MANY)
-    if not (called and isinstance(codec, Numbers)) or table.rows < FEW or len(table) < table.rows:
+        return (
+            texts
+            and len(codec.levels) == table.rows
+            and table.rows >= (DISTINCT_BY_CHANCE if called else TEXTS_ALL_DIFFERENT_FROM)
+        )
+    if not (called and isinstance(codec, Numbers)) or table.rows < DISTINCT_BY_CHANCE or len(table) < table.rows:
         return False
     values = table.features[:, place]
     return bool(np.all(values == np.round(values))) and len(np.unique(values)) == table.rows
@@ -101,7 +105,7 @@ def _names_rows(table: Candidates, codec: Any, place: int) -> bool:
 def _is_called_so(name: str) -> bool:
     """Whether a column's name is one of names: sample, Sample ID, product_no, unnamed: 0."""
     words = [word.lower() for word in WORD.findall(name)]
-    return bool(words) and (words[-1] in NAMES or words[-1] == "#" or words[0] in FIRST)
+    return bool(words) and (words[-1] in NAMES or words[-1] == "#" or words[0] in CALLED_IDENTIFIERS)
 
 
 def quoted(name: str) -> str:

@@ -20,7 +20,7 @@ from ostinato.policies import Belief, Proposal, RepeatValue
 from ostinato.policies.belief import Scores, SettledScore
 from ostinato.policies.scored import CHEAPER_WITHIN
 from ostinato.policies.screened import measured_or_barred, tie_order_on_card
-from ostinato.posterior import BlockedVector, Ghost, Listed, PendingVariances, Posterior, Screen, ShardedPosterior
+from ostinato.posterior import BlockedVector, Ghost, ListedVector, PendingVariances, Posterior, Screen, ShardedPosterior
 from ostinato.posterior.screen_block import SearchCriterion
 from ostinato.posterior.top import range_of_means
 
@@ -173,14 +173,14 @@ class CurrentBelief(Belief):
     def averages(self) -> Mapping[int, float]:
         return {candidate: statistics.mean for candidate, statistics in self._known.tally}
 
-    def draw(self) -> BlockedVector | Listed:
+    def draw(self) -> BlockedVector | ListedVector:
         model = self._model
         screen = model.screen if isinstance(model, Posterior) else None
         if screen is not None and screen.settles:
             return self._leading_draw()
         return self._known.draw_with_pending(self._ghost, self._lots.values(), self.rng)
 
-    def _leading_draw(self) -> Listed:
+    def _leading_draw(self) -> ListedVector:
         """The candidates on a card that may be the highest in a draw; with costs, those nearly as high, too."""
         slack = 2 * self.resolution(1.0) + self.travels * CHEAPER_WITHIN * self.kappa
         order = None if self.travels else tie_order_on_card(self)

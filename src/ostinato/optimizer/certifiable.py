@@ -44,7 +44,8 @@ def _in_candidates(table: Candidates) -> Iterator[str]:
 
 def _in_model(settings: LearningSettings) -> Iterator[str]:
     if not settings.outcome.real:
-        yield f"needs a noise that is given, and with outcome={settings.outcome.name!r} it is learned: leave out outcome"
+        name = settings.outcome.name
+        yield f"needs a noise that is given, and with outcome={name!r} it is learned: leave out outcome"
     if learned := [name for name in settings.learned if name != "mean"]:
         yield (
             f"needs a model of which nothing is learned, and {' and '.join(learned)} would be: "

@@ -42,7 +42,7 @@ from ostinato.posterior import (
     ExactGhost,
     Ghost,
     Indices,
-    Listed,
+    ListedVector,
     Model,
     NoModel,
     Nystrom,
@@ -438,7 +438,7 @@ class Knowledge:
 
     def leading_draw(
         self, ghost: Ghost, rng: np.random.Generator, criterion: tuple[SearchCriterion, Indices]
-    ) -> Listed:
+    ) -> ListedVector:
         """The same over candidates on a card: those that may be the highest."""
         model = cast("Posterior", self.model)
         return leading_draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng, criterion)

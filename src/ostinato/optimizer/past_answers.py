@@ -1,4 +1,4 @@
-"""What would have been answered earlier: from the first of the facts alone, with nothing of what came later.
+"""Answers as they would have been earlier: from the first of the facts alone, with nothing of what came later.
 
 Hyperparameters are learned anew from these facts, as a fresh optimiser would that was told them; values are judged
 anew too. What was corrected or taken back since counts as it does now.

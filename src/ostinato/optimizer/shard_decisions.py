@@ -24,7 +24,7 @@ from ostinato.optimizer.model_with_pending import ModelWithPending, largest_rati
 from ostinato.optimizer.order import Order
 from ostinato.policies import RepeatValue
 from ostinato.policies.belief import Belief, Scores, SettledScore
-from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Posterior, Screen
+from ostinato.posterior import BlockedVector, Indices, ListedVector, PendingVariances, Posterior, Screen
 from ostinato.posterior.part import Facts, FeaturesWithVisitors, PartPosterior, model_of
 from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
 
@@ -179,8 +179,8 @@ def leaders_of(shard: Shard, question: Question) -> Leaders:
     return Leaders(listed[few] + shard.start, shard.features[listed[few]], values[few], scores.tolerance)
 
 
-def _listed(values: BlockedVector | Listed) -> tuple[Indices, Vector]:
-    if isinstance(values, Listed):
+def _listed(values: BlockedVector | ListedVector) -> tuple[Indices, Vector]:
+    if isinstance(values, ListedVector):
         return values.candidates, values.values
     flat = values.flat()
     there = np.flatnonzero(flat > -np.inf)
@@ -215,7 +215,7 @@ def ask_leaders(
         features.shards.remember(each.numbers, each.rows)
     best = max(found, key=lambda each: float(np.max(each.values, initial=-np.inf)))
     order = np.argsort(numbers)
-    return Scores(Listed(numbers[order], values[order], len(features)), best.tolerance)
+    return Scores(ListedVector(numbers[order], values[order], len(features)), best.tolerance)
 
 
 def ratio_of(shard: Shard, asked: tuple[Facts, Lots, Lots]) -> float:

@@ -12,7 +12,7 @@ from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.errors import NothingToAsk
 from ostinato.policies.repeat_value import RepeatValue
-from ostinato.posterior import BlockedVector, Listed, PendingVariances, Screen
+from ostinato.posterior import BlockedVector, ListedVector, PendingVariances, Screen
 
 TIE = 1e-9
 EPSILON = float(np.finfo(np.float64).eps)
@@ -105,7 +105,7 @@ class Belief(ABC):
         """The average of the measurements of each candidate measured."""
 
     @abstractmethod
-    def draw(self) -> BlockedVector | Listed:
+    def draw(self) -> BlockedVector | ListedVector:
         """A function drawn from the posterior, at all candidates that may be its highest."""
 
     @abstractmethod
@@ -174,7 +174,7 @@ class Belief(ABC):
 class Scores(msgspec.Struct, frozen=True, eq=False):
     """The acquisition at every candidate, and how far apart two must lie to count as different."""
 
-    values: BlockedVector | Listed
+    values: BlockedVector | ListedVector
     tolerance: float
 
     @property

@@ -33,7 +33,7 @@ from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Cautious
 from ostinato.policies.repeat_value import MOST
 from ostinato.policies.screened import ExactScores, measured_or_barred, tie_order_on_card
-from ostinato.posterior import Listed, Screen
+from ostinato.posterior import ListedVector, Screen
 from ostinato.posterior.screen_block import SearchCriterion
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
@@ -122,9 +122,9 @@ class Earn(WithBeta, Cautious):
         criterion = SearchCriterion(bound, value, least, tie_order_on_card(belief), belief.centre, belief.kappa)
         led = screen.leading(criterion, taken)
         found = ExactScores(taken, *(np.zeros(len(taken)) for _ in range(3))).plus(ExactScores(*led))
-        return self.possible(Scores(Listed(found.candidates, found.values, belief.candidates), 0.0), belief).above(
-            -np.finfo(np.float64).max
-        )
+        return self.possible(
+            Scores(ListedVector(found.candidates, found.values, belief.candidates), 0.0), belief
+        ).above(-np.finfo(np.float64).max)
 
     def _worth(self, summary: "LeaderSummary", belief: Belief, mean: Array, variance: Array, places: Array) -> Array:
         """u at candidates that were never measured and are listed on a card."""

@@ -14,7 +14,7 @@ from ostinato.policies.base import HasWidth
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.scored import CHEAPER_WITHIN, Score
 from ostinato.policies.screened import ExactScores, ScreenedSearch, measured_or_barred
-from ostinato.posterior import BlockedVector, Listed
+from ostinato.posterior import BlockedVector, ListedVector
 
 SELECTIVE_FROM = 1_000  # candidates from which EI is computed only where it may be the highest
 
@@ -45,7 +45,7 @@ class LogImprovement:
     def scores(self, belief: Belief) -> Scores:
         return self.among(_where_it_counts(self, belief), belief)
 
-    def among(self, values: BlockedVector | Listed, belief: Belief) -> Scores:
+    def among(self, values: BlockedVector | ListedVector, belief: Belief) -> Scores:
         """Values as scores, with the tolerance that their best has."""
         mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
         return Scores(values, self.tolerance(mean, variance))
@@ -87,7 +87,7 @@ def _everywhere(improvement: LogImprovement, belief: Belief) -> BlockedVector:
     return belief.means.map(improvement, belief.variances)
 
 
-def _where_it_counts(improvement: LogImprovement, belief: Belief) -> BlockedVector | Listed:
+def _where_it_counts(improvement: LogImprovement, belief: Belief) -> BlockedVector | ListedVector:
     """log EI of the candidates that may be chosen; of many candidates, minus infinity for the others.
 
     Of very many, by a screen in single precision.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ostinato.arrays import Array, Vector
 from ostinato.policies.belief import Belief, Scores
-from ostinato.posterior import Indices, Listed, Screen
+from ostinato.posterior import Indices, ListedVector, Screen
 from ostinato.posterior.screen_block import SearchCriterion
 
 FIRST_COMPUTED = (
@@ -88,7 +88,7 @@ class ScreenedSearch:
     def __init__(self, score: MonotoneScore, screen: Screen, belief: Belief) -> None:
         self._score, self._screen, self._belief, self._taken = score, screen, belief, measured_or_barred(belief)
 
-    def listed(self) -> Listed | None:
+    def listed(self) -> ListedVector | None:
         """The scores of the candidates that may be chosen; None where these would be too many."""
         if self._screen.settles:
             return self._leading()
@@ -117,9 +117,9 @@ class ScreenedSearch:
         exact = self._exact
         self._screen.set_variances(exact.candidates, exact.variance)
         self._screen.likely = _highest(exact.candidates, exact.values, RECENT_BEST)
-        return Listed(exact.candidates, exact.values, self._belief.candidates)
+        return ListedVector(exact.candidates, exact.values, self._belief.candidates)
 
-    def _leading(self) -> Listed:
+    def _leading(self) -> ListedVector:
         """The same, where the screen finds them by itself; what was measured or is barred is looked at here."""
         belief, score = self._belief, self._score
         taken = np.array(sorted(each for each in self._taken if each < belief.candidates), dtype=np.int64)
@@ -136,7 +136,7 @@ class ScreenedSearch:
             SearchCriterion(score, value, least, order, belief.centre, belief.kappa, slope), taken
         )
         found = ExactScores.of(score, belief, taken).plus(ExactScores(*led))
-        return Listed(found.candidates, found.values, belief.candidates)
+        return ListedVector(found.candidates, found.values, belief.candidates)
 
     def _raise_bar(self) -> None:
         self._bar = self._exact.without(self._taken).bar(self._score)

@@ -1,6 +1,6 @@
 """What is believed of f after everything that was measured: exact, sparse, or not at all."""
 
-from ostinato.posterior.blocks import BlockedVector, Listed
+from ostinato.posterior.blocks import BlockedVector, ListedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.ghost import ExactGhost
@@ -20,7 +20,7 @@ __all__ = [
     "Ghost",
     "Imagined",
     "Indices",
-    "Listed",
+    "ListedVector",
     "Model",
     "NoModel",
     "Nystrom",

@@ -135,7 +135,7 @@ class BlockedVector:
         return others
 
 
-class Listed:
+class ListedVector:
     """One number for some candidates, and minus infinity for all others."""
 
     def __init__(self, candidates: Indices, values: Vector, size: int) -> None:
@@ -162,10 +162,10 @@ class Listed:
         """The candidates whose number is the highest, or lower by this much at most."""
         return self.above(self.highest - gap)
 
-    def without(self, candidates: Collection[int]) -> "Listed":
+    def without(self, candidates: Collection[int]) -> "ListedVector":
         """The same, with minus infinity for some candidates."""
         kept = ~np.isin(self.candidates, list(candidates))
-        return Listed(self.candidates[kept], self.values[kept], self._size)
+        return ListedVector(self.candidates[kept], self.values[kept], self._size)
 
 
 class Block:

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from ostinato.arrays import Array, Matrix, Namespace, Vector, cholesky, constant, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
-from ostinato.posterior.blocks import BlockedVector, Listed
+from ostinato.posterior.blocks import BlockedVector, ListedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.fourier import FEATURES, Fourier
@@ -130,7 +130,7 @@ def leading_draw(
     ghost: ExactGhost,
     rng: Generator,
     criterion: tuple[SearchCriterion, Indices],
-) -> Listed:
+) -> ListedVector:
     """Of one draw the candidates that may be the highest, found on a card. criterion: what for; and what is taken."""
     f, screen, (what, taken) = prior(rng), cast("Screen", posterior.screen), criterion
     pull, alpha = to_numpy(_pull(f, ghost, rng, posterior.xp)), to_numpy(posterior.factor.alpha)
@@ -139,7 +139,7 @@ def leading_draw(
     own = posterior.at_each(taken)[0] + f.at(taken) - pull @ ghost.columns(taken)
     numbers, values = np.append(taken, led.candidates), np.append(own, led.values)
     order = np.argsort(numbers)
-    return Listed(numbers[order], values[order], len(posterior.features))
+    return ListedVector(numbers[order], values[order], len(posterior.features))
 
 
 def prior_draw(kernel: Kernel, features: Matrix) -> PriorDraw:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Lease, Reader, Source
-from ostinato.storage.values import Told
+from ostinato.storage.values import StoredFeedback
 from ostinato.study.workers import name_of, token_of
 
 UNKNOWN = Source()
@@ -24,7 +24,7 @@ def key_digest(key: str) -> str:
     return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
-def with_content(source: Source, told: Iterable[tuple[int, Told]]) -> Source:
+def with_content(source: Source, told: Iterable[tuple[int, StoredFeedback]]) -> Source:
     """With a digest of what is told, by row of the table: by which the same request is known from another one."""
     digest = sha256()
     for index, each in told:

@@ -25,7 +25,7 @@ COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # the
 TOLD = ("told", "answered", "failed")  # what telling changes, and nothing else
 REMADE = ("created", "closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
 AS_TEXT = msgspec.json.Encoder(enc_hook=methodcaller("tolist"))  # of reasons, which hold arrays
-FAR = 500  # rows of the log from which making it anew is quicker than following
+REMAKE_FROM = 500  # rows of the log from which making it anew is quicker than following
 
 
 class Replica:
@@ -54,7 +54,10 @@ class Replica:
             return False  # an older copy was put in its place
         if record.told == then.told and record.decided == then.decided and record.state != then.state:
             return False
-        if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
+        if (
+            any(getattr(record, name) != getattr(then, name) for name in REMADE)
+            or record.told - then.told > REMAKE_FROM
+        ):
             return False
         core, decision_state = (
             self.optimizer.core,
@@ -65,7 +68,7 @@ class Replica:
         if (record.asked, record.observed) != (then.asked, then.observed):
             self._follow_new(reader.batches(since=then))
         joined = None if self._robust else Kind.VALUES  # with robust=True what was told together is looked at together
-        rows = reader.log(after=then.told, most=FAR)
+        rows = reader.log(after=then.told, most=REMAKE_FROM)
         for (batch, _), own in groupby(rows, lambda row: (row.batch, 0 if row.told.kind == joined else row.number)):
             if batch >= 0 and batch not in core.known.state.ledger.open:
                 return False  # a late answer, for a batch that was closed

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ostinato.optimizer.plan import Wish
 from ostinato.storage import BatchRecord, Lease, StudyRecord, Writer
 from ostinato.study.leases import without
-from ostinato.study.workers import Gone
+from ostinato.study.workers import GivenUpCheck
 
 UNLIMITED = 2**62  # measurements: more than there will ever be
 
@@ -42,7 +42,7 @@ class HandingOut:
     def __init__(self, writer: Writer, request: Request) -> None:
         self._writer, self._request, self.now = writer, request, writer.now()
         record, leases, unfinished = writer.record, writer.leases(), writer.unfinished()
-        given_up, held = Gone(self.now, local=writer.local, mine=request.mine), Counter[int]()
+        given_up, held = GivenUpCheck(self.now, local=writer.local, mine=request.mine), Counter[int]()
         self._free = [lease for lease in leases if given_up(lease)]
         for lease in leases:
             held[lease.batch] += lease.count

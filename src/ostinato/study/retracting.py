@@ -13,14 +13,14 @@ from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader
 from ostinato.study.records import Measurement
 from ostinato.study.revise import failures_of, failures_since
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.view import measurements_in
 
-FIRST = -(2**53)  # of all batches: those below 0 are observations
+BELOW_ALL_BATCHES = -(2**53)  # of all batches: those below 0 are observations
 
 
-class Named(NamedTuple):
-    """Measurements as a user names them: by a task, a batch, a candidate and a value, number, or as failures."""
+class MeasurementSelection(NamedTuple):
+    """Which measurements a user means: by a task, a batch, a candidate and a value, number, or as failures."""
 
     what: Any
     value: float | None
@@ -29,7 +29,7 @@ class Named(NamedTuple):
     failures: bool
     since: Any
 
-    def listed(self, stored: Stored) -> Callable[[Reader], list[int]]:
+    def listed(self, stored: StoredStudy) -> Callable[[Reader], list[int]]:
         """Their numbers, at the moment of a reader; whatever is wrong with the names is said before."""
         self._check()
         since = _seconds(self.since)
@@ -54,10 +54,10 @@ class Named(NamedTuple):
             ("failures=True", failures),
         )
 
-    def _numbers(self, stored: Stored) -> list[int]:
+    def _numbers(self, stored: StoredStudy) -> list[int]:
         what = self.what
         if self.batch is not None:
-            return told_of(stored, whole("batch", self.batch, FIRST))
+            return told_of(stored, whole("batch", self.batch, BELOW_ALL_BATCHES))
         if isinstance(what, Task):
             return told_of(stored, what.batch, range(what.start, what.stop))
         if isinstance(what, (Batch, BatchRecord)):
@@ -93,7 +93,7 @@ def failures_among(reader: Reader, tasks: Iterable[Task]) -> list[int]:
     return [n for task in tasks for n in failures_of(reader, task.batch, range(task.start, task.stop))]
 
 
-def last_of(stored: Stored, candidate: Any, value: float) -> int:
+def last_of(stored: StoredStudy, candidate: Any, value: float) -> int:
     """The number of the last measurement of a candidate that gave this value."""
     index, last = stored.index(candidate), list[float]()
     found: int | None = None
@@ -111,7 +111,7 @@ def last_of(stored: Stored, candidate: Any, value: float) -> int:
     return found
 
 
-def told_of(stored: Stored, batch: int, repeats: range | None = None) -> list[int]:
+def told_of(stored: StoredStudy, batch: int, repeats: range | None = None) -> list[int]:
     """The numbers of all that was told of a batch, or of some of its repeats."""
 
     def own(reader: Reader) -> list[Measurement]:

@@ -24,7 +24,7 @@ from ostinato.study.origins import here
 Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
 
 
-class Sum(msgspec.Struct, frozen=True):
+class CountedRows(msgspec.Struct, frozen=True):
     """What counts of some rows of the log: measurements, failures, and how many were taken back."""
 
     measured: Measured = Measured()
@@ -32,13 +32,13 @@ class Sum(msgspec.Struct, frozen=True):
     withdrawn: int = 0
     first: int = 0
 
-    def plus(self, entry: Entry, number: int, changes: Mapping[int, float | None]) -> "Sum":
+    def plus(self, entry: Entry, number: int, changes: Mapping[int, float | None]) -> "CountedRows":
         """One row more, the first of whose measurements has this number."""
         feedback = entry.told.feedback(changes)
         measured = feedback.measured(1, number - 1, 0)
         if measured.at:
             measured = replace(measured, at=number + entry.told.count - 1)
-        return Sum(
+        return CountedRows(
             self.measured + measured,
             self.failed + feedback.failed,
             self.withdrawn + entry.told.count - feedback.answered,
@@ -145,7 +145,7 @@ def _work_out(writer: Writer, number: int, *, again: bool) -> None:
         )
     entries = sorted(writer.overlapping(number, 0, batch.facts.places), key=lambda entry: entry.number)
     firsts, changes = writer.first_numbers([entry.number for entry in entries]), changes_of(writer.revisions(number))
-    found = Sum()
+    found = CountedRows()
     for entry in entries:
         found = found.plus(entry, firsts[entry.number], changes.get(entry.number, {}))
     writer.change_batch(_with(batch, found, again=again))
@@ -160,7 +160,7 @@ def _work_out(writer: Writer, number: int, *, again: bool) -> None:
     )
 
 
-def _with(batch: BatchRecord, found: Sum, *, again: bool) -> BatchRecord:
+def _with(batch: BatchRecord, found: CountedRows, *, again: bool) -> BatchRecord:
     facts, measured = batch.facts, found.measured
     waits = again and facts.pending > 0 and not facts.closed
     more = max(0, found.withdrawn - facts.withdrawn) if waits else 0

@@ -44,16 +44,16 @@ from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, shortage, tasks_for
 from ostinato.study.backup import backup
 from ostinato.study.create import create, read_budget
-from ostinato.study.group import Teller
+from ostinato.study.group import GroupWriter
 from ostinato.study.leases import free, is_of
 from ostinato.study.measuring import RunTasks
 from ostinato.study.origins import here, key_digest
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
-from ostinato.study.retracting import Named, last_of
+from ostinato.study.retracting import MeasurementSelection, last_of
 from ostinato.study.revise import revise
 from ostinato.study.settings import program_of, with_program
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.view import StudyView
 from ostinato.study.workers import token_of
 
@@ -106,7 +106,7 @@ class Study(StudyView):
         else:
             store, pack, missing = create(storage, name, given, budget, settings, patience)
         stop, memory = settings.pop("stop", None), settings.pop("memory_limit", None)
-        super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
+        super().__init__(StoredStudy(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
         self._stored.here = here
         if given is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
@@ -244,9 +244,9 @@ class Study(StudyView):
         read = [(task, read_values(values, None, self.outcome), first) for task, values, first in told]
         return telling.tell_all(self._stored, read) if read else 0
 
-    def teller(self) -> Teller:
+    def teller(self) -> GroupWriter:
         """For whoever takes in the answers of many clients: they are stored together, each accepted by itself."""
-        return Teller(self._stored)
+        return GroupWriter(self._stored)
 
     def observe(
         self,
@@ -373,7 +373,7 @@ class Study(StudyView):
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        listed = Named(what, value, number, batch, failures, since).listed(self._stored)
+        listed = MeasurementSelection(what, value, number, batch, failures, since).listed(self._stored)
         return self._stored.write_once(
             lambda writer: len(revise(writer, dict.fromkeys(listed(writer)), why, self.outcome, again=again))
         )

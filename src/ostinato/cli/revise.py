@@ -1,4 +1,4 @@
-"""What puts a study right: measurements taken back or corrected, candidates added, retired or restored."""
+"""`ostinato retract`, `correct` and `candidates`: take back or correct measurements; add, retire, restore candidates."""
 
 from datetime import datetime
 from enum import StrEnum
