@@ -97,7 +97,8 @@ class Sampled(Candidates):
         if not rows and not len(self):
             raise InvalidCandidates(
                 f"The constraints allow none of {MAX_DRAWN:,} points of the space: loosen one, or give narrower "
-                "ranges. Where one value follows from others (x + y = 1), leave its parameter out and compute it from them."
+                "ranges. Where one value follows from others (x + y = 1), leave its parameter out and compute it from "
+                "them."
             )
         other = self._with(self._encoded(rows), self._drawn + np.arange(len(rows)))
         other._drawn = wanted

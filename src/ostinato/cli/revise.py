@@ -1,4 +1,4 @@
-"""`ostinato retract`, `correct` and `candidates`: take back or correct measurements; add, retire, restore candidates."""
+"""`ostinato retract`, `correct` and `candidates`: what puts a study right."""
 
 from datetime import datetime
 from enum import StrEnum

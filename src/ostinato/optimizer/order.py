@@ -1,8 +1,8 @@
 """The order that settles ties: random, drawn from the seed, and the same however many candidates were added since.
 
 Up to DRAWN_UP_TO candidates it is a permutation that is drawn once. Of more it is computed where somebody looks, so
-that nothing has the size of the candidate set: a Feistel network on the bits of a candidate's number, which is one-to-one on
-a power of four, is repeated until it ends below the number of candidates.
+that nothing has the size of the candidate set: a Feistel network on the bits of a candidate's number, which is
+one-to-one on a power of four, is repeated until it ends below the number of candidates.
 """
 
 from collections.abc import Sequence

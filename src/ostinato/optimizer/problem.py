@@ -155,7 +155,7 @@ class Problem:
         noise = None if self.learning_settings.noise is None else noise_variances(settings.noise_std, table)
         costs = read_costs(settings.switch_cost, table)
         wanted = replace(self.learning_settings, noise=noise)
-        return replace(self, table=table, priority=priority, wanted=wanted, switch_cost=costs)
+        return replace(self, table=table, priority=priority, learning_settings=wanted, switch_cost=costs)
 
     @property
     def features(self) -> Matrix:

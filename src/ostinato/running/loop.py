@@ -1,9 +1,9 @@
 """The loop: tasks to workers, values back, until the budget is spent. One for memory and for studies.
 
 In memory the calling thread is the one worker, and a task is a whole batch. In a study repeats of one batch run side by
-side, and a task is one measurement, or as many as take about a second; values are stored sooner than that (`value_writer`).
-A worker that is lost, or too slow, loses nothing: its repeats are handed out again, and whoever answers first is
-believed.
+side, and a task is one measurement, or as many as take about a second; values are stored sooner than that
+(`value_writer`). A worker that is lost, or too slow, loses nothing: its repeats are handed out again, and whoever
+answers first is believed.
 """
 
 import sys

@@ -79,7 +79,7 @@ class PausableTasks(FailureLog, Protocol):
 
 
 class OutageMonitor:
-    """Watches for outages: judges the failures since the last value, pauses the run, and goes on when it works again."""
+    """Watches for outages: judges the failures since the last value, pauses the run, and ends the pause."""
 
     def __init__(self, tasks: PausableTasks, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure

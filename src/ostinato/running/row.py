@@ -1,4 +1,4 @@
-"""Failures in a row, in the order of the moments at which they happened: workers side by side bring theirs in any order."""
+"""Failures in a row, ordered by the moments at which they happened: workers side by side bring theirs in any order."""
 
 from collections.abc import Collection
 from math import inf

@@ -26,7 +26,7 @@ JSON = b"application/json"
 
 
 class FastRoute(msgspec.Struct, frozen=True):
-    """A route that needs no Litestar: the type of its body, and what it does with it: action(service, identity, study, body)."""
+    """A route without Litestar: the type of its body, and what it does: action(service, identity, study, body)."""
 
     body: type
     action: Callable[[Service, Identity, str, Any], Awaitable[msgspec.Struct]]

@@ -44,7 +44,7 @@ def _one(stored: StoredStudy, reader: Reader, lease: Lease, gone: GivenUpCheck) 
 
 
 class WaitMessage:
-    """The message that says what a run waits for: once, when that changes, and now and then while leases are renewed."""
+    """Says what a run waits for: once, when that changes, and now and then while leases are renewed."""
 
     def __init__(self, stored: StoredStudy) -> None:
         self._stored = stored

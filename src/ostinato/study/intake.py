@@ -41,7 +41,7 @@ def take(writer: Writer, reports: Sequence[Report]) -> int:
 
 
 def _no_candidate(row: int) -> Any:
-    raise NotImplementedError(f"row {row}: reports that name their candidate are a Teller's matter")
+    raise NotImplementedError(f"row {row}: reports that name their candidate are a GroupWriter's matter")
 
 
 class BatchState(msgspec.Struct):
