@@ -87,7 +87,7 @@ class Follower:
         core = self._optimizer.core
         decision = decide(core.known)
         batch = core.commit(decision)[0]
-        if decision.known.outlier_review.aside:
+        if decision.known.outlier_review.outliers:
             self._say_what_does_not_fit()
         self._opened[opener] = OpenBatch(batch, self._number(batch.candidate), shared=True)
         return {"opener": opener, "repeats": batch.repeats, "params": batch.candidate}

@@ -91,7 +91,7 @@ class Learner:
         """Before anything is measured: a kernel of the middle of the priors, so that first candidates spread out."""
         return self._prior(self._priors.start, 0.0, 1.0, constant(1.0, len(self._features)), -inf)
 
-    def over(self, features: Matrix, settings: LearningSettings) -> "Learner":
+    def with_candidates(self, features: Matrix, settings: LearningSettings) -> "Learner":
         """The same, for more candidates after those that there were."""
         other = copy(self)
         other._features, other._settings = features, settings

@@ -20,7 +20,7 @@ class ShrinkingLengthscale:
         self._at, self._now = 0, 1.0
         shrunk(prior.kernel, 2.0)
 
-    def over(self, noise: Vector) -> "ShrinkingLengthscale":
+    def with_candidates(self, noise: Vector) -> "ShrinkingLengthscale":
         """The same, for more candidates."""
         other = copy(self)
         other._prior = replace(self._prior, noise=noise)

@@ -21,8 +21,8 @@ from ostinato.policies.belief import Scores, SettledScore
 from ostinato.policies.scored import CHEAPER_WITHIN
 from ostinato.policies.screened import measured_or_barred, tie_order_on_card
 from ostinato.posterior import BlockedVector, Ghost, ListedVector, PendingVariances, Posterior, Screen, ShardedPosterior
+from ostinato.posterior.mean_range import range_of_means
 from ostinato.posterior.screen_block import SearchCriterion
-from ostinato.posterior.top import range_of_means
 
 
 class CurrentBelief(Belief):

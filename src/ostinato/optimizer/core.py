@@ -159,7 +159,7 @@ class Core:
         """Decide from here on as whoever made this decision state would; with the same fit as before."""
         known = self.known
         self.state.rewrite_decision_state(decision_state)
-        if decision_state.outlier_review.aside != known.outlier_review.aside:
+        if decision_state.outlier_review.outliers != known.outlier_review.outliers:
             self._known = None
         else:
             known.outlier_review = decision_state.outlier_review

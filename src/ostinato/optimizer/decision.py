@@ -109,7 +109,7 @@ class DecisionInProgress:
             return True, first
         self.known = self.known.fork()
         self.known.learn()
-        return False, self._outlier_checks(extra) if self.known.outlier_review.aside else []
+        return False, self._outlier_checks(extra) if self.known.outlier_review.outliers else []
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""

@@ -22,11 +22,11 @@ from ostinato.records import Batch
 class OutlierReview(msgspec.Struct, frozen=True):
     """The single values that were checked for outliers, by their numbers.
 
-    aside: those set aside as outliers, each with its candidate. cleared: those that fit after all. until: how many
+    outliers: those that are set aside, each with its candidate. cleared: those that fit after all. until: how many
     measurements were checked.
     """
 
-    aside: dict[int, int] = {}
+    outliers: dict[int, int] = msgspec.field(default_factory=dict[int, int], name="aside")  # as stored
     cleared: frozenset[int] = frozenset()
     until: int = 0
 
@@ -52,7 +52,8 @@ class DecisionState(msgspec.Struct, frozen=True):
             [replace(each, candidate=number(each.candidate)) for each in self.round],
             fit and replace(fit, noises={number(each): noise for each, noise in fit.noises.items()}),
             replace(
-                self.outlier_review, aside={value: number(each) for value, each in self.outlier_review.aside.items()}
+                self.outlier_review,
+                outliers={value: number(each) for value, each in self.outlier_review.outliers.items()},
             ),
             self.began,
             drawn

@@ -86,7 +86,7 @@ class Knowledge:
         self.prior: Prior = self.learner.recall(fit_state) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
         self._robust = RobustTally(problem.sign, by_setup=problem.by_setup) if problem.settings.robust else None
         self.tally = (
-            self._tally(self.outlier_review.aside) if self._robust is None else self._told_robustly(self._robust)
+            self._tally(self.outlier_review.outliers) if self._robust is None else self._told_robustly(self._robust)
         )
         self.misfits: list[Misfit] = []  # found when values were judged last
         self.model: Model = problem.model(self.prior)
@@ -121,10 +121,10 @@ class Knowledge:
         if len(problem.features) == len(self.problem.features):
             return other
         if isinstance(self.learner, Learner):
-            other.learner = self.learner.over(problem.features, problem.learning_settings)
+            other.learner = self.learner.with_candidates(problem.features, problem.learning_settings)
             other.prior = other.learner.prior
         else:
-            other.learner = None if self.learner is None else self.learner.over(cast("Vector", noise))
+            other.learner = None if self.learner is None else self.learner.with_candidates(cast("Vector", noise))
             other.prior = replace(self.prior, noise=noise)
         if isinstance(self.model, Posterior):
             other.model = self.model.extended(problem.features, other.prior.noise)
@@ -156,7 +156,9 @@ class Knowledge:
         if more and (prior.setup > 0 or prior.floor > -inf or any(each.known for each in more.values())):
             added = prior.additions(self.tally, more, setup)
         if more is None:  # what was told before counts differently now
-            self.tally = robust.tally() if robust else self._tally(self.outlier_review.aside, measured, _answered(told))
+            self.tally = (
+                robust.tally() if robust else self._tally(self.outlier_review.outliers, measured, _answered(told))
+            )
         else:
             for candidate, statistics in more.items():
                 self.tally.add(candidate, statistics, setup)
@@ -213,9 +215,9 @@ class Knowledge:
             return
         due = self.due
         looked = self._review_outliers(again=due)
-        again = looked.aside != self.outlier_review.aside
+        again = looked.outliers != self.outlier_review.outliers
         if due or again:
-            tally = self._tally(looked.aside) if again else self.tally
+            tally = self._tally(looked.outliers) if again else self.tally
             prior = self.learner.learn(tally)
             if prior is not self.prior or again:
                 model = self.problem.model(prior)
@@ -239,8 +241,8 @@ class Knowledge:
             self.state.told,
         )
         if not judges or not (again or surprising):
-            return OutlierReview(looked.aside, looked.cleared, until)
-        suspected = self._suspected if again else surprising | looked.aside.keys()
+            return OutlierReview(looked.outliers, looked.cleared, until)
+        suspected = self._suspected if again else surprising | looked.outliers.keys()
         self.misfits = self._judged(suspected)
         aside = {misfit.value.number: misfit.value.candidate for misfit in self.misfits}
         cleared = frozenset(suspected - aside.keys())
@@ -259,7 +261,10 @@ class Knowledge:
     def _suspected(self) -> frozenset[int]:
         values = values_of(self.state.history)
         return (
-            suspects(values, self.state.told) | lone_leader(values) | self._surprises | self.outlier_review.aside.keys()
+            suspects(values, self.state.told)
+            | lone_leader(values)
+            | self._surprises
+            | self.outlier_review.outliers.keys()
         )
 
     def _judged(self, suspected: frozenset[int]) -> list[Misfit]:
@@ -278,7 +283,7 @@ class Knowledge:
     def unconfirmed(self) -> dict[int, int]:
         """Candidates of values that were set aside with too few others to be sure, and how many are wanted."""
         others = {
-            candidate: self.state.history.counts[candidate] - 1 for candidate in self.outlier_review.aside.values()
+            candidate: self.state.history.counts[candidate] - 1 for candidate in self.outlier_review.outliers.values()
         }
         return {candidate: CONFIRMED - n for candidate, n in others.items() if n < CONFIRMED}
 
@@ -303,7 +308,10 @@ class Knowledge:
         if self._cache.answers is None:
             found = self._judged(self._suspected) if self.problem.sets_outliers_aside else []
             aside = {misfit.value.number for misfit in found}
-            self._cache.answers = found, self.tally if aside == self.outlier_review.aside.keys() else self._tally(aside)
+            self._cache.answers = (
+                found,
+                self.tally if aside == self.outlier_review.outliers.keys() else self._tally(aside),
+            )
         return self._cache.answers
 
     def _fail(self, new: Sequence[int]) -> None:

@@ -209,7 +209,7 @@ class Optimizer(OptimizerView):
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
         decision = decide(self.core.known, most, wish)
-        if decision.known.outlier_review.aside:
+        if decision.known.outlier_review.outliers:
             self.core.warn_of_outliers(decision)
         batches = self.core.commit(decision)
         if wish is None:

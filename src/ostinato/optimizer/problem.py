@@ -154,8 +154,8 @@ class Problem:
         priority = table.priority if isinstance(table, Sampled) else grown_priority(self.priority, len(table))
         noise = None if self.learning_settings.noise is None else noise_variances(settings.noise_std, table)
         costs = read_costs(settings.switch_cost, table)
-        wanted = replace(self.learning_settings, noise=noise)
-        return replace(self, table=table, priority=priority, learning_settings=wanted, switch_cost=costs)
+        learning = replace(self.learning_settings, noise=noise)
+        return replace(self, table=table, priority=priority, learning_settings=learning, switch_cost=costs)
 
     @property
     def features(self) -> Matrix:

@@ -25,8 +25,8 @@ from ostinato.optimizer.order import Order
 from ostinato.policies import RepeatValue
 from ostinato.policies.belief import Belief, Scores, SettledScore
 from ostinato.posterior import BlockedVector, Indices, ListedVector, PendingVariances, Posterior, Screen
-from ostinato.posterior.part import Facts, FeaturesWithVisitors, PartPosterior, model_of
 from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
+from ostinato.posterior.worker_posterior import Facts, FeaturesWithVisitors, WorkerPosterior, model_of
 
 Lots = Mapping[Hashable, tuple[int, Vector, float]]  # in flight: a candidate, its features, and n/λ
 
@@ -60,7 +60,7 @@ class Leaders(NamedTuple):
     tolerance: float
 
 
-class PartBelief(Belief):
+class WorkerBelief(Belief):
     """What a score needs to know of a shard's own candidates, which have numbers from 0 on here."""
 
     def __init__(self, shard: Shard, question: Question) -> None:
@@ -156,7 +156,7 @@ def shard_order(shard: Shard, order: Order) -> NDArray[np.int64]:
 
 
 def foreseen(
-    shard: Shard, model: PartPosterior, features: FeaturesWithVisitors, lots: Lots, name: str = "foresight"
+    shard: Shard, model: WorkerPosterior, features: FeaturesWithVisitors, lots: Lots, name: str = "foresight"
 ) -> ModelWithPending:
     """A shard's model with what is in flight; kept from one question of a plan to the next."""
     foresight: ModelWithPending = shard.held.pop(name, None) or ModelWithPending()
@@ -168,7 +168,7 @@ def foreseen(
 
 def leaders_of(shard: Shard, question: Question) -> Leaders:
     """On a worker: the best few of a shard's candidates."""
-    belief = PartBelief(shard, question)
+    belief = WorkerBelief(shard, question)
     scores = replace(question.score, belief=belief).scores(belief)
     listed, values = _listed(scores.values)
     open_ = np.array([each not in belief.barred for each in listed.tolist()], dtype=np.bool_)

@@ -29,7 +29,7 @@ class Warnings:
 
     def of_outliers(self, problem: Problem, known: Knowledge) -> None:
         """Once, of values that do not fit and were set aside; before anything rests on it."""
-        answers, aside = Answers(problem, known), known.outlier_review.aside
+        answers, aside = Answers(problem, known), known.outlier_review.outliers
         found = [answers.outlier(misfit) for misfit in known.misfits if misfit.value.number in aside]
         new = [outlier for outlier in found if outlier.number not in self._remarked]
         self.know_of(known.outlier_review, known.state.gaps)
@@ -44,7 +44,7 @@ class Warnings:
 
     def know_of(self, looked: OutlierReview, gaps: Sequence[int]) -> None:
         """These outliers were warned of."""
-        self._remarked |= {number_at(place, gaps) for place in looked.aside}
+        self._remarked |= {number_at(place, gaps) for place in looked.outliers}
 
     def of_told(self, known: Knowledge, told: Mapping[Part, Measured]) -> None:
         """Warn where feedback is more than float64 can hold, or contradicts the kernel, prior mean or noise given."""

@@ -1,7 +1,7 @@
 """The exact posterior over candidates that are on workers: the q-sized half is here, the other one there.
 
 Every question to the workers comes with the facts, which are q-sized: whoever answers it needs nothing else but the
-candidates' own files (`part.py`).
+candidates' own files (`worker_posterior.py`).
 """
 
 import pickle
@@ -18,9 +18,9 @@ from ostinato.posterior.blocks import Blocks, prior_variance_of
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.part import Facts, Settings, largest_variance, means_range, most_hopeful
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
+from ostinato.posterior.worker_posterior import Facts, Settings, largest_variance, means_range, most_hopeful
 
 EVERYWHERE = (
     "This looks at all candidates at once, and those of a ShardedTable are on their workers: goal='find', UCB and "

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from ostinato.running.row import FailureRow
+from ostinato.running.failure_row import FailureRow
 from ostinato.running.task import Place, Task
 
 

@@ -23,7 +23,7 @@ from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader
 from ostinato.study.changing import close_retired
 from ostinato.study.leases import in_hand
-from ostinato.study.request import HandingOut, Request, left_of
+from ostinato.study.request import Request, TaskAllocation, left_of
 from ostinato.study.stored import StoredStudy
 from ostinato.study.workers import name_of, this_worker
 
@@ -82,7 +82,7 @@ def _decided(stored: StoredStudy, missing: DecisionRequest) -> Decision:
     with stored.storage.read(stored.name) as reader:
         core = stored.synced(reader).optimizer.core
     decision = decide(core.known, *missing)
-    if decision.known.outlier_review.aside:
+    if decision.known.outlier_review.outliers:
         core.warn_of_outliers(decision)
     return decision
 
@@ -96,7 +96,7 @@ def _commit(
             stored.look(writer)
             if writer.record.retired:
                 close_retired(stored, writer)
-            handing = HandingOut(writer, request)
+            handing = TaskAllocation(writer, request)
             if changed := handing.take(handing.waiting):
                 writer.change_batches([*changed.values()])
             missing, decided = None, dict[int, BatchRecord]()

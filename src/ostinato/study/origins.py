@@ -14,8 +14,8 @@ from ostinato.study.workers import name_of, token_of
 UNKNOWN = Source()
 
 
-def here() -> Source:
-    """This machine, and nothing else."""
+def this_machine() -> Source:
+    """A source that names this machine, and nothing else."""
     return Source(host=socket.gethostname())
 
 

@@ -31,8 +31,10 @@ class Request(msgspec.Struct, frozen=True):
     mine: frozenset[str] = frozenset()
 
 
-class HandingOut:
-    """Repeats for one request, within one `write`: what there is is read once, and every batch and lease changed once.
+class TaskAllocation:
+    """Allocates repeats to one request, within one `write`.
+
+    What there is is read once, and every batch and lease is changed once.
 
     own: its leases; what was handed out to it already, and not heard of, is handed out to it. wanted: how many
     measurements it is still to be given. waiting: batches of which it may be given some, by number. left: how many

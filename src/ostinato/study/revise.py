@@ -19,7 +19,7 @@ from ostinato.optimizer.facts import DecisionState, OutlierReview
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
 from ostinato.study.intake import Report, take
-from ostinato.study.origins import here
+from ostinato.study.origins import this_machine
 
 Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
 
@@ -120,7 +120,7 @@ def skip(writer: Writer, batch: int, repeat: int) -> None:
     """A repeat that will not be made: it failed, and that is taken back. No decision knew of it."""
     if _is_skipped(writer, batch, repeat):
         return
-    if take(writer, [Report(batch, repeat, told_values(np.array([np.nan])), here())]):
+    if take(writer, [Report(batch, repeat, told_values(np.array([np.nan])), this_machine())]):
         number, row = (
             writer.record.numbered,
             writer.record.told,

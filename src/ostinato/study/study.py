@@ -47,7 +47,7 @@ from ostinato.study.create import create, read_budget
 from ostinato.study.group import GroupWriter
 from ostinato.study.leases import free, is_of
 from ostinato.study.measuring import RunTasks
-from ostinato.study.origins import here, key_digest
+from ostinato.study.origins import key_digest, this_machine
 from ostinato.study.reading import read_answer, read_one, read_values
 from ostinato.study.request import Request
 from ostinato.study.retracting import MeasurementSelection, last_of
@@ -268,7 +268,9 @@ class Study(StudyView):
         key: a name for this one call: called again with the same key, it counts once; with other values, it is refused.
         """
         given = FeedbackInput(values, stderr, n, mean, std, successes, trials)
-        telling.observe(self._stored, candidate, given, None if key is None else replace(here(), key=key_digest(key)))
+        telling.observe(
+            self._stored, candidate, given, None if key is None else replace(this_machine(), key=key_digest(key))
+        )
 
     def observe_all(
         self,
@@ -290,7 +292,7 @@ class Study(StudyView):
         if rows:
             self._stored.hold(rows)
         told = [(self.index(candidate), each) for candidate, each in read]
-        source = replace(here(), worker=worker, token=token, key="" if key is None else key_digest(key))
+        source = replace(this_machine(), worker=worker, token=token, key="" if key is None else key_digest(key))
         return telling.observe_all(self._stored, told, source)
 
     def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:

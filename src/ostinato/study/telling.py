@@ -16,7 +16,7 @@ from ostinato.storage.values import StoredFeedback, told_summary
 from ostinato.study import log
 from ostinato.study.intake import Report, take
 from ostinato.study.leases import give_back, next_of
-from ostinato.study.origins import here, source_of, with_content
+from ostinato.study.origins import source_of, this_machine, with_content
 from ostinato.study.reading import read_values
 from ostinato.study.revise import skip as skip_repeat
 from ostinato.study.stored import StoredStudy
@@ -112,7 +112,7 @@ def observe_all(
     if not told:
         return 0
     count = sum(each.count for _, each in told)
-    source = with_content(source, told) if source is not None and source.key else source or here()
+    source = with_content(source, told) if source is not None and source.key else source or this_machine()
     tried: list[Entry] = []  # the first row of every try
 
     def take(writer: Writer) -> int:

@@ -21,8 +21,8 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device, check_there
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
+from ostinato.posterior.mean_range import range_of_means
 from ostinato.posterior.screening import Screening
-from ostinato.posterior.top import range_of_means
 
 FORESEEN = ("foresight", "before", "after")  # what is kept of what is in flight, until more is measured
 MAX_MODEL_UPDATES = 16  # candidates of which more was measured, up to which a model is updated and not made anew
@@ -96,7 +96,7 @@ class UnitNoise:
         return 1.0
 
 
-class PartPosterior(Posterior):
+class WorkerPosterior(Posterior):
     """The posterior of a shard's candidates, after all that was measured anywhere."""
 
     def __init__(self, features: FeaturesWithVisitors, settings: Settings) -> None:
@@ -143,7 +143,7 @@ class PartPosterior(Posterior):
 class CachedModel(NamedTuple):
     """The last model of a shard, kept for the next question, and the facts that it knows."""
 
-    model: PartPosterior
+    model: WorkerPosterior
     features: FeaturesWithVisitors
     facts: Facts
 
@@ -166,7 +166,7 @@ class CachedModel(NamedTuple):
         return more if len(more) <= MAX_MODEL_UPDATES else None
 
 
-def model_of(shard: Shard, facts: Facts) -> tuple[PartPosterior, FeaturesWithVisitors]:
+def model_of(shard: Shard, facts: Facts) -> tuple[WorkerPosterior, FeaturesWithVisitors]:
     """The model of a shard that knows these facts; whatever stops it half-way, it is made anew the next time."""
     held: CachedModel | None = shard.held.pop("model", None)
     more = None if held is None else held.more(facts)
@@ -184,10 +184,10 @@ def model_of(shard: Shard, facts: Facts) -> tuple[PartPosterior, FeaturesWithVis
     return model, features
 
 
-def _made(shard: Shard, facts: Facts, held: CachedModel | None) -> tuple[PartPosterior, FeaturesWithVisitors]:
+def _made(shard: Shard, facts: Facts, held: CachedModel | None) -> tuple[WorkerPosterior, FeaturesWithVisitors]:
     settings: Settings = pickle.loads(facts.settings)
     features = FeaturesWithVisitors(_scaled(shard, settings.logs))
-    model = PartPosterior(features, settings)
+    model = WorkerPosterior(features, settings)
     if held is not None:
         model.reuse_memory_of(held.model)
     measured = zip(facts.numbers.tolist(), facts.X, facts.w.tolist(), facts.m.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostinato.running.row import FailureRow
+from ostinato.running.failure_row import FailureRow
 from ostinato.running.task import Task
 
 
