@@ -34,7 +34,7 @@ from ostinato.kernels.form import product_form
 from ostinato.policies import GPEI, GPTS, GPUCB
 from ostinato.posterior import Indices, Posterior
 from ostinato.posterior.card import CardBlock
-from ostinato.posterior.card_covariances import Fused
+from ostinato.posterior.card_covariances import FusedCovariances
 from ostinato.posterior.card_features import Features
 
 EXPONENTIALS = 132 * 16 * 1.98e9  # a second, that the special-function units of an H200 can do at its highest clock
@@ -67,7 +67,7 @@ def timed(function: Callable[..., Any], *given: Any) -> float:
 def block_of(size: int, q: int, kernel: Kernel, width: int, dtype: torch.dtype = torch.float32) -> CardBlock:
     """Candidates and q unique ones."""
     features = Drawn(size, width, dtype)
-    block = CardBlock(Fused(features, product_form(kernel, width)), features, kernel)
+    block = CardBlock(FusedCovariances(features, product_form(kernel, width)), features, kernel)
     block.add(np.random.default_rng(0).random((q, width)), 0)
     return block
 

@@ -16,7 +16,7 @@ from benchmarks.problem import Row
 from ostinato import Optimizer
 from ostinato.kernels import Matern52
 from ostinato.learning import Learner
-from ostinato.learning.learner import FEW
+from ostinato.learning.learner import EXTRA_START_UP_TO
 from ostinato.learning.likelihood import NO_SETUP, Features, LearnedKernel, Point, log_likelihood
 from ostinato.learning.sample import Sample
 from ostinato.optimizer.knowledge import Knowledge
@@ -103,7 +103,10 @@ def shares(problem: Problem, steps: int) -> tuple[float, float, float, int]:
     total, most = 0.0, 0
     with Clock(Learner, "learn") as fits, Clock(Knowledge, "learn") as models:
         while opt.steps < steps:
-            before, few = evaluations(opt), opt.unique <= FEW  # beyond, a fit starts from the last one alone
+            before, few = (
+                evaluations(opt),
+                opt.unique <= EXTRA_START_UP_TO,
+            )  # beyond, a fit starts from the last one alone
             start = perf_counter()
             batch = opt.ask(limit=steps - opt.steps)
             asked = perf_counter()

@@ -59,7 +59,7 @@ class Rule:
     """Growth of unique candidates from one fit to the next, after a fit of so many; and the gain worth a new model."""
 
     growth: Callable[[int], float]
-    worth: float = learner.WORTH
+    worth: float = learner.MIN_GAIN
 
 
 TODAY, LATE, SELDOM = learner.GROWTH, 30, 2.0
@@ -87,12 +87,12 @@ class Ruled:
             self._rebuild(known, model, prior, tally)
 
         Learner.due, Knowledge._rebuild = due, rebuild  # type: ignore[method-assign]
-        learner.WORTH = self._rule.worth  # pyright: ignore[reportConstantRedefinition]
+        learner.MIN_GAIN = self._rule.worth  # pyright: ignore[reportConstantRedefinition]
         return self
 
     def __exit__(self, *_: object) -> None:
         Learner.due, Knowledge._rebuild = self._due, self._rebuild  # type: ignore[method-assign]
-        learner.GROWTH, learner.WORTH = TODAY, RULES["today's"].worth  # pyright: ignore[reportConstantRedefinition]
+        learner.GROWTH, learner.MIN_GAIN = TODAY, RULES["today's"].worth  # pyright: ignore[reportConstantRedefinition]
 
 
 def problem(name: str, size: int) -> Problem:

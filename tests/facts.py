@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ostinato import Optimizer
-from ostinato.optimizer.facts import BatchFacts, Mind
+from ostinato.optimizer.facts import BatchFacts, DecisionState
 from ostinato.study import Study
 
 ROWS = 12  # candidates to begin with; some are added
@@ -268,7 +268,7 @@ def fresh(life, random, **settings):
             optimizer.observe(event.what, values)
     for row in life.retired:
         optimizer.retire(row)
-    optimizer.core.rewrite(optimizer.core.state.facts, Mind(random, began=life.began))
+    optimizer.core.rewrite(optimizer.core.state.facts, DecisionState(random, began=life.began))
     return optimizer
 
 

@@ -6,17 +6,17 @@ from sqlalchemy import text
 
 from ostinato.errors import Unavailable
 from ostinato.optimizer.decide import decide
-from ostinato.optimizer.thinking import Thinking
+from ostinato.optimizer.decision import DecisionInProgress
 from ostinato.posterior import Nystrom
 
 
 def shown(opt):
     """What the policy would be shown now."""
-    thinking = Thinking(opt.core.known.fork())
-    if isinstance(thinking.known.model, Nystrom):
-        model = thinking.known.model.refreshed(thinking.randomness())
-        thinking.known.model = thinking.known.honest = model
-    return thinking.belief()
+    decision = DecisionInProgress(opt.core.known.fork())
+    if isinstance(decision.known.model, Nystrom):
+        model = decision.known.model.refreshed(decision.randomness())
+        decision.known.model = decision.known.honest = model
+    return decision.belief()
 
 
 def pending(opt):

@@ -22,7 +22,10 @@ from ostinato.errors import InvalidSetting
 from ostinato.optimizer import Optimizer
 
 Rule: TypeAlias = Callable[[Optimizer], bool]
-ENOUGH, MEASURED = 10, 20  # different candidates, and measurements, before any rule can hold where anything is learned
+MIN_CANDIDATES, MIN_MEASUREMENTS = (
+    10,
+    20,
+)  # different candidates, and measurements, before any rule can hold where anything is learned
 ROUNDING = 1e-9
 AGAIN = 1.05  # growth of measurements after which a costly question is asked again
 
@@ -162,7 +165,10 @@ def _patient(rule: Rule) -> Rule:
     """The same rule, once there is something to judge by: where scales are learned, a few candidates say nothing."""
 
     def holds(optimizer: Optimizer) -> bool:
-        looked = optimizer.unique >= min(ENOUGH, optimizer.candidates or ENOUGH) and optimizer.steps >= MEASURED
+        looked = (
+            optimizer.unique >= min(MIN_CANDIDATES, optimizer.candidates or MIN_CANDIDATES)
+            and optimizer.steps >= MIN_MEASUREMENTS
+        )
         return (optimizer.learned.guaranteed or looked) and rule(optimizer)
 
     return holds

@@ -49,7 +49,7 @@ def test_lines_show_the_summary():
     runs = runs_of(algorithms=("BBKB", "uniform"))
     lines = figures.regret(runs).axes[0].lines
     expected = summary.normalised(runs, "hill", "BBKB")
-    drawn = next(line for line in lines if line.get_color() == figures.LOOKS["BBKB"].colour)
+    drawn = next(line for line in lines if line.get_color() == figures.LINE_STYLES["BBKB"].colour)
     late = expected.t >= max(run.t[-1] for run in runs) / 200  # the first few measurements are mostly chance
     np.testing.assert_allclose(drawn.get_xdata(), expected.t[late])
     np.testing.assert_allclose(drawn.get_ydata(), expected.mean[late])
@@ -79,7 +79,7 @@ def test_a_problem_without_uniform_among_others_says_so():
 
 
 def test_mini_algorithms_stand_out():
-    looks = figures.looks(summary.ORDER)
+    looks = figures.line_styles(summary.ORDER)
     mini = [look for label, look in looks.items() if label.startswith("mini")]
     rest = [look for label, look in looks.items() if not label.startswith("mini")]
     assert min(look.line["linewidth"] for look in mini) > max(look.line["linewidth"] for look in rest)
@@ -87,7 +87,7 @@ def test_mini_algorithms_stand_out():
 
 
 def test_no_two_algorithms_look_alike_even_without_colour():
-    looks = figures.looks([*summary.ORDER, *(f"own {i}" for i in range(10))])
+    looks = figures.line_styles([*summary.ORDER, *(f"own {i}" for i in range(10))])
     grey = {(look.marker, look.dash, look.strong) for look in looks.values()}
     assert len(grey) == len(looks)
 

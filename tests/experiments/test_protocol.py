@@ -12,7 +12,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.choices import choose
 from ostinato.experiments.jobs import Costs, roughly, span
-from ostinato.experiments.protocol import CHOOSING_SEEDS, Expected, Protocol, quick, with_uniform
+from ostinato.experiments.protocol import CHOOSING_SEEDS, ExpectedSeconds, Protocol, quick, with_uniform
 from ostinato.experiments.records import Job, Run
 from ostinato.experiments.store import Store
 from ostinato.policies import MiniUCB
@@ -114,7 +114,7 @@ def test_costs_are_corrected_by_what_was_seen():
 
 def test_what_a_run_takes_beside_its_algorithm_is_expected_too():
     pilot = Run("choose", "p", "a", {}, 0, 100, t=[50, 100], seconds=[1.0, 2.0])
-    expected = Expected({"a": (pilot, 7.0)}, {"p": 10, "large": 20}, 10)
+    expected = ExpectedSeconds({"a": (pilot, 7.0)}, {"p": 10, "large": 20}, 10)
     assert expected(Job("report", "p", "a", {}, 0, 100)) == pytest.approx(7.0)  # 2 s of it the algorithm's
     assert expected(Job("report", "p", "a", {}, 0, 200)) == pytest.approx(9.0)
     assert expected(Job("report", "large", "a", {}, 0, 100)) == pytest.approx(9.0)

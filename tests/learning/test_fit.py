@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ostinato.learning.fit import MOST, Priors, fit, free
+from ostinato.learning.fit import MAX_EVALUATIONS, Priors, fit, free
 from ostinato.learning.likelihood import NO_SETUP, Features, LearnedKernel, Point
 from ostinato.learning.sample import Sample
 
@@ -43,9 +43,9 @@ def test_finds_what_made_the_data():
 def test_few_evaluations_however_many_candidates(q):
     kernel, sample = drawn(q, 0)
     first = fitted(kernel, sample)
-    assert first.evaluations <= MOST == 20
+    assert first.evaluations <= MAX_EVALUATIONS == 20
     again = fitted(kernel, sample, first.point)
-    assert again.evaluations <= MOST
+    assert again.evaluations <= MAX_EVALUATIONS
     assert again.value >= first.value - 1e-9
 
 

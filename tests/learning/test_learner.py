@@ -12,7 +12,7 @@ import ostinato
 from ostinato import Category, Float, MiniUCB, Optimizer, Space
 from ostinato.candidates import read_candidates
 from ostinato.kernels import Matern52
-from ostinato.learning import Learner, Wanted
+from ostinato.learning import Learner, LearningSettings
 from ostinato.learning.learner import GROWTH, REPEATED
 from ostinato.measurements.tally import Statistics, Tally
 from sizes import size
@@ -147,7 +147,7 @@ def test_what_is_given_is_not_learned():
 
 
 def test_fits_come_on_a_growing_schedule():
-    learner = Learner(read_candidates(GRID), Wanted())
+    learner = Learner(read_candidates(GRID), LearningSettings())
     tally, fits = Tally(), []
     for step in range(1, 2000):
         tally.add(step % 50, Statistics(1, float(np.sin(step))))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ostinato import Optimizer
 from ostinato.errors import InvalidSetting
-from ostinato.measurements.feedback import Given
+from ostinato.measurements.feedback import FeedbackInput
 from ostinato.measurements.history import History, Part, faded
 from ostinato.measurements.outcomes import REAL
 from ostinato.measurements.tally import Statistics
@@ -21,7 +21,7 @@ def test_any_lowest_or_highest_value_can_be_left_out(parts, sign):
     """However the values were told: what is left is what would have been told without it."""
     together, everything = None, []
     for part in parts:
-        measured = Given(part).read(REAL).measured(sign, len(everything), 0)
+        measured = FeedbackInput(part).read(REAL).measured(sign, len(everything), 0)
         everything += part
         together = measured if together is None else together + measured
     assert together is not None
@@ -44,7 +44,7 @@ def test_any_lowest_or_highest_value_can_be_left_out(parts, sign):
 
 
 def test_failures_are_numbered_too():
-    measured = Given([None, 5.0, float("nan"), 7.0]).read(REAL).measured(1, 6, 4)
+    measured = FeedbackInput([None, 5.0, float("nan"), 7.0]).read(REAL).measured(1, 6, 4)
     assert measured.points == ((12, 5.0), (14, 7.0))
 
 
@@ -53,7 +53,7 @@ def test_new_values_are_found_in_whatever_order_they_came(order, since):
     """Batches that are in flight together are told in any order; their values have the numbers of the batches."""
     history = History()
     for batch in order:
-        measured = Given([float(batch), batch + 0.5]).read(REAL).measured(1, 2 * batch, 0)
+        measured = FeedbackInput([float(batch), batch + 0.5]).read(REAL).measured(1, 2 * batch, 0)
         history.add({Part(batch, batch % 3, False): measured})
     assert sorted(number for number, _, _ in history.new(since)) == list(range(since + 1, 13))
 
@@ -69,7 +69,7 @@ def test_what_has_faded_scatters_as_much_and_counts_for_less():
 def test_measurements_count_for_half_after_their_half_life():
     history = History()
     for batch in range(3):
-        history.add({Part(batch, batch, False): Given([1.0] * 100).read(REAL).measured(1, 100 * batch, 0)})
+        history.add({Part(batch, batch, False): FeedbackInput([1.0] * 100).read(REAL).measured(1, 100 * batch, 0)})
     tally = history.tally(by_setup=False, half_life=100, now=300)
     assert [tally[candidate].n for candidate in range(3)] == pytest.approx([25, 50, 100])
     assert history.steps == 300

@@ -8,7 +8,7 @@ from ostinato import MiniEI, MiniTS, MiniUCB, Optimizer
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import RBF
 from ostinato.measurements.tally import Statistics
-from ostinato.optimizer.facts import BatchFacts, Mind
+from ostinato.optimizer.facts import BatchFacts, DecisionState
 from ostinato.policies import GPBUCB, AdaptiveUCB, EpsilonGreedy, Uniform
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 8), np.linspace(0, 5, 8)), axis=-1).reshape(-1, 2)
@@ -80,7 +80,7 @@ class Recorded:
 
     def again(self):
         """Through JSON, as a store would."""
-        state = msgspec.json.decode(msgspec.json.encode(self.opt.core.state.mind), type=Mind)
+        state = msgspec.json.decode(msgspec.json.encode(self.opt.core.state.decision_state), type=DecisionState)
         facts = msgspec.json.decode(msgspec.json.encode(list(self.facts.values())), type=list[BatchFacts])
         other = Optimizer(X, seed=12345, budget=500, **self.settings)
         other._problem.priority[:] = self.opt._problem.priority  # a store keeps the seed, which gives these

@@ -72,7 +72,7 @@ CACHES = {  # what looking fills: it follows from the rest, and is made again wh
     Optimizer: {"_draws": "every sample is another one; decisions draw from the mind's randomness"},
     Core: {"_answers": "made when something is asked"},
     Knowledge: {
-        "_made": "what answers rest on: their prior and posterior, what they leave out, the prior of the next decision",
+        "_cache": "what answers rest on: their prior and posterior, what they leave out, the next decision's prior",
         "_draws": "how the prior is drawn under the last kernel",
     },
     Posterior: {
@@ -199,7 +199,7 @@ def test_a_round_of_bbkb_keeps_its_inducing_set():
     opt, rng = Optimizer(X, seed=0, policy=BBKB(C=1.5), **GIVEN), np.random.default_rng(0)
     for _ in range(12):
         batches, inducing = [opt.ask()], opt.core.known.model.inducing
-        while opt.core.state.mind.round:
+        while opt.core.state.decision_state.round:
             batches.append(opt.ask())
             assert opt.core.known.model.inducing is inducing
         for batch in batches:

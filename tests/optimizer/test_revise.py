@@ -89,7 +89,7 @@ def test_whatever_is_told_and_taken_back(data, chosen):
         act(*arguments)
     right.core._known = None
     # a fit that knew the mistakes is forgotten
-    right._state.mind = wrong.core.state.mind if later else right.core.state.mind
+    right._state.decision_state = wrong.core.state.decision_state if later else right.core.state.decision_state
     if right.steps:
         same(wrong, right)
 

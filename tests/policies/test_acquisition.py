@@ -7,7 +7,7 @@ import pytest
 
 from ostinato.arrays import from_numpy, to_numpy
 from ostinato.policies.acquisition import improvement_slope, log_expected_improvement, log_h
-from ostinato.policies.ucb import Bound
+from ostinato.policies.ucb import UpperBound
 
 Z = [3.0, 1.0, 0.0, -0.5, -0.999, -1.0, -1.001, -7.0, -30.0, -49.9, -50.0, -50.1, -1e3, -1e6, -1e100]
 
@@ -47,7 +47,7 @@ def test_expected_improvement_prefers_the_higher_mean_where_all_is_known():
     assert scores.argsort().tolist() == [0, 2, 1]
 
 
-@pytest.mark.parametrize("score", [Bound(None, 2.0), lambda m, v: log_expected_improvement(m, v, 1.0, 1.0, 1.0)])
+@pytest.mark.parametrize("score", [UpperBound(None, 2.0), lambda m, v: log_expected_improvement(m, v, 1.0, 1.0, 1.0)])
 def test_scores_are_the_same_in_the_array_api(score):
     mean, variance = np.array([0.3, -0.2, 1.0]), np.array([0.5, 2.0, 0.01])
     strict = score(from_numpy(array_api_strict, mean), from_numpy(array_api_strict, variance))

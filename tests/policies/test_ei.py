@@ -35,7 +35,7 @@ def choices(settings, seed):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_choices_are_those_of_computing_it_everywhere(settings, seed, monkeypatch):
     everywhere = choices(settings, seed)
-    monkeypatch.setattr(ei, "MANY", 0)
+    monkeypatch.setattr(ei, "SELECTIVE_FROM", 0)
     assert choices(settings, seed) == everywhere
 
 

@@ -36,7 +36,7 @@ class Log:
         """One round: its picks, measured and told only when all are asked."""
         batches = [self.opt.ask()]
         rounds = self.opt.rounds
-        while self.opt.core.state.mind.round:
+        while self.opt.core.state.decision_state.round:
             batches.append(self.opt.ask())
         assert self.opt.rounds == rounds
         for batch in batches:
@@ -146,7 +146,7 @@ def test_bts_picks_as_often_as_the_posterior_has_its_maximum_there():
     opt = optimizer_of(GPBTS(size=4000))
     opt.observe([0, 5, 9, 17], TRUTH[[0, 5, 9, 17]])
     batches = [opt.ask()]
-    while opt.core.state.mind.round:
+    while opt.core.state.decision_state.round:
         batches.append(opt.ask())
     share = np.zeros(40)
     for batch in batches:
@@ -168,7 +168,7 @@ def test_a_limit_cuts_the_round(policy):
 def test_a_limit_below_what_is_left_of_a_round_cuts_the_batch():
     opt = optimizer_of(GPBTS(size=1000))
     batches = [opt.ask(), opt.ask(limit=1)]
-    while opt.core.state.mind.round:
+    while opt.core.state.decision_state.round:
         batches.append(opt.ask(limit=1))
     assert all(batch.repeats == 1 for batch in batches[1:])
     assert any(batch.truncated and batch.wanted > 1 for batch in batches)
@@ -215,7 +215,7 @@ def test_failures_do_not_lengthen_rounds():
     opt = Optimizer(X, kernel=RBF(0.15), noise_std=0.4, policy=GPBUCB(C=C), seed=0)
     for _ in range(60):
         before, picks = opt.core.known.honest, []
-        while not picks or opt.core.state.mind.round:
+        while not picks or opt.core.state.decision_state.round:
             picks.append(opt.ask())
         imagined = before.ghost()
         singles = [batch.index for batch in picks for _ in range(batch.repeats)]

@@ -10,7 +10,7 @@ import pytest
 from ostinato.arrays import from_numpy, to_numpy
 from ostinato.kernels import RBF, Column, Constant, Hamming, Matern52
 from ostinato.posterior import Posterior, cache
-from ostinato.posterior.cache import Factored, Room, Rows
+from ostinato.posterior.cache import CachedRows, GridRows, RowMemory
 from ostinato.posterior.grid import find_grid
 from ostinato.posterior.limited import LimitedRows
 
@@ -24,11 +24,11 @@ KERNEL = (2.0 * RBF((1.0, 0.5)).on(0, 2) * Hamming().on(1) * Constant(0.7) + Con
 
 
 def rows(xp, candidates):
-    return Rows(KERNEL, from_numpy(xp, candidates))
+    return CachedRows(KERNEL, from_numpy(xp, candidates))
 
 
 def factored(xp, candidates):
-    return Factored(xp, find_grid(KERNEL, candidates))
+    return GridRows(xp, find_grid(KERNEL, candidates))
 
 
 @pytest.mark.parametrize("xp", [np, array_api_strict])
@@ -36,7 +36,7 @@ def factored(xp, candidates):
 @pytest.mark.parametrize("make", [rows, factored])
 def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
     monkeypatch.setattr(cache, "FIRST_ROWS", 8)
-    monkeypatch.setattr(cache, "FIRST", 0)
+    monkeypatch.setattr(cache, "FIRST_COVARIANCES", 0)
     monkeypatch.setattr(cache, "TILE", 2 * len(candidates))
     rng = np.random.default_rng(1)
     found = make(xp, candidates)
@@ -51,11 +51,11 @@ def test_every_cache_is_the_kernels_matrix(make, candidates, xp, monkeypatch):
     assert to_numpy(found.columns(slice(5, 40))) == pytest.approx(K[:, 5:40])
 
 
-@pytest.mark.parametrize("make", [Rows, partial(LimitedRows, most=20)])
+@pytest.mark.parametrize("make", [CachedRows, partial(LimitedRows, most=20)])
 def test_rows_whose_memory_another_cache_uses_are_computed_again(make, monkeypatch):
     """Products and columns are the same to the bit, in the old cache and in the new one."""
-    monkeypatch.setattr(cache, "FIRST", 0)
-    room, p = Room(), np.random.default_rng(0).standard_normal(30)
+    monkeypatch.setattr(cache, "FIRST_COVARIANCES", 0)
+    room, p = RowMemory(), np.random.default_rng(0).standard_normal(30)
     first, plain = make(KERNEL, GRID, room=room), make(KERNEL, GRID)
     for part in (slice(0, 1), slice(1, 18), slice(18, 24)):
         first.add(GRID[part])
@@ -75,7 +75,7 @@ def test_rows_whose_memory_another_cache_uses_are_computed_again(make, monkeypat
 
 
 def test_memory_is_used_again_where_it_is_enough():
-    room = Room()
+    room = RowMemory()
     room.take(16, 100)[:] = 1.0
     again = room.passed_on()
     assert room.gone
@@ -103,7 +103,7 @@ def test_a_grid_is_found_in_any_order_and_with_gaps():
 def test_rows_are_factored_where_that_is_shorter(shape, pays):
     axes = [np.arange(float(n)) for n in shape]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape))
-    assert Factored.pays(find_grid(RBF(), points)) is pays
+    assert GridRows.pays(find_grid(RBF(), points)) is pays
 
 
 @LAYOUTS

@@ -173,7 +173,7 @@ WHOLE = {name: ON_A_GRID[name] for name in ("bounds", "improvement", "earn")} | 
 
 @pytest.mark.parametrize("settings", WHOLE.values(), ids=WHOLE)
 def test_so_are_those_of_all_points_of_a_space_of_which_nothing_is_stored(settings, monkeypatch):
-    monkeypatch.setattr(scales, "LARGE", 1_000)
+    monkeypatch.setattr(scales, "PRODUCT_KERNEL_FROM", 1_000)
     expected = chosen_on_grid(settings, None)
     monkeypatch.setattr(space, "LARGEST", 100)
     assert chosen_on_grid(settings, "torch") == expected

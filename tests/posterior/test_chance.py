@@ -6,13 +6,13 @@ from scipy.stats import norm
 
 from ostinato.kernels import RBF, Constant
 from ostinato.posterior import Posterior
-from ostinato.posterior.chance import Contenders, shortfalls
+from ostinato.posterior.chance import Contenders, draw_shortfalls
 from ostinato.posterior.draws import draw, prior_draw
 
 
 def chance_of_being_best(posterior, candidate, rng=None):
     everyone = Contenders.of(posterior, np.array([candidate]))
-    return shortfalls(posterior, [candidate], rng or np.random.default_rng(0), everyone).chances()[0]
+    return draw_shortfalls(posterior, [candidate], rng or np.random.default_rng(0), everyone).chances()[0]
 
 
 def test_two_independent_candidates():

@@ -185,7 +185,7 @@ def test_a_model_in_place_of_another_uses_its_memory_and_both_stay_right(setting
     def made(kernel):
         posterior = Posterior(X, kernel, np.full(100, 0.1), **settings)
         if kernel is second:
-            posterior.in_place_of(old)
+            posterior.reuse_memory_of(old)
         posterior.rebuild(tally)
         for candidate in (25, 3, 26):
             posterior.condition(candidate, 1, 0.5)

@@ -21,7 +21,12 @@ KERNELS = {
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Few candidates count as very many, in small leaves."""
-    for name, value in (("MANY", 100), ("VERY_MANY", 100), ("LAZY_FROM", 12), ("BUSY", 1.0)):
+    for name, value in (
+        ("SCREEN_ABOVE", 100),
+        ("LAZY_SCREEN_FROM", 100),
+        ("LAZY_FROM", 12),
+        ("MAX_UPDATED_SHARE", 1.0),
+    ):
         monkeypatch.setattr(exact, name, value)
     for name, value in (("LEAF", 24), ("WAIT", 3), ("SAMPLED", 90)):
         monkeypatch.setattr(lazy_block, name, value)
@@ -47,7 +52,7 @@ def may_reach(posterior, bar, slope):
 @pytest.mark.parametrize("steps", [30, 45])
 def test_no_candidate_above_a_bar_is_missed(kernel, steps):
     posterior, more = measured(kernel, steps)
-    posterior.lazily(2.0)
+    posterior.enable_lazy_screen(2.0)
     assert posterior.screen.lazy
     for i, each in enumerate(more):
         posterior.condition(*each)
@@ -61,12 +66,12 @@ def test_no_candidate_above_a_bar_is_missed(kernel, steps):
 
 def test_most_leaves_are_left_alone():
     posterior, more = measured(RBF(0.15, 1.0), 200)
-    posterior.lazily(2.0)
+    posterior.enable_lazy_screen(2.0)
     for candidate, repeats, _ in more:
         posterior.condition(candidate, repeats, posterior.at(candidate)[0] + 0.05)
         mean, variance = posterior.at_each(np.arange(len(X)))
         may_reach(posterior, float(np.max(mean + 2 * np.sqrt(variance))) - 1e-9, 2.0)
-    assert 0 < posterior.screen.busy < 0.5
+    assert 0 < posterior.screen.updated_share < 0.5
 
 
 SETTINGS = {
@@ -95,10 +100,10 @@ def choices(settings, plans):
 @pytest.mark.parametrize("plans", [False, True])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_choices_are_those_of_computing_everything(settings, plans, monkeypatch):
-    monkeypatch.setattr(exact, "MANY", 10**6)  # blocks, and no screen in single precision
+    monkeypatch.setattr(exact, "SCREEN_ABOVE", 10**6)  # blocks, and no screen in single precision
     *lazily, times = choices(settings, plans)
     assert times > (0 if plans else 10)  # with something in flight, all are brought up to date for good
-    monkeypatch.setattr(exact, "VERY_MANY", 10**6)
+    monkeypatch.setattr(exact, "LAZY_SCREEN_FROM", 10**6)
     *plainly, times = choices(settings, plans)
     assert times == 0
     assert lazily == plainly
@@ -106,14 +111,14 @@ def test_choices_are_those_of_computing_everything(settings, plans, monkeypatch)
 
 def test_where_it_does_not_pay_all_candidates_are_kept_up_to_date_again(monkeypatch):
     posterior, more = measured(RBF(0.3), 30)
-    posterior.lazily(2.0)
-    monkeypatch.setattr(exact, "BUSY", 0.01)
+    posterior.enable_lazy_screen(2.0)
+    monkeypatch.setattr(exact, "MAX_UPDATED_SHARE", 0.01)
     for each in more[:4]:
         posterior.condition(*each)
         if posterior.screen is not None:
             posterior.screen.refine(np.arange(len(X)))
     assert posterior.screen is None
-    posterior.lazily(2.0)
+    posterior.enable_lazy_screen(2.0)
     assert posterior.screen is None
     mean, variance = posterior.predict(X)
     assert posterior.means.flat() == pytest.approx(mean, abs=1e-9)
@@ -124,9 +129,9 @@ def test_that_it_does_not_pay_is_seen_from_a_sample(monkeypatch):
     """Leaves of all candidates take as long as several epochs; nobody makes them for a no."""
     asked, made = list[int](), lazy_block.Leaves.of
     monkeypatch.setattr(lazy_block.Leaves, "of", lambda X, *more: asked.append(len(X)) or made(X, *more))
-    monkeypatch.setattr(exact, "BUSY", 0.4)
+    monkeypatch.setattr(exact, "MAX_UPDATED_SHARE", 0.4)
     posterior, _ = measured(RBF(0.05), 30)
-    posterior.lazily(2.0)
+    posterior.enable_lazy_screen(2.0)
     assert posterior.screen is None
     assert asked == [100]  # one in seven
 
@@ -143,13 +148,15 @@ def test_a_sample_says_about_what_all_candidates_say(monkeypatch, lengthscale, h
         posterior.condition(candidate, 4, height * float(np.sin(5 * points[candidate]).sum()))
     mean, deviation = posterior.means.flat(), np.sqrt(posterior.variances.flat())
     places, leaves = lazy_block.Sample.of(points, kernel)
-    expected = lazy_block.Leaves.of(points, kernel).busy(mean, deviation, 2.0)
-    assert leaves.busy(mean[places], deviation[places], 2.0) == pytest.approx(expected, abs=exact.DOUBTFUL)
+    expected = lazy_block.Leaves.of(points, kernel).updated_share(mean, deviation, 2.0)
+    assert leaves.updated_share(mean[places], deviation[places], 2.0) == pytest.approx(
+        expected, abs=exact.SAMPLE_TOLERANCE
+    )
 
 
 def test_a_leaf_that_was_stopped_half_way_starts_again(monkeypatch):
     posterior, more = measured(RBF(0.3), 30)
-    posterior.lazily(2.0)
+    posterior.enable_lazy_screen(2.0)
     for each in more[:2]:
         posterior.condition(*each)
     finished = lazy_block.Leaf.condition
@@ -170,7 +177,7 @@ def test_a_leaf_that_was_stopped_half_way_starts_again(monkeypatch):
 
 def test_a_lazy_posterior_can_be_stored_and_rebuilt():
     posterior, more = measured(KERNELS["unknown mean"], 30)
-    posterior.lazily(2.0)
+    posterior.enable_lazy_screen(2.0)
     posterior.condition(*more[0])
     again = pickle.loads(pickle.dumps(posterior))
     at = np.array([0, 5, 600])

@@ -9,7 +9,7 @@ import pytest
 
 from ostinato import Optimizer
 from ostinato.kernels import RBF
-from ostinato.posterior.cache import Rows
+from ostinato.posterior.cache import CachedRows
 from ostinato.posterior.limited import LimitedRows
 
 KERNEL = RBF(0.3).bind([])
@@ -20,7 +20,7 @@ A, X = (np.random.default_rng(seed).random((size, 2)) for seed, size in ((0, 50)
 @pytest.mark.parametrize("most", [0, 1, 17, 100, 1_000])
 def test_the_same_numbers(xp, most):
     features, added = xp.asarray(A), xp.asarray(X)
-    limited, rows = LimitedRows(KERNEL, features, most), Rows(KERNEL, features)
+    limited, rows = LimitedRows(KERNEL, features, most), CachedRows(KERNEL, features)
     for start, stop in ((0, 1), (1, 20), (20, 150), (150, 200)):
         for cache in (limited, rows):
             cache.add(added[start:stop, :])

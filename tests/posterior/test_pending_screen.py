@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ostinato import MiniEI, Optimizer
 from ostinato.kernels import RBF, Matern52
-from ostinato.optimizer import foresight
+from ostinato.optimizer import model_with_pending
 from ostinato.policies import GPEI, screened
-from ostinato.posterior import Few, Imagined, PendingScreen, Posterior, exact, screen_block, screening
+from ostinato.posterior import Imagined, PendingPointwise, PendingScreen, Posterior, exact, screen_block, screening
 from sizes import size
 
 X = np.random.default_rng(2).random((500, 3))
@@ -32,11 +32,11 @@ def small_parts(monkeypatch):
     for name, value in (("SWEEP", 128), ("STRIP", 8), ("DIRECTIONS", 8), ("SPREAD", 100), ("SAMPLE", 20)):
         monkeypatch.setattr(screen_block, name, value)
     for module, name, value in (
-        (exact, "MANY", 100),
+        (exact, "SCREEN_ABOVE", 100),
         (screened, "STALE", 20),
-        (screened, "LIKELY", 4),
-        (foresight, "MANY", 5),
-        (foresight, "FEW", 2),
+        (screened, "FIRST_COMPUTED", 4),
+        (model_with_pending, "RATIO_SCREENED_ABOVE", 5),
+        (model_with_pending, "RATIO_FIRST_COMPUTED", 2),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -62,7 +62,7 @@ def dense(measured, wanted=slice(None)):
 )
 def test_bounds_hold_whatever_is_looked_at_in_between(picks, seed):
     posterior, rng = told(), np.random.default_rng(seed)
-    few = Few(posterior, Imagined(posterior.ghost()))
+    few = PendingPointwise(posterior, Imagined(posterior.ghost()))
     found = PendingScreen(posterior.screen, few)
     measured = [(c, 1 + c % 3, 0.0) for c in range(0, 500, 25)]
     for candidate, n in picks:
@@ -72,7 +72,7 @@ def test_bounds_hold_whatever_is_looked_at_in_between(picks, seed):
         variances = few.at_each(some)[1]
         assert variances == pytest.approx(dense(measured, some)[2], abs=1e-9)
         if rng.random() < 0.5:
-            found.know(some, variances)
+            found.set_variances(some, variances)
         if rng.random() < 0.3:
             assert found.tighten()
         assert np.all(dense(measured)[2] / 1.3**2 <= found.most(np.arange(500))[1])
@@ -80,7 +80,7 @@ def test_bounds_hold_whatever_is_looked_at_in_between(picks, seed):
     truth = dense(measured)[2] / 1.3**2
     assert np.all((least <= truth) & (truth <= most))
     assert np.max(most - least) < 0.01
-    assert posterior.behind  # nothing was computed for all candidates in double precision
+    assert posterior.blocks_outdated  # nothing was computed for all candidates in double precision
     assert np.all(told().predict(X)[1] / 1.3**2 <= posterior.screen.most(np.arange(500))[1])  # its own is untouched
 
 
@@ -132,7 +132,7 @@ def decisions(chosen, seed):
 @pytest.mark.parametrize("chosen", SETTINGS.values(), ids=SETTINGS)
 def test_plans_are_those_of_computing_everything(chosen, seed, monkeypatch):
     lazy = decisions(chosen, seed)
-    monkeypatch.setattr(exact, "MANY", 10**6)
+    monkeypatch.setattr(exact, "SCREEN_ABOVE", 10**6)
     plain = decisions(chosen, seed)
     assert [picks for _, picks in lazy] == [picks for _, picks in plain]
     assert [ratio for ratio, _ in lazy] == pytest.approx([ratio for ratio, _ in plain], rel=1e-6)

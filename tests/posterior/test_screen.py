@@ -11,7 +11,7 @@ from ostinato.kernels.single import ACCURACY, SLOPES, extent_of, single_form
 from ostinato.policies import GPEI, GPUCB
 from ostinato.posterior import Posterior, exact, screen_block, screening
 from ostinato.posterior.blocks import Block
-from ostinato.posterior.screen import LITTLE
+from ostinato.posterior.screen import LOOSE_UP_TO
 
 X = np.random.default_rng(0).random((700, 3))
 KERNELS = {
@@ -37,7 +37,7 @@ def small_parts(monkeypatch):
         ("SAMPLE", 20),
     ):
         monkeypatch.setattr(screen_block, name, value)
-    monkeypatch.setattr(exact, "MANY", 100)
+    monkeypatch.setattr(exact, "SCREEN_ABOVE", 100)
 
 
 def features(name):
@@ -106,7 +106,7 @@ def test_covariances_are_computed_faster_only_where_errors_stay_small(monkeypatc
         posterior.condition(candidate, 1, float(np.sin(candidate)))
     found = posterior.screen
     assert bool(loosened) == faster
-    assert (max(found.mean_error, found.variance_error) < LITTLE) == faster
+    assert (max(found.mean_error, found.variance_error) < LOOSE_UP_TO) == faster
 
 
 def test_one_candidate_measured_of_a_large_block(monkeypatch):
@@ -147,7 +147,7 @@ def check(posterior, kappa):
     assert np.all(means / kappa <= most_mean)
     assert np.all(most_mean - 2 * found.mean_error <= means / kappa)
     assert np.all(variances / kappa**2 <= most_variance)
-    assert not found.rough
+    assert not found.needs_repair
 
 
 def test_exact_answers_come_from_the_facts_and_the_blocks_are_made_when_they_are_asked_for():
@@ -195,7 +195,7 @@ def choices(settings, seed):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_choices_are_those_of_computing_everything_in_double_precision(settings, seed, monkeypatch):
     screened = choices(settings, seed)
-    monkeypatch.setattr(exact, "MANY", 10**6)
+    monkeypatch.setattr(exact, "SCREEN_ABOVE", 10**6)
     assert choices(settings, seed) == screened
 
 
@@ -233,7 +233,7 @@ def test_a_screen_that_was_stopped_half_way_is_made_anew(what, monkeypatch):
     assert model.screen is not None
     model.condition(33, 2, 1.0)
     if what == "refresh":
-        model._screening.outdate()
+        model._screening.invalidate()
     monkeypatch.setattr(screen_block.HostBlock, what, Stop(getattr(screen_block.HostBlock, what)))
     with pytest.raises(KeyboardInterrupt):
         _ = model.screen

@@ -36,8 +36,8 @@ pytestmark = [
 def check(life, options):
     """Counts, answers, the certificate and the next decision."""
     one = life.subject.optimizer
-    other = fresh(life, one.core.state.mind.random, **options)
-    assert one.core.state.mind.began == life.began
+    other = fresh(life, one.core.state.decision_state.random, **options)
+    assert one.core.state.decision_state.began == life.began
     for name in ("steps", "failures", "unique", "epochs", "switches", "candidates", "retired"):
         assert getattr(one, name) == getattr(other, name), name
     assert one.counts() == other.counts()

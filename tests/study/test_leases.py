@@ -235,7 +235,7 @@ def test_after_a_run_that_ended_without_a_word_the_next_one_begins_soon(tmp_path
 
 
 def test_a_run_that_waits_says_for_what_and_until_when(study, other, monkeypatch, capsys):
-    monkeypatch.setattr(waits, "SOON", 0.0)
+    monkeypatch.setattr(waits, "SAY_AFTER", 0.0)
     study.ask(3, worker="robot-3")
     seen = []
 

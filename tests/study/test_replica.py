@@ -50,8 +50,8 @@ def test_followers_and_newcomers_are_alike(tmp_path, settings):
         follower, newcomer = study.optimizer, Study("lab", path).optimizer
         for name in ("steps", "failures", "unique", "epochs", "switches", "rounds"):
             assert getattr(follower, name) == getattr(newcomer, name), (step, name)
-        minds = follower.core.state.mind, newcomer.core.state.mind
-        assert minds[0].looked == minds[1].looked, step
+        decision_states = follower.core.state.decision_state, newcomer.core.state.decision_state
+        assert decision_states[0].outlier_review == decision_states[1].outlier_review, step
         a, b = next_batch(follower), next_batch(newcomer)
         assert (a.index, a.repeats, a.round) == (b.index, b.repeats, b.round), step
 

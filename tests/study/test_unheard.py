@@ -18,7 +18,7 @@ from ostinato.errors import Damaged, StudyDiffers, Unavailable
 from ostinato.kernels import RBF
 from ostinato.storage import Lease
 from ostinato.study import Study, verify
-from ostinato.study.workers import Gone, is_gone, this_worker
+from ostinato.study.workers import GivenUpCheck, is_gone, this_worker
 
 X = np.linspace(0, 1, 40)[:, None]
 GIVEN = {"kernel": RBF(0.2), "noise_std": 0.3, "policy": MiniUCB(C=1.5), "seed": 0}
@@ -272,8 +272,8 @@ def test_a_process_that_was_forked_while_a_thread_held_the_study(tmp_path):
 class TestWorkers:
     def test_this_one_is_not_gone(self):
         assert not is_gone(this_worker())
-        assert not Gone(10.0)(Lease(0, 0, 1, this_worker(), 11.0))
-        assert Gone(10.0)(Lease(0, 0, 1, this_worker(), 9.0))
+        assert not GivenUpCheck(10.0)(Lease(0, 0, 1, this_worker(), 11.0))
+        assert GivenUpCheck(10.0)(Lease(0, 0, 1, this_worker(), 9.0))
 
     def test_one_that_has_ended_is(self):
         child = warm.start(os.getpid)

@@ -14,9 +14,10 @@ from ostinato.records import Quantity
 
 NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "no", "nr", "number", "name", "label", "code"}
 NAMES |= {"barcode", "sku", "asin", "sample", "specimen", "well", "vial", "run", "experiment", "row", "item"}
-FIRST = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
-FEW = 3  # rows of which a column may well be different in each by chance, whatever it is called
-MANY = 10  # rows from which on texts that are all different are hardly levels of a setting
+CALLED_IDENTIFIERS = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
+DISTINCT_BY_CHANCE = 3  # rows of which a column may well be different in each by chance, whatever it is called
+TEXTS_ALL_DIFFERENT_FROM = 10  # rows from which on texts that are all different are hardly levels of a setting
+NUMBERS_FROM = 2  # numbers from which on a column of texts is probably meant as one of numbers
 UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # after a name: yield (%), yield [%]
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d.*)?|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d{2})([T ]\d.*)?")
 NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
@@ -82,7 +83,7 @@ def _shown(levels: Sequence[Any]) -> str:
     """A number, and what makes a category of it; nothing for names, which texts such as 7 may be, all of a column."""
     numbers = [each for each in levels if NUMBER.fullmatch(str(each).strip())]
     texts = [each for each in levels if each not in numbers]
-    if 2 * len(numbers) < len(levels) or len(numbers) < FEW - 1 or not (texts or any(map(_is_odd, numbers))):
+    if 2 * len(numbers) < len(levels) or len(numbers) < NUMBERS_FROM or not (texts or any(map(_is_odd, numbers))):
         return ""
     return " and ".join(brief(each) for each in (next(filter(_is_odd, numbers), numbers[0]), *texts[:1]))
 
@@ -120,8 +121,12 @@ def _names_rows(table: Candidates, codec: Any, place: int) -> bool:
     called = _is_called_so(str(codec.column.name))
     if isinstance(codec, Levels):
         texts = not codec.ordered and all(isinstance(level, str) for level in codec.levels)
-        return texts and len(codec.levels) == table.rows and table.rows >= (FEW if called else MANY)
-    if not (called and isinstance(codec, Numbers)) or table.rows < FEW or len(table) < table.rows:
+        return (
+            texts
+            and len(codec.levels) == table.rows
+            and table.rows >= (DISTINCT_BY_CHANCE if called else TEXTS_ALL_DIFFERENT_FROM)
+        )
+    if not (called and isinstance(codec, Numbers)) or table.rows < DISTINCT_BY_CHANCE or len(table) < table.rows:
         return False
     values = table.features[:, place]
     return bool(np.all(values == np.round(values))) and len(np.unique(values)) == table.rows
@@ -130,7 +135,7 @@ def _names_rows(table: Candidates, codec: Any, place: int) -> bool:
 def _is_called_so(name: str) -> bool:
     """Whether a column's name is one of names: sample, Sample ID, product_no, unnamed: 0."""
     words = [word.lower() for word in WORD.findall(name)]
-    return bool(words) and (words[-1] in NAMES or words[-1] == "#" or words[0] in FIRST)
+    return bool(words) and (words[-1] in NAMES or words[-1] == "#" or words[0] in CALLED_IDENTIFIERS)
 
 
 def quoted(name: str) -> str:

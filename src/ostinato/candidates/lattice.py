@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 
-SOME = 1_000  # rows that are looked at first
+CHECKED_FIRST = 1_000  # rows that are looked at first
 FILLED = 4  # times as many points as candidates, at most, that a grid may have
 
 
@@ -59,7 +59,7 @@ class _Last:
 
 def _find(features: Matrix) -> Lattice | None:
     """Some rows, looked at first, show most tables to be too scattered; sorting all of them takes seconds."""
-    some = features[:: max(1, len(features) // SOME)]
+    some = features[:: max(1, len(features) // CHECKED_FIRST)]
     if prod(len(np.unique(column)) for column in some.T) > FILLED * len(features):
         return None
     axes: list[Vector] = []

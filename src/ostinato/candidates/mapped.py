@@ -14,7 +14,7 @@ import numpy as np
 from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.rows import ArrayRows
-from ostinato.candidates.shard import KINDS, Piece, files_at, load, same_columns
+from ostinato.candidates.shard import KINDS, FilePiece, files_at, load, same_columns
 from ostinato.candidates.table import Candidates
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
@@ -77,7 +77,7 @@ def mapped_parquet(path: str | Path) -> Candidates:
     shape = sum(file.rows for file in files), len(kinds)
     with TemporaryFile(prefix="ostinato-") as file:  # the mapping keeps it; nobody else sees it
         features = np.memmap(file, dtype=np.float64, mode="w+", shape=shape)
-        levels = load([Piece(each.path, 0, each.rows) for each in files], kinds, 0, features).levels
+        levels = load([FilePiece(each.path, 0, each.rows) for each in files], kinds, 0, features).levels
         codecs: list[Codec] = []
         for place, (name, kind) in enumerate(kinds):
             codecs.append(_coded(features, place, name, levels[place]) if kind == "text" else Numbers(name))

@@ -25,10 +25,10 @@ from ostinato.checks import brief, is_whole
 from ostinato.errors import InvalidCandidates, UnknownCandidate
 
 SMALLEST = 2048  # points of the pool
-STEADY = 128  # named points from which the pool doubles, each time they do
+POOL_DOUBLES_AT = 128  # named points from which the pool doubles, each time they do
 LARGEST = 2**15  # points of the pool
-ENOUGH = 256  # points that the constraints allow, for which as many as MOST are drawn
-MOST = 2**16
+MIN_ALLOWED = 256  # points that the constraints allow, for which as many as MAX_DRAWN are drawn
+MAX_DRAWN = 2**16
 NAMED_LAST = 2**40  # in the order that settles ties: the pool comes first, in the order it was drawn
 
 
@@ -87,17 +87,18 @@ class Sampled(Candidates):
 
     def with_pool(self) -> "Sampled":
         """With as many points in the pool as so many named ones deserve."""
-        wanted = min(SMALLEST * 2 ** int(np.log2(max(1, self.rows // STEADY))), LARGEST)
+        wanted = min(SMALLEST * 2 ** int(np.log2(max(1, self.rows // POOL_DOUBLES_AT))), LARGEST)
         if self._drawn >= wanted:
             return self
         rows = self._allowed(self._drawn, wanted)
-        while len(rows) + len(self) < ENOUGH and wanted < MOST:
+        while len(rows) + len(self) < MIN_ALLOWED and wanted < MAX_DRAWN:
             rows += self._allowed(wanted, 2 * wanted)
             wanted *= 2
         if not rows and not len(self):
             raise InvalidCandidates(
-                f"The constraints allow none of {MOST:,} points of the space: loosen one, or give narrower ranges. "
-                "Where one value follows from others (x + y = 1), leave its parameter out and compute it from them."
+                f"The constraints allow none of {MAX_DRAWN:,} points of the space: loosen one, or give narrower "
+                "ranges. Where one value follows from others (x + y = 1), leave its parameter out and compute it from "
+                "them."
             )
         other = self._with(self._encoded(rows), self._drawn + np.arange(len(rows)))
         other._drawn = wanted

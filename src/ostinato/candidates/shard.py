@@ -23,7 +23,7 @@ KINDS = {"integer": int, "number": float, "boolean": bool, "text": str}
 
 
 @dataclass(frozen=True)
-class Piece:
+class FilePiece:
     """Some rows of one file."""
 
     path: str
@@ -41,7 +41,7 @@ class FileFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedRows:
     """The rows of a shard; texts by the place of each among its own."""
 
     features: Matrix
@@ -154,7 +154,9 @@ def _kind(name: str, of: Any) -> str:
     )
 
 
-def load(pieces: Sequence[Piece], kinds: Sequence[tuple[str, str]], first: int, into: Matrix | None = None) -> Loaded:
+def load(
+    pieces: Sequence[FilePiece], kinds: Sequence[tuple[str, str]], first: int, into: Matrix | None = None
+) -> LoadedRows:
     """The rows of some pieces, the first of which is row `first` of all. into: where they are written."""
     rows = sum(piece.stop - piece.first for piece in pieces)
     features = np.empty((rows, len(kinds))) if into is None else into
@@ -175,10 +177,10 @@ def load(pieces: Sequence[Piece], kinds: Sequence[tuple[str, str]], first: int, 
             _check(part, kinds, first + row)
             part += 0.0  # −0.0 and 0.0 are one value
             row += batch.num_rows
-    return Loaded(features, {place: tuple(known) for place, known in levels.items()})
+    return LoadedRows(features, {place: tuple(known) for place, known in levels.items()})
 
 
-def _batches(piece: Piece, names: list[str]) -> Iterator[Any]:
+def _batches(piece: FilePiece, names: list[str]) -> Iterator[Any]:
     """Rows of a piece, some at a time; groups of rows that it has nothing of are not read."""
     import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 
@@ -224,11 +226,11 @@ def _check(features: Matrix, kinds: Sequence[tuple[str, str]], first: int) -> No
             )
 
 
-def levels_of(loaded: Loaded) -> dict[int, tuple[str, ...]]:
+def levels_of(loaded: LoadedRows) -> dict[int, tuple[str, ...]]:
     return loaded.levels
 
 
-def made(loaded: Loaded, codecs: Sequence[Any], start: int, left_out: NDArray[np.int64]) -> Shard:
+def made(loaded: LoadedRows, codecs: Sequence[Any], start: int, left_out: NDArray[np.int64]) -> Shard:
     """A shard of what was loaded, with the codes of all shards, without some of its rows."""
     features = loaded.features
     if loaded.levels or len(left_out):
@@ -247,7 +249,7 @@ def row_in_files(pattern: str, kinds: Sequence[tuple[str, str]], index: int) -> 
     try:
         for file in files_at(pattern):
             if index < file.rows:
-                loaded = load([Piece(file.path, index, index + 1)], kinds, index)
+                loaded = load([FilePiece(file.path, index, index + 1)], kinds, index)
                 return {
                     name: loaded.levels[place][0] if kind == "text" else KINDS[kind](loaded.features[0, place].item())
                     for place, (name, kind) in enumerate(kinds)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix
-from ostinato.candidates.shard import Piece, Shard, levels_of, load, made, rows_at
+from ostinato.candidates.shard import FilePiece, Shard, levels_of, load, made, rows_at
 from ostinato.errors import InvalidSetting, MissingSetting
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Shards:
         self._rows: dict[int, NDArray[np.float64]] = {}
 
     @classmethod
-    def of(cls, client: Any, pieces: Sequence[Sequence[Piece]], kinds: Sequence[tuple[str, str]]) -> "Loading":
+    def of(cls, client: Any, pieces: Sequence[Sequence[FilePiece]], kinds: Sequence[tuple[str, str]]) -> "Loading":
         """Shards that are read on all workers at once."""
         sizes = [sum(piece.stop - piece.first for piece in each) for each in pieces]
         firsts = [0, *np.cumsum(sizes).tolist()]
@@ -217,18 +217,18 @@ def connected(address: str) -> Any:
         ) from None
 
 
-def divide(rows: Sequence[tuple[str, int]], workers: int) -> list[list[Piece]]:
+def divide(rows: Sequence[tuple[str, int]], workers: int) -> list[list[FilePiece]]:
     """Equal parts of some files, as many as there are workers, or more where these would be too large."""
     total = sum(count for _, count in rows)
     parts = min(max(workers, ceil(total / ROWS)), max(total, 1))
     edges = np.linspace(0, total, parts + 1).astype(int).tolist()
-    pieces: list[list[Piece]] = [[] for _ in range(parts)]
+    pieces: list[list[FilePiece]] = [[] for _ in range(parts)]
     begin = 0
     for path, count in rows:
         for part, (low, high) in enumerate(pairwise(edges)):
             first, stop = max(low - begin, 0), min(high - begin, count)
             if first < stop:
-                pieces[part].append(Piece(path, first, stop))
+                pieces[part].append(FilePiece(path, first, stop))
         begin += count
     return pieces
 

@@ -1,6 +1,6 @@
 """The command line: thin. It parses, calls and prints."""
 
-from ostinato.cli.starting import uncollected
+from ostinato.cli.startup import uncollected
 
 
 def main() -> None:

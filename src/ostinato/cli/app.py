@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from ostinato import __version__
 from ostinato.cli.commands import COMMANDS, function_of, listed
-from ostinato.cli.words import in_options
+from ostinato.cli.option_names import in_options
 from ostinato.errors import OstinatoError
 from ostinato.running.interrupts import INTERRUPTED
 

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from ostinato.cli.starting import on_one_thread, uncollected
+from ostinato.cli.startup import on_one_thread, uncollected
 
 NEGATIVE = {"ignore_unknown_options": True}  # -3 is a value
 
@@ -33,11 +33,11 @@ COMMANDS = {
     ),
     "optimize": Entry("optimize", "Optimise any program, function or experiment over a table of candidates."),
     "create": Entry(
-        "making",
+        "create",
         "Make a study without measuring anything yet: for [bold]ostinato ask[/bold] and [bold]ostinato tell[/bold].",
     ),
     "budget": Entry(
-        "making", "Another budget: how many measurements there will be in all; not fewer than were made already."
+        "create", "Another budget: how many measurements there will be in all; not fewer than were made already."
     ),
     "ask": Entry("tasks", "What to measure next: one JSON object a line, for scripts in any language."),
     "tell": Entry(
@@ -63,12 +63,12 @@ COMMANDS = {
     "history": Entry(
         "studies", "All batches in the order they were asked for: when, what, how often, and what came of it."
     ),
-    "retract": Entry("changing", "Take measurements back, as if they had never been told."),
+    "retract": Entry("revise", "Take measurements back, as if they had never been told."),
     "correct": Entry(
-        "changing", "Another value for a measurement, as if it had been told in the first place.", negative=True
+        "revise", "Another value for a measurement, as if it had been told in the first place.", negative=True
     ),
     "candidates": Entry(
-        "changing",
+        "revise",
         "The candidates of a study: list them, add some, or retire some that are not to be measured any more.",
     ),
     "explain": Entry("answers", "Why a batch was asked for: this candidate, and this many repeats."),
@@ -100,11 +100,11 @@ COMMANDS = {
         "from.",
     ),
     "watch": Entry(
-        "caring",
+        "watch_and_backup",
         "Look on while others measure: where a study stands, the best so far, and the last values. Ctrl-C ends it.",
     ),
     "backup": Entry(
-        "caring",
+        "watch_and_backup",
         "A copy of a study at one moment, while others go on with it. Every row is checked on the way.",
     ),
     "verify": Entry(
@@ -123,7 +123,7 @@ COMMANDS = {
 }
 
 
-class Later(TyperCommand):
+class LazyCommand(TyperCommand):
     """What stands for a command until it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -133,9 +133,9 @@ class Later(TyperCommand):
             return loaded(self.name or "").make_context(info_name, args, parent=parent, **extra)
 
 
-def listed() -> list[Later]:
+def listed() -> list[LazyCommand]:
     """All commands, as `ostinato --help` lists them."""
-    return [Later(name, help=entry.line) for name, entry in COMMANDS.items()]
+    return [LazyCommand(name, help=entry.line) for name, entry in COMMANDS.items()]
 
 
 def loaded(name: str) -> Any:

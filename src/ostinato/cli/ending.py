@@ -13,7 +13,7 @@ GRACE = 4.5  # seconds for ending, once that is asked for
 AGAIN = 2.0  # seconds for what is under way, where this process is asked to end
 
 
-class Ending:
+class EndingGuard:
     """What is measured, by a process that ends soon after it was told to: whatever holds it up, values are kept."""
 
     def __init__(self, objective: Callable[..., Any]) -> None:
@@ -62,7 +62,7 @@ def _interrupt(number: int) -> None:
 
 
 @contextmanager
-def ended_gently(ending: Ending) -> Generator[None, None, None]:
+def ended_gently(ending: EndingGuard) -> Generator[None, None, None]:
     """Where this process is asked to end, it stores what it has, and leaves no program running behind it."""
     asked: list[int] = []
 

@@ -31,14 +31,14 @@ def by_hand(study: Study, console: Console) -> str:
         "enough, retire or help; q to stop.",
         highlight=False,
     )
-    typed = Typed(study, console)
+    typed = TypedAnswers(study, console)
     try:
         return _dialogue(study, typed, console)
     finally:
         typed.settle()
 
 
-def _dialogue(study: Study, typed: "Typed", console: Console) -> str:
+def _dialogue(study: Study, typed: "TypedAnswers", console: Console) -> str:
     rules = watched(study.stop)
     while (ended := study.looked(lambda optimizer: met(rules, optimizer)) if rules else None) is None:
         task = typed.next_task()
@@ -54,7 +54,7 @@ def _dialogue(study: Study, typed: "Typed", console: Console) -> str:
     return ended
 
 
-class Typed:
+class TypedAnswers:
     """What a person types, line by line."""
 
     def __init__(self, study: Study, console: Console) -> None:

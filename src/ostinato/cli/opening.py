@@ -7,7 +7,7 @@ import typer
 
 from ostinato.errors import UnknownStudy
 from ostinato.storage import Storage, open_storage
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.view import StudyView
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Name = Annotated[str | None, typer.Option("--name", help="Which study, where the
 def viewed(where: str, name: str | None) -> StudyView:
     """The study that was meant, to be looked at: so that no optimiser is imported where none is needed."""
     storage = _storage(where)
-    return StudyView(Stored(named(storage, where, name), storage))
+    return StudyView(StoredStudy(named(storage, where, name), storage))
 
 
 def opened(where: str, name: str | None, *, lease: float | None = None) -> "Study":

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ostinato.checks import counted
-from ostinato.cli.ending import Ending, ended_gently
-from ostinato.cli.listening import check_log, logged, notified, notifier_of
+from ostinato.cli.ending import EndingGuard, ended_gently
+from ostinato.cli.event_listeners import check_log, logged, notified, notifier_of
 from ostinato.cli.manual import LEFT, by_hand
 from ostinato.cli.opening import exists
 from ostinato.cli.options import (
@@ -290,7 +290,7 @@ def _remark_program(study: Study, program: str, objective: Any, console: Console
 
 def _run(study: Study, objective: Callable[..., Any], console: Console, **options: Any) -> str:
     """Measure; returns why it ended."""
-    ending = Ending(objective)
+    ending = EndingGuard(objective)
     try:
         with ended_gently(ending):
             return study.run(ending, progress=True, **options).ended

@@ -4,7 +4,7 @@ from ostinato.errors import InvalidFeedback
 from ostinato.measurements.typed import has_decimal_comma, one_number
 
 TRUTHS = {"true": 1.0, "false": 0.0}
-MANY = 1_000_000  # trials typed at once
+MAX_TRIALS = 1_000_000  # trials typed at once
 
 
 def typed_values(words: list[str], *, binary: bool) -> list[float]:
@@ -25,8 +25,8 @@ def _values(word: str, *, binary: bool) -> list[float]:
             raise InvalidFeedback(f"{word!r} is not a number: 3/20 is for what is yes or no (outcome binary).")
         if int(yes) > int(of):
             raise InvalidFeedback(f"{word!r} has more successes than trials: write successes/trials, as 3/20.")
-        if not 0 < int(of) <= MANY:
-            raise InvalidFeedback(f"{word!r} is of {int(of):,} trials: give 1 to {MANY:,} at once.")
+        if not 0 < int(of) <= MAX_TRIALS:
+            raise InvalidFeedback(f"{word!r} is of {int(of):,} trials: give 1 to {MAX_TRIALS:,} at once.")
         return [1.0] * int(yes) + [0.0] * (int(of) - int(yes))
     if binary and word.lower() in TRUTHS:
         return [TRUTHS[word.lower()]]

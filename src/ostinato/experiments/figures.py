@@ -22,7 +22,7 @@ from ostinato.experiments.summary import Curve, Field
 from ostinato.plots.drawing.style import FAINT, INK, save_png, styled, svg
 
 Axes: TypeAlias = Any  # matplotlib's types are partial: they end here
-Draw: TypeAlias = Callable[[Axes, str, str, "Look"], None]
+Draw: TypeAlias = Callable[[Axes, str, str, "LineStyle"], None]
 
 __all__ = ["FAINT", "INK", "regret", "rounds", "save_png", "seconds", "svg", "unique"]
 
@@ -30,7 +30,7 @@ POINTS = 80  # a curve is thinned to about so many
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How an algorithm is drawn."""
 
     colour: str
@@ -54,31 +54,37 @@ class Look:
 
 
 DASHED, DOTTED, DOT_DASHED, LONG = (0.0, (4.0, 1.6)), (0.0, (1.2, 1.4)), (0.0, (5.0, 1.4, 1.2, 1.4)), (0.0, (8.0, 2.0))
-LOOKS = {
-    "mini-GP-UCB": Look("#0072b2", "o", strong=True),
-    "mini-GP-EI": Look("#d55e00", "s", strong=True),
-    "mini-GP-TS": Look("#009e73", "^", strong=True),
-    "GP-UCB": Look("#6aaed6", "o", DASHED),
-    "GP-EI": Look("#f0a06a", "s", DASHED),
-    "GP-TS": Look("#66c2a4", "^", DASHED),
-    "GP-BUCB": Look("#6aaed6", "v", DOT_DASHED),
-    "GP-BTS": Look("#66c2a4", ">", DOT_DASHED),
-    "BKB": Look("#b596c9", "D", DASHED),
-    "BBKB": Look("#9467bd", "d", LONG),
-    "RS-OFUL": Look("#b8a24a", "P", DOT_DASHED),
-    "ε-greedy": Look("#a0a0a0", "x", DASHED),
-    "uniform": Look("#8a8a8a", "", DOTTED),
+LINE_STYLES = {
+    "mini-GP-UCB": LineStyle("#0072b2", "o", strong=True),
+    "mini-GP-EI": LineStyle("#d55e00", "s", strong=True),
+    "mini-GP-TS": LineStyle("#009e73", "^", strong=True),
+    "GP-UCB": LineStyle("#6aaed6", "o", DASHED),
+    "GP-EI": LineStyle("#f0a06a", "s", DASHED),
+    "GP-TS": LineStyle("#66c2a4", "^", DASHED),
+    "GP-BUCB": LineStyle("#6aaed6", "v", DOT_DASHED),
+    "GP-BTS": LineStyle("#66c2a4", ">", DOT_DASHED),
+    "BKB": LineStyle("#b596c9", "D", DASHED),
+    "BBKB": LineStyle("#9467bd", "d", LONG),
+    "RS-OFUL": LineStyle("#b8a24a", "P", DOT_DASHED),
+    "ε-greedy": LineStyle("#a0a0a0", "x", DASHED),
+    "uniform": LineStyle("#8a8a8a", "", DOTTED),
 }
-OTHERS = [Look("#cc79a7", "*"), Look("#8c6d5a", "h"), Look("#c9a400", "X"), Look("#5b6bb5", "<"), Look("#d6707c", "p")]
+OTHERS = [
+    LineStyle("#cc79a7", "*"),
+    LineStyle("#8c6d5a", "h"),
+    LineStyle("#c9a400", "X"),
+    LineStyle("#5b6bb5", "<"),
+    LineStyle("#d6707c", "p"),
+]
 
 
-def looks(algorithms: Sequence[str]) -> dict[str, Look]:
+def line_styles(algorithms: Sequence[str]) -> dict[str, LineStyle]:
     """A look for each algorithm; labels of your own take theirs in turn."""
-    own = [label for label in algorithms if label not in LOOKS]
-    return {label: LOOKS.get(label) or _other(own.index(label)) for label in algorithms}
+    own = [label for label in algorithms if label not in LINE_STYLES]
+    return {label: LINE_STYLES.get(label) or _other(own.index(label)) for label in algorithms}
 
 
-def _other(i: int) -> Look:
+def _other(i: int) -> LineStyle:
     again, place = divmod(i, len(OTHERS))
     return replace(OTHERS[place], dash=("-", DASHED, DOT_DASHED, LONG)[again % 4])
 
@@ -89,7 +95,7 @@ def _other(i: int) -> Look:
 def regret(runs: Sequence[Run]) -> Figure:
     """Average regret against measurements, with 95% bands: a share of uniform's where uniform ran."""
 
-    def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
+    def draw(axes: Axes, problem: str, algorithm: str, look: LineStyle) -> None:
         _plot(axes, _settled(summary.normalised(runs, problem, algorithm), longest), look, band=True)
 
     longest = max((run.t[-1] for run in runs), default=1)
@@ -104,21 +110,21 @@ def unique(runs: Sequence[Run]) -> Figure:
 def rounds(runs: Sequence[Run]) -> Figure:
     """Rounds against measurements; for the mini algorithms the different candidates too, as dots below their line."""
 
-    def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
+    def draw(axes: Axes, problem: str, algorithm: str, look: LineStyle) -> None:
         _plot(axes, summary.curve(runs, problem, algorithm, "rounds"), look)
         if look.strong:
             dots = replace(look, dash=DOTTED, marker="")
             _plot(axes, summary.curve(runs, problem, algorithm, "unique"), dots)
 
-    mini = any(LOOKS[label].strong for label in summary.algorithms(runs) if label in LOOKS)
-    extra = {"dotted: different candidates": Look(INK, "", DOTTED, strong=True)} if mini else {}
+    mini = any(LINE_STYLES[label].strong for label in summary.algorithms(runs) if label in LINE_STYLES)
+    extra = {"dotted: different candidates": LineStyle(INK, "", DOTTED, strong=True)} if mini else {}
     return _panels(runs, draw, x="measurements", y=lambda _: "rounds", extra=extra)
 
 
 def seconds(runs: Sequence[Run]) -> Figure:
     """Average regret against the processor time that the algorithm took; the marker is where the run ended."""
 
-    def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
+    def draw(axes: Axes, problem: str, algorithm: str, look: LineStyle) -> None:
         share, time = summary.normalised(runs, problem, algorithm), summary.curve(runs, problem, algorithm, "seconds")
         _path(axes, time.mean[: len(share.t)], share.mean, look)
 
@@ -129,7 +135,7 @@ def seconds(runs: Sequence[Run]) -> Figure:
 
 
 def _counts(runs: Sequence[Run], field: Field, label: str) -> Figure:
-    def draw(axes: Axes, problem: str, algorithm: str, look: Look) -> None:
+    def draw(axes: Axes, problem: str, algorithm: str, look: LineStyle) -> None:
         _plot(axes, summary.curve(runs, problem, algorithm, field), look, band=True)
 
     return _panels(runs, draw, x="measurements", y=lambda _: label)
@@ -149,7 +155,7 @@ def _settled(curve: Curve, longest: int) -> Curve:
 # ---- one line -----------------------------------------------------------------------------------------------------
 
 
-def _plot(axes: Axes, curve: Curve, look: Look, *, band: bool = False) -> None:
+def _plot(axes: Axes, curve: Curve, look: LineStyle, *, band: bool = False) -> None:
     keep = _thinned(curve.t)
     t = curve.t[keep]
     axes.plot(t, _positive(curve.mean[keep]), **look.line, markevery=_marked(len(t), look))
@@ -160,7 +166,7 @@ def _plot(axes: Axes, curve: Curve, look: Look, *, band: bool = False) -> None:
         axes.fill_between(t, low, high, color=look.colour, alpha=strength, linewidth=0, zorder=2)
 
 
-def _path(axes: Axes, x: Vector, y: Vector, look: Look) -> None:
+def _path(axes: Axes, x: Vector, y: Vector, look: LineStyle) -> None:
     keep = _thinned(x)
     x, y = _positive(x[keep]), _positive(y[keep])
     axes.plot(x, y, **{**look.line, "marker": ""}, alpha=0.9 if look.strong else 0.75)
@@ -185,9 +191,9 @@ def _positive(values: Vector) -> Vector:
     return np.where(values > 0, values, np.nan)
 
 
-def _marked(points: int, look: Look) -> list[int]:
+def _marked(points: int, look: LineStyle) -> list[int]:
     """Where markers stand: at the end of the line, and twice before, not where the other algorithms have theirs."""
-    order = [other.marker for other in (*LOOKS.values(), *OTHERS)]
+    order = [other.marker for other in (*LINE_STYLES.values(), *OTHERS)]
     gap = max(points // 3, 1)
     first = gap // 2 + order.index(look.marker) * gap // len(order)
     return [*range(first, points - gap // 3 - 1, gap), points - 1]
@@ -197,10 +203,10 @@ def _marked(points: int, look: Look) -> list[int]:
 
 
 def _panels(
-    runs: Sequence[Run], draw: Draw, *, x: str, y: Callable[[str], str], extra: dict[str, Look] | None = None
+    runs: Sequence[Run], draw: Draw, *, x: str, y: Callable[[str], str], extra: dict[str, LineStyle] | None = None
 ) -> Figure:
     """A panel a problem, and one legend for all of them."""
-    problems, shown = summary.problems(runs), looks(summary.algorithms(runs))
+    problems, shown = summary.problems(runs), line_styles(summary.algorithms(runs))
     with styled():
         figure: Any = Figure(figsize=_size(len(problems)), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06, hspace=0.04, wspace=0.03)
@@ -248,7 +254,7 @@ def _tick(value: float, _: int | None = None) -> str:
     return f"{value:,.0f}" if value >= 1 and value == round(value) else f"{value:g}"
 
 
-def _legend(figure: Any, shown: dict[str, Look]) -> None:
+def _legend(figure: Any, shown: dict[str, LineStyle]) -> None:
     handles = [Line2D([], [], **look.line, label=label) for label, look in shown.items()]
     columns = max(ceil(len(handles) / 3), 1)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.4, columnspacing=2.2)

@@ -46,7 +46,7 @@ class Costs:
         return sum(self.of(job) for job in jobs)
 
 
-class Bench:
+class WorkerPool:
     """Worker processes that know the problems and algorithms by name."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Bench:
         self._signals = ExitStack()
         self._equipment = {each.name: each for each in problems}, {each.name: each for each in algorithms}
 
-    def __enter__(self) -> "Bench":
+    def __enter__(self) -> "WorkerPool":
         with _signals(SIGINT=signal.SIG_IGN):  # inherited by the workers: Ctrl-C is the main process's business
             self._executor = _executor(self.workers, self._equipment)
             self._executor.submit(_idle)

@@ -20,7 +20,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm
 from ostinato.experiments.choices import Settings, choose
 from ostinato.experiments.digest import digest, digest_of_problem
-from ostinato.experiments.jobs import Bench, Costs, roughly
+from ostinato.experiments.jobs import Costs, WorkerPool, roughly
 from ostinato.experiments.records import Job, Run, Stage
 from ostinato.experiments.store import Store
 from ostinato.experiments.summary import UNIFORM
@@ -28,7 +28,10 @@ from ostinato.problems import Problem
 
 CHOOSING_SEEDS = range(1_000_000, 1_000_003)  # never those of the report
 OVERHEAD = 0.02  # seconds of a run beside its algorithm, at least
-SMALL, MANY = 11_000, 65_000  # candidates of a problem, and of all problems, in a quick comparison
+QUICK_PROBLEM_SIZE, QUICK_TOTAL_SIZE = (
+    11_000,
+    65_000,
+)  # candidates of a problem, and of all problems, in a quick comparison
 PILOT = 300  # measurements of the trial runs that the estimate of time comes from
 
 
@@ -126,12 +129,12 @@ class Protocol:
     def run(self, folder: Path, console: Console, workers: int | None = None) -> list[Run]:
         """Make all runs that `folder` does not hold yet, and return all that belong to this protocol."""
         store = Store(folder / "runs.jsonl")
-        with Bench(self.problems, self.algorithms, workers) as bench:
+        with WorkerPool(self.problems, self.algorithms, workers) as bench:
             choices = self.choices()
             reports = self.reports(self._chosen(store, choices))
             todo = [job for job in (*choices, *reports) if job.key not in store.runs]
             sizes = {problem.name: problem.size for problem in self.problems}
-            costs = Costs(Expected(bench.tried(self.pilots()), sizes, self.problems[0].size))
+            costs = Costs(ExpectedSeconds(bench.tried(self.pilots()), sizes, self.problems[0].size))
             _announce(console, choices, reports, len(todo), costs.total(todo) / bench.workers, bench.workers)
             if choices:
                 bench.run(choices, store, costs, "choosing settings", console)
@@ -155,11 +158,11 @@ def quick(problems: Sequence[Problem], algorithms: Sequence[Algorithm]) -> Proto
     """The whole protocol in two minutes: few settings, few seeds, short runs."""
     few = [problems[0]]
     for problem in problems[1:]:
-        if sum(each.size for each in few) + problem.size <= MANY:
+        if sum(each.size for each in few) + problem.size <= QUICK_TOTAL_SIZE:
             few.append(problem)
     thin = [replace(each, lengthscales=each.lengthscales[1::2]) for each in few]
     rough = [replace(a, grid={name: values[:2][-1:] for name, values in a.grid.items()}) for a in algorithms]
-    horizon = 500 if max(each.size for each in thin) <= SMALL else 250
+    horizon = 500 if max(each.size for each in thin) <= QUICK_PROBLEM_SIZE else 250
     return Protocol(thin, rough, seeds=3, horizon=horizon, choosing=horizon // 5)
 
 
@@ -177,7 +180,7 @@ def _announce(
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedSeconds:
     """Seconds of a job, from a short run on the first problem: with the candidates, and growing as they did there.
 
     What a run takes beside its algorithm (measuring, the final recommendation) does not grow with its length.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ostinato.errors import InvalidSetting, MissingSetting
-from ostinato.integrations.early import check_settings
+from ostinato.integrations.early_checks import check_settings
 from ostinato.optimizer import Optimizer
 from ostinato.records import Best
 

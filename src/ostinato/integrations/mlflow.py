@@ -36,7 +36,7 @@ VALUE = "value"
 SETTINGS = ("goal", "budget", "seed", "policy", "measurement_cost", "half_life")
 LONGEST = 6_000  # characters of a parameter that MLflow takes
 AT_ONCE = 1_000  # metrics of one call
-FEW = 100  # parameters of one call
+PARAMETERS_PER_CALL = 100  # parameters of one call
 REFUSED = re.compile(r"[^\w.\- :/]", re.ASCII)  # in names: what MLflow's do not have
 
 
@@ -165,8 +165,8 @@ class MlflowLog(Mapping[str, Callable[..., None]]):
     def _keep(self, run: str, parameters: Mapping[str, Any]) -> None:
         """Parameters, as many at once as MLflow takes."""
         listed = [Param(name, str(value)[:LONGEST]) for name, value in parameters.items()]
-        for start in range(0, len(listed), FEW):
-            self._client.log_batch(run, params=listed[start : start + FEW])
+        for start in range(0, len(listed), PARAMETERS_PER_CALL):
+            self._client.log_batch(run, params=listed[start : start + PARAMETERS_PER_CALL])
 
     def _log(self, run: str, metrics: Mapping[str, list[float]], first: int) -> None:
         """Numbers, one a step from the first on."""

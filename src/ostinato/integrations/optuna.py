@@ -19,7 +19,7 @@ from ostinato.errors import (
     NothingToAsk,
     notify,
 )
-from ostinato.integrations.early import check_settings
+from ostinato.integrations.early_checks import check_settings
 from ostinato.integrations.missing import missing
 from ostinato.optimizer.settings import Goal
 from ostinato.records import Best

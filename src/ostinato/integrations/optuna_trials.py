@@ -38,7 +38,7 @@ Point = dict[str, Any]
 
 
 @dataclass
-class Opened:
+class OpenBatch:
     """A batch in flight, the number of its candidate, and whether its repeats are handed out here."""
 
     batch: Batch
@@ -54,7 +54,7 @@ class Follower:
         described = Space({name: _parameter(name, each) for name, each in space.items()})
         every: dict[str, Any] = {**settings, "direction": direction}
         self._optimizer = Optimizer(candidates_of(described), **every)
-        self._opened: dict[int, Opened] = {}  # by the trial that opened it
+        self._opened: dict[int, OpenBatch] = {}  # by the trial that opened it
         self._told: dict[int, float] = {}  # values by trial; those that tell nothing too
         self._said: set[int] = set()  # measurements that do not fit
         self._left_out: set[int] = set()  # trials outside of the space
@@ -86,10 +86,10 @@ class Follower:
         """A new batch, opened by a trial."""
         core = self._optimizer.core
         decision = decide(core.known)
-        batch = core.take_up(decision)[0]
-        if decision.known.looked.aside:
+        batch = core.commit(decision)[0]
+        if decision.known.outlier_review.outliers:
             self._say_what_does_not_fit()
-        self._opened[opener] = Opened(batch, self._number(batch.candidate), shared=True)
+        self._opened[opener] = OpenBatch(batch, self._number(batch.candidate), shared=True)
         return {"opener": opener, "repeats": batch.repeats, "params": batch.candidate}
 
     def preview(self) -> Point:
@@ -146,9 +146,9 @@ class Follower:
         table = core.problem.table
         batch = Batch(core.state.ledger.asked, table.index_of(number), table.point(number), repeats, repeats)
         core.absorb(Asked(batch, number))
-        self._opened[opener] = Opened(batch, number, shared)
+        self._opened[opener] = OpenBatch(batch, number, shared)
 
-    def _tell(self, opened: Opened | None, point: Point, value: float) -> None:
+    def _tell(self, opened: OpenBatch | None, point: Point, value: float) -> None:
         if opened is not None and self._waits(opened):
             if opened.candidate == self._number(point):
                 self._optimizer.tell(opened.batch, [value])
@@ -159,11 +159,11 @@ class Follower:
     def _number(self, point: Point) -> int:
         """The candidate that a point is; one more, where a space is not listed."""
         core = self._optimizer.core
-        core.widen(core.problem.table.holding(point))
+        core.extend_candidates(core.problem.table.holding(point))
         named: Any = core.problem.table.named_by(point)
         return named
 
-    def _waits(self, opened: Opened) -> bool:
+    def _waits(self, opened: OpenBatch) -> bool:
         return self._optimizer.core.waits_for(opened.batch.id)
 
     def _failing(self, trials: Sequence[FrozenTrial]) -> set[int]:

@@ -176,14 +176,14 @@ class _Search:
         core = self._optimizer.core
         policy: Any = core.problem.policy
         problem = dataclasses.replace(core.problem, policy=dataclasses.replace(policy, cap_per_candidate=cap))
-        core.rewrite(core.state.facts, core.state.mind, problem=problem)
+        core.rewrite(core.state.facts, core.state.decision_state, problem=problem)
         self._cap = cap
 
     def _asked(self, left: int) -> list[Batch]:
         """The next fits. Odd scores are measured again without a warning: bad parameters do give bad scores."""
         core, wish = self._optimizer.core, Wish.of(min(self._jobs, left), None, False, ())
         try:
-            return core.take_up(decide(core.known, left, wish if self._jobs > 1 else None))
+            return core.commit(decide(core.known, left, wish if self._jobs > 1 else None))
         except NothingToAsk:  # every candidate had all the splits that there are
             return []
 

@@ -35,7 +35,7 @@ TILE = 98_304  # covariances computed at a time: what is made on the way stays i
 NARROW = 16_384  # candidates whose differences from one are computed at a time, likewise
 
 
-class Scratch(local):
+class TileBuffers(local):
     """Memory for one tile of each thread: fresh memory for every row would take longer than what is computed in it."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Scratch(local):
         return self._differences[:size].reshape(shape)
 
 
-SCRATCH = Scratch()
+TILE_BUFFERS = TileBuffers()
 ABREAST = 64  # rows
 SMOOTH = (RBF, Matern32, Matern52)  # whose ρ is not steep in r² at 0
 STEEPEST = 0.65  # |dρ/dr| of these, at the most
@@ -139,7 +139,7 @@ class SinglePrecision:
         high = max(1, TILE // wide)
         for first in range(0, count, high):
             here = slice(first, min(first + high, count))
-            exact, r2, s = SCRATCH.tile((here.stop - first, wide))
+            exact, r2, s = TILE_BUFFERS.tile((here.stop - first, wide))
             if candidates is None:
                 self._differ(points.columns, part, r2[0])
             elif points.centre is not None:
@@ -158,7 +158,7 @@ class SinglePrecision:
         columns = self.memory[:, part]
         for start in range(0, len(r2), NARROW):
             some = columns[:, start : start + NARROW]
-            d = SCRATCH.differences(some.shape)
+            d = TILE_BUFFERS.differences(some.shape)
             np.subtract(some, x, out=d)
             np.multiply(d, d, out=d)
             np.matmul(self._weights32, d, out=r2[start : start + NARROW])

@@ -21,11 +21,11 @@ from ostinato.arrays import Vector
 from ostinato.learning.likelihood import NO_SETUP, CovarianceAt, Point, log_likelihood
 from ostinato.learning.sample import Sample
 
-MOST = 20  # evaluations of the likelihood in one fit
+MAX_EVALUATIONS = 20  # evaluations of the likelihood in one fit
 TOLERANCE = 0.01  # of the log-likelihood gained so far (or of 1): a step that gains less ends a fit
 SLOPE = 0.01  # by any logarithm: where all are less, too
 EPSILON = 2.0**-52  # in units of which L-BFGS-B takes a tolerance
-AGAIN = 10.0  # a gain in log-likelihood after which a fit goes on from where it came, its tolerance set anew
+RESTART_GAIN = 10.0  # a gain in log-likelihood after which a fit goes on from where it came, its tolerance set anew
 LOWEST, HIGHEST = 1e-8, 1e3  # noise and set-ups, in units of the outcomes' variance
 SHORTEST, LONGEST = 1e-2, 1e3  # length-scales, in units of the columns' range
 
@@ -64,7 +64,7 @@ class Priors:
         return -0.5 * float(z @ z), -z / self.width
 
 
-class _Enough(Exception):
+class _EvaluationsSpent(Exception):
     """The evaluations are spent."""
 
 
@@ -92,8 +92,8 @@ def fit(
 
     def loss(moved: Vector) -> tuple[float, Vector]:
         nonlocal best, first, base, evaluations
-        if evaluations == MOST:
-            raise _Enough
+        if evaluations == MAX_EVALUATIONS:
+            raise _EvaluationsSpent
         evaluations += 1
         vector = fixed.copy()
         vector[free] = moved
@@ -113,8 +113,8 @@ def fit(
     from scipy.optimize import fmin_l_bfgs_b  # it takes a tenth of a second to import, and many commands fit nothing
 
     bounds = priors.bounds[free]
-    with suppress(_Enough):
-        while best[0] > base + AGAIN or evaluations == 0:
+    with suppress(_EvaluationsSpent):
+        while best[0] > base + RESTART_GAIN or evaluations == 0:
             base = max(best[0], base) if evaluations else 0.0
             cast("Any", fmin_l_bfgs_b)(loss, best[1][free], bounds=bounds, factr=TOLERANCE / EPSILON, pgtol=SLOPE)
     return Fit(Point.of(best[1]), best[0], first, evaluations)

@@ -16,8 +16,8 @@ from ostinato.candidates import Candidates
 from ostinato.kernels import Kernel
 from ostinato.learning.fit import NO_SETUP, Priors, fit, free
 from ostinato.learning.fit_state import FitState
-from ostinato.learning.following import Following
 from ostinato.learning.likelihood import GivenKernel, Point
+from ostinato.learning.mean_dependent_noise import MeanDependentNoise
 from ostinato.learning.noise import STRETCHES, relative_noise
 from ostinato.learning.prior import Prior
 from ostinato.learning.sample import Sample
@@ -30,18 +30,18 @@ REPEATED = 2.0  # growth of measurements, where they repeat the same candidates:
 CONSTANT = 1.0  # standard deviation of the unknown mean, in units of the outcomes' spread
 DISPERSION = 0.5  # standard deviation of log φ, where counts may scatter more than Poisson's law says
 REPEATS = 20  # within set-ups, until which every set-up is used twice where their error is learned
-FEW = 10  # unique candidates up to which a fit also starts from the priors
+EXTRA_START_UP_TO = 10  # unique candidates up to which a fit also starts from the priors
 BAD = 2.0  # times the way from the median to the 90th percentile, below which outcomes are hopeless, for choosing
 NO_FLOOR = inf  # the same, for answering: no outcome is hopeless
-WORTH = 0.1  # gain in log-likelihood from which new hyper-parameters are worth a new model
+MIN_GAIN = 0.1  # gain in log-likelihood from which new hyper-parameters are worth a new model
 SMALL = -9.0  # log τ² of a start at which set-ups hardly differ, in units of the spread
 NEARLY = 0.1  # of the spread: a floor that moves by less stays where it is
-ENOUGH = 5  # unique candidates from which that can be told
+FLOOR_FROM = 5  # unique candidates from which that can be told
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What to learn: whatever is None here, and set-ups or differing noise where asked for.
+class LearningSettings:
+    """What the user gave, and what is to be learned: whatever is None here, and set-ups or differing noise on request.
 
     outcome: what kind of number a measurement is; its noise then follows the mean. sign: −1 where values are turned.
     """
@@ -64,8 +64,8 @@ class Wanted:
 class Learner:
     """The hyper-parameters so far, and when they are due again."""
 
-    def __init__(self, table: Candidates, wanted: Wanted, half_life: int | None = None) -> None:
-        self._features, self._wanted, columns = table.features, wanted, table.columns
+    def __init__(self, table: Candidates, settings: LearningSettings, half_life: int | None = None) -> None:
+        self._features, self._settings, columns = table.features, settings, table.columns
         self._lasting = half_life or inf  # measurements after which a fit is due in any case
         self._scales = Scales(table.span, columns, product=is_large_grid(table))
         self._priors = Priors.of(len(columns))
@@ -82,7 +82,7 @@ class Learner:
 
     def wants_repeats(self, tally: Tally) -> bool:
         """Whether set-ups are to be learned, and repeats within them are still few."""
-        if self._wanted.setup is not None:
+        if self._settings.setup is not None:
             return False
         within = sum(group.freedom for candidate, _ in tally for group in tally.groups(candidate) if not group.known)
         return within < REPEATS
@@ -91,10 +91,10 @@ class Learner:
         """Before anything is measured: a kernel of the middle of the priors, so that first candidates spread out."""
         return self._prior(self._priors.start, 0.0, 1.0, constant(1.0, len(self._features)), -inf)
 
-    def over(self, features: Matrix, wanted: Wanted) -> "Learner":
+    def with_candidates(self, features: Matrix, settings: LearningSettings) -> "Learner":
         """The same, for more candidates after those that there were."""
         other = copy(self)
-        other._features, other._wanted = features, wanted
+        other._features, other._settings = features, settings
         if self._last is not None:
             other._last = replace(self._last, prior=other._extended(self._last))
         return other
@@ -106,8 +106,8 @@ class Learner:
 
     def _extended(self, fitted: "_Fitted") -> Prior:
         """Noise for candidates that were not there, as usual."""
-        if self._wanted.noise is not None:
-            return replace(fitted.prior, noise=self._wanted.noise)
+        if self._settings.noise is not None:
+            return replace(fitted.prior, noise=self._settings.noise)
         noise, old = fitted.prior.noise, len(fitted.prior.noise)
         more = np.full(len(self._features) - old, exp(fitted.point.noise) * fitted.spread**2)
         return replace(fitted.prior, noise=np.append(noise, more))
@@ -127,11 +127,11 @@ class Learner:
         prior, point, spread = self._last.prior, self._last.point, self._last.spread
         floor = None if prior.floor == -inf else prior.floor
         varying, by_outcome = None, dict[int, float]()
-        if self._wanted.varying or not self._wanted.outcome.real:  # else noise is the same for all
+        if self._settings.varying or not self._settings.outcome.real:  # else noise is the same for all
             usual = exp(point.noise) * spread**2
             relative: Vector = times(1 / usual, prior.noise)
-            varying = relative.tobytes() if self._wanted.varying else None
-            if not self._wanted.outcome.real:  # 1 / usual · usual may be off from 1
+            varying = relative.tobytes() if self._settings.varying else None
+            if not self._settings.outcome.real:  # 1 / usual · usual may be off from 1
                 by_outcome = {int(i): float(relative[i]) for i in np.flatnonzero(prior.noise != usual)}
         return FitState(
             self._at, self.fits, _finite(point.vector()), prior.mean, spread, floor, varying, by_outcome
@@ -165,7 +165,7 @@ class Learner:
 
     def _unsure(self, prior: Prior, tally: Tally) -> Prior:
         """With the mean of the noise in place of its most plausible value."""
-        uncertain = self._wanted.noise is None and not self._wanted.outcome.whole
+        uncertain = self._settings.noise is None and not self._settings.outcome.whole
         return replace(prior, noise=times(self._noise_uncertainty(tally), prior.noise)) if uncertain else prior
 
     def _noise_uncertainty(self, tally: Tally) -> float:
@@ -175,54 +175,56 @@ class Learner:
         return exp(0.5 / (1 / self._priors.width[-2] ** 2 + freedom / 2))
 
     def _fitted(self, tally: Tally, last: "_Fitted | None", bad: float) -> "_Fitted":
-        wanted, candidates = self._wanted, [candidate for candidate, _ in tally]
-        following = None if wanted.outcome.real else Following(wanted.outcome, wanted.sign, tally)
-        relative = self._relative(tally, last, following)
+        settings, candidates = self._settings, [candidate for candidate, _ in tally]
+        dependent = None if settings.outcome.real else MeanDependentNoise(settings.outcome, settings.sign, tally)
+        relative = self._relative(tally, last, dependent)
         noise = self._noise(relative, last)
         means = np.array([_average(tally, candidate, noise) for candidate in candidates])
         floor = self._floor(means, bad)
-        sample = _sample(tally, candidates, relative if wanted.noise is None else wanted.noise, means < floor, floor)
-        centre, spread = self._units(np.maximum(means, floor), sample, candidates, following)
-        priors = self._priors if following is None else self._following_priors(following, spread)
+        sample = _sample(
+            tally, candidates, relative if settings.noise is None else settings.noise, means < floor, floor
+        )
+        centre, spread = self._units(np.maximum(means, floor), sample, candidates, dependent)
+        priors = self._priors if dependent is None else self._mean_dependent_priors(dependent, spread)
         X = self._features[candidates]
         kernel = (
-            self._scales.to_learn(X, 0.0 if wanted.mean is not None else CONSTANT**2)
-            if wanted.kernel is None
-            else GivenKernel(wanted.kernel(X, X) / spread**2, len(self._scales.columns))
+            self._scales.to_learn(X, 0.0 if settings.mean is not None else CONSTANT**2)
+            if settings.kernel is None
+            else GivenKernel(settings.kernel(X, X) / spread**2, len(self._scales.columns))
         )
         learns = free(
             len(self._scales.columns),
-            kernel=wanted.kernel is None,
-            noise=wanted.noise is None and wanted.outcome.dispersed,
-            setup=wanted.setup is None,
+            kernel=settings.kernel is None,
+            noise=settings.noise is None and settings.outcome.dispersed,
+            setup=settings.setup is None,
         )
         scaled = sample.standardised(centre, spread)
         starts = self._starts(priors, spread, last, tally, bad)
         fits = [fit(kernel, scaled, priors, start, learns) for start in starts]
         best = max(fits, key=lambda each: each.value)
         self.evaluations += sum(each.evaluations for each in fits)
-        changing = wanted.varying or following is not None
-        if last is not None and best.value < fits[0].first + WORTH and last.still(floor, spread) and not changing:
+        changing = settings.varying or dependent is not None
+        if last is not None and best.value < fits[0].first + MIN_GAIN and last.still(floor, spread) and not changing:
             return last
         prior = self._prior(best.point, centre, spread, relative, floor)
-        if following is not None:
-            relative = self._relative(tally, _Fitted(prior, best.point, spread), following)
+        if dependent is not None:
+            relative = self._relative(tally, _Fitted(prior, best.point, spread), dependent)
             prior = self._prior(best.point, centre, spread, relative, floor)
         return _Fitted(prior, best.point, spread)
 
-    def _following_priors(self, following: Following, spread: float) -> Priors:
+    def _mean_dependent_priors(self, dependent: MeanDependentNoise, spread: float) -> Priors:
         """Where noise follows the mean, the law says how loud it is; counts may scatter more than it says."""
-        if not self._wanted.outcome.whole:
+        if not self._settings.outcome.whole:
             return self._priors
-        level = log(following.noise / spread**2)
-        return self._priors.with_noise(level, DISPERSION, level if self._wanted.outcome.dispersed else None)
+        level = log(dependent.noise / spread**2)
+        return self._priors.with_noise(level, DISPERSION, level if self._settings.outcome.dispersed else None)
 
     def _starts(self, priors: Priors, spread: float, last: "_Fitted | None", tally: Tally, bad: float) -> list[Point]:
         """The last fit first; others where it may mislead: after few candidates, and where other outcomes count."""
         starts = [self._start(priors, spread, last)] if last is not None else []
-        if last is None or len(tally) <= FEW or bad == NO_FLOOR:
+        if last is None or len(tally) <= EXTRA_START_UP_TO or bad == NO_FLOOR:
             starts.append(self._start(priors, spread, None))
-        if bad == NO_FLOOR and self._wanted.setup is None:
+        if bad == NO_FLOOR and self._settings.setup is None:
             starts += [replace(start, setup=SMALL) for start in starts]
         return starts
 
@@ -231,10 +233,10 @@ class Learner:
         vector = priors.start.vector() if last is None else last.point.vector()
         if last is not None:
             vector[-3:] += log(last.spread / spread) * np.array([1.0, 2.0, 2.0])
-        setup = self._wanted.setup
-        if self._wanted.noise is not None:
+        setup = self._settings.setup
+        if self._settings.noise is not None:
             vector[-2] = -2 * log(spread)
-        elif not self._wanted.outcome.dispersed:
+        elif not self._settings.outcome.dispersed:
             vector[-2] = priors.middle[-2]
         if setup is not None:
             vector[-1] = log(setup / spread**2) if setup > 0 else NO_SETUP
@@ -242,43 +244,45 @@ class Learner:
 
     def _floor(self, means: Vector, bad: float) -> float:
         """Below it outcomes are hopeless; only where the kernel is learned, which they would otherwise rule."""
-        if self._wanted.kernel is not None or len(means) < ENOUGH:
+        if self._settings.kernel is not None or len(means) < FLOOR_FROM:
             return -inf
         middle, high = np.quantile(means, [0.5, 0.9])
         return float(middle - bad * (high - middle)) if high > middle else -inf
 
     def _noise(self, relative: Vector, last: "_Fitted | None") -> Vector | None:
         """λ of every candidate, as far as it is known before a fit."""
-        if self._wanted.noise is not None or last is None:
-            return self._wanted.noise
+        if self._settings.noise is not None or last is None:
+            return self._settings.noise
         return times(exp(last.point.noise) * last.spread**2, relative)
 
     def _units(
-        self, means: Vector, sample: Sample, candidates: list[int], following: Following | None
+        self, means: Vector, sample: Sample, candidates: list[int], dependent: MeanDependentNoise | None
     ) -> tuple[float, float]:
         """Where outcomes lie, and how far they spread; where they do not, how far the noise does."""
-        centre = float(np.mean(means)) if self._wanted.mean is None else self._wanted.mean
-        if following is not None and self._wanted.outcome.whole:
-            return centre, following.spread
+        centre = float(np.mean(means)) if self._settings.mean is None else self._settings.mean
+        if dependent is not None and self._settings.outcome.whole:
+            return centre, dependent.spread
         spread = float(np.std(means))
-        given = self._wanted.noise
+        given = self._settings.noise
         noise = sample.pooled if given is None else float(np.median(given[candidates]))
         if spread == 0 if isnan(noise) else spread < 1e-6 * sqrt(noise):
             spread = 0.0 if isnan(noise) else sqrt(noise)
         return centre, spread or abs(centre) or 1.0
 
-    def _relative(self, tally: Tally, last: "_Fitted | None", following: Following | None) -> Vector:
+    def _relative(self, tally: Tally, last: "_Fitted | None", dependent: MeanDependentNoise | None) -> Vector:
         """λ(x)/λ at all candidates."""
         relative = constant(1.0, len(self._features))
-        if following is not None:
+        if dependent is not None:
             relative = relative.copy()
             first = last is None
             means, stds = (
-                (following.at_first(), np.zeros(len(tally))) if first else _smoothed(self._features, last.prior, tally)
+                (dependent.initial_means(), np.zeros(len(tally)))
+                if first
+                else _smoothed(self._features, last.prior, tally)
             )
-            relative[following.numbers] = following.relative(means, stds)
+            relative[dependent.numbers] = dependent.relative(means, stds)
             return relative
-        if not self._wanted.varying:
+        if not self._settings.varying:
             return relative
         scales = np.exp((self._last.point if self._last else self._priors.start).lengthscales)
         kernels = [self._scales.kernel(stretch * scales, 1.0, 0.0) for stretch in STRETCHES]
@@ -286,12 +290,12 @@ class Learner:
 
     def _prior(self, point: Point, centre: float, spread: float, relative: Vector, floor: float) -> Prior:
         """Back to the user's units."""
-        wanted = self._wanted
-        kernel = wanted.kernel or self._scales.kernel(
-            np.exp(point.lengthscales), exp(point.std) * spread, 0.0 if wanted.mean is not None else CONSTANT * spread
+        settings = self._settings
+        kernel = settings.kernel or self._scales.kernel(
+            np.exp(point.lengthscales), exp(point.std) * spread, 0.0 if settings.mean is not None else CONSTANT * spread
         )
-        noise = wanted.noise if wanted.noise is not None else times(exp(point.noise) * spread**2, relative)
-        setup = wanted.setup if wanted.setup is not None else exp(point.setup) * spread**2
+        noise = settings.noise if settings.noise is not None else times(exp(point.noise) * spread**2, relative)
+        setup = settings.setup if settings.setup is not None else exp(point.setup) * spread**2
         return Prior(kernel, noise, centre, setup, floor)
 
 

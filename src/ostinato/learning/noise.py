@@ -22,7 +22,7 @@ STRETCHES = (1.0, 2.0, 4.0)  # of the values' length-scales
 AMPLITUDES = (0.25, 0.5, 1.0, 2.0)  # standard deviation of log λ
 FURTHEST = 5.0  # log λ from its middle, at most
 LEAST = 1e-6  # of the pooled noise: what repeats that do not differ at all count as
-ENOUGH = 4  # candidates with repeats from which noise may differ
+MIN_REPEATED = 4  # candidates with repeats from which noise may differ
 
 
 class Scatter:
@@ -55,7 +55,7 @@ def relative_noise(kernels: list[Kernel], tally: Tally, features: Matrix) -> Vec
     `kernels` are those tried for log λ, of variance 1.
     """
     scatter = Scatter(tally)
-    if len(scatter.candidates) < ENOUGH or not scatter.pooled > 0:
+    if len(scatter.candidates) < MIN_REPEATED or not scatter.pooled > 0:
         return np.ones(len(features))
     X = features[scatter.candidates]
     middle = float(np.average(scatter.z, weights=1 / scatter.errors))

@@ -18,17 +18,17 @@ from ostinato.candidates.lattice import FILLED
 from ostinato.kernels import Column, Constant, Kernel, Matern52, ProductMatern52
 from ostinato.learning.likelihood import Features, LearnedKernel, LearnedProduct
 
-LARGE = 20_000  # candidates on a grid from which the learned kernel is a product over columns
-LONGEST = 2_000  # values of one column, at most
+PRODUCT_KERNEL_FROM = 20_000  # candidates on a grid from which the learned kernel is a product over columns
+MAX_AXIS_VALUES = 2_000  # values of one column, at most
 
 
 def is_large_grid(table: Candidates) -> bool:
     """Whether candidates are so many, and form a grid of several columns."""
-    large = len(table) >= LARGE and not isinstance(table, Sampled)
+    large = len(table) >= PRODUCT_KERNEL_FROM and not isinstance(table, Sampled)
     if large and isinstance(table, ShardedTable):
-        return table.is_grid(LONGEST, FILLED)
+        return table.is_grid(MAX_AXIS_VALUES, FILLED)
     lattice = lattice_of(table.features) if large else None
-    return lattice is not None and len(lattice.shape) > 1 and max(lattice.shape) <= LONGEST
+    return lattice is not None and len(lattice.shape) > 1 and max(lattice.shape) <= MAX_AXIS_VALUES
 
 
 class Scales:

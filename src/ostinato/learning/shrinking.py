@@ -12,7 +12,7 @@ from ostinato.learning.prior import Prior
 from ostinato.measurements.tally import Tally
 
 
-class Shrinking:
+class ShrinkingLengthscale:
     """The prior that was given, with its kernel's length-scales over g(t)."""
 
     def __init__(self, prior: Prior, shrinkage: Callable[[int], float]) -> None:
@@ -20,7 +20,7 @@ class Shrinking:
         self._at, self._now = 0, 1.0
         shrunk(prior.kernel, 2.0)
 
-    def over(self, noise: Vector) -> "Shrinking":
+    def with_candidates(self, noise: Vector) -> "ShrinkingLengthscale":
         """The same, for more candidates."""
         other = copy(self)
         other._prior = replace(self._prior, noise=noise)

@@ -80,7 +80,7 @@ class Feedback:
         return Measured(statistics, points, rest, at)
 
 
-class Given(msgspec.Struct, frozen=True):
+class FeedbackInput(msgspec.Struct, frozen=True):
     """What a user said of one candidate: values, with standard errors or without, or statistics of them."""
 
     values: Any = None
@@ -115,7 +115,7 @@ class Given(msgspec.Struct, frozen=True):
         return Feedback(outcome.summary(self.n, self.mean, self.std))
 
 
-def read_none(given: Given) -> None:
+def read_none(given: FeedbackInput) -> None:
     """An error where something was measured, and no candidates are given of which."""
     for name in ("values", "successes", "trials", "n", "mean"):
         said = getattr(given, name)
@@ -125,7 +125,7 @@ def read_none(given: Given) -> None:
         given.read(REAL)  # says what is missing
 
 
-def read_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int, Feedback]:
+def read_many(candidates: list[int], given: FeedbackInput, outcome: Outcome) -> dict[int, Feedback]:
     """The feedback for each candidate, from one value for each place in the list, or successes of so many trials."""
     if given.successes is not None and given.trials is not None and given.values is None:
         return _successes_of_many(candidates, given, outcome)
@@ -147,7 +147,7 @@ def read_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int
     return {candidate: told(y[places], np.array(places)) for candidate, places in by_candidate.items()}
 
 
-def _successes_of_many(candidates: list[int], given: Given, outcome: Outcome) -> dict[int, Feedback]:
+def _successes_of_many(candidates: list[int], given: FeedbackInput, outcome: Outcome) -> dict[int, Feedback]:
     _one_each("successes", given.successes, candidates)
     trials: Any = [given.trials] * len(candidates) if np.ndim(given.trials) == 0 else given.trials
     _one_each("trials", trials, candidates)

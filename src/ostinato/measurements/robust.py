@@ -20,9 +20,9 @@ from ostinato.measurements.tally import Statistics, Tally
 
 Limits: TypeAlias = tuple[float, float, float]  # what is expected, its standard deviation, and that of noise alone
 FAR = 3.0  # standard deviations of the noise beyond which a value counts as just so far
-ENOUGH = 5  # first values of a run from which their median says what is far off
+MIN_FIRST_VALUES = 5  # first values of a run from which their median says what is far off
 WIDENED = 2.5  # the median deviation of normal values is their standard deviation over 1.48; of few it is uncertain
-FEW = 3  # values below which their median says nothing, and what was expected takes its place
+MIN_VALUES = 3  # values below which their median says nothing, and what was expected takes its place
 EARLY_STEPS, EARLY_CANDIDATES = 10, 5  # measurements, and candidates, until which the first values are looked at again
 
 
@@ -71,9 +71,9 @@ class RobustTally:
         tally = Tally(by_setup=self._by_setup)
         for candidate, setup, each in self._first:
             own = None if each.values is None else self._sign * each.values
-            among = everything if own is None or len(own) < FEW else own
+            among = everything if own is None or len(own) < MIN_VALUES else own
             middle, spread = _middle(among)
-            few = len(among) < (ENOUGH if among is everything else FEW)
+            few = len(among) < (MIN_FIRST_VALUES if among is everything else MIN_VALUES)
             certain = own is None or few or spread == 0
             tally.add(candidate, self._limited(each, None if certain else (middle, spread, spread)), setup)
         return tally
@@ -82,7 +82,7 @@ class RobustTally:
         """What is expected of a value of which nothing was said before: one like all others."""
         everything = np.concatenate(self._values) if self._values else np.empty(0)
         middle, spread = _middle(everything)
-        return None if len(everything) < ENOUGH or spread == 0 else (middle, spread, spread)
+        return None if len(everything) < MIN_FIRST_VALUES or spread == 0 else (middle, spread, spread)
 
     def _limited(self, feedback: Feedback, limits: Limits | None) -> Statistics:
         if limits is None or feedback.values is None:
@@ -103,7 +103,7 @@ def limited(values: Vector, expected: float, expected_std: float, noise_std: flo
 
     A lone value may be a surprise that is true; it then moves what is expected, and is believed when it comes again.
     """
-    if len(values) >= FEW:
+    if len(values) >= MIN_VALUES:
         middle, std = float(np.median(values)), noise_std
     else:
         middle, std = expected, expected_std

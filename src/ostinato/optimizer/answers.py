@@ -19,7 +19,7 @@ from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
 from ostinato.optimizer.problem import Problem
-from ostinato.posterior.chance import Contenders, Shortfalls, shortfalls
+from ostinato.posterior.chance import Contenders, ShortfallDraws, draw_shortfalls
 from ostinato.posterior.draws import square_root
 from ostinato.records import Best, Estimate, Learned, Outlier, Prediction
 
@@ -38,7 +38,7 @@ class Answers:
         self._problem, self._known = problem, known
         self._table, self._sign, self._priority = problem.table, problem.sign, problem.priority
         self._learned, self._outcome = problem.learned, problem.outcome
-        self._short: dict[tuple[int, ...], Shortfalls] = {}
+        self._short: dict[tuple[int, ...], ShortfallDraws] = {}
 
     def predict(self, points: Any = None) -> Prediction:
         if points is None:
@@ -220,7 +220,7 @@ class Answers:
         chances = [first, *(scale * each for each in others)]
         return [(chance, self._within(short, place, stds)) for place, chance in enumerate(chances)]
 
-    def _within(self, short: Shortfalls, place: int, stds: list[float]) -> float:
+    def _within(self, short: ShortfallDraws, place: int, stds: list[float]) -> float:
         """The smallest gap that a candidate is within with probability LIKELY."""
         chance = self._chance_of_others(short, place, stds[0]) if place and self._trust.corrects else None
 
@@ -241,7 +241,7 @@ class Answers:
             low, high = (low, middle) if likely(middle) else (middle, high)
         return high
 
-    def _chance_of_others(self, short: Shortfalls, place: int, std: float) -> Callable[[float], float]:
+    def _chance_of_others(self, short: ShortfallDraws, place: int, std: float) -> Callable[[float], float]:
         """The chance that a candidate other than the leader is within a gap of the best.
 
         It falls short of the best by what the leader does, whose law was found on the development set, and by what lies
@@ -265,7 +265,7 @@ class Answers:
         drawn = self._drawn([number], rivals, apart)
         return self._trust.luck(float(drawn.chances()[0]))
 
-    def _shortfalls(self, numbers: list[int]) -> Shortfalls:
+    def _shortfalls(self, numbers: list[int]) -> ShortfallDraws:
         """How far some candidates fall short of the best that can be measured; computed once."""
         if tuple(numbers) not in self._short:
             state = self._known.state
@@ -274,9 +274,9 @@ class Answers:
             self._short = {tuple(numbers): self._drawn(numbers, self._contenders, apart)}
         return self._short[tuple(numbers)]
 
-    def _drawn(self, numbers: list[int], contenders: Contenders, apart: Collection[int]) -> Shortfalls:
+    def _drawn(self, numbers: list[int], contenders: Contenders, apart: Collection[int]) -> ShortfallDraws:
         known, rng = self._known, self._quietly()
-        return shortfalls(known.posterior, numbers, rng, contenders, self._trust.for_chances, apart)
+        return draw_shortfalls(known.posterior, numbers, rng, contenders, self._trust.for_chances, apart)
 
     @cached_property
     def _contenders(self) -> Contenders:

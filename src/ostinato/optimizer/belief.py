@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.learning import Learner
-from ostinato.optimizer.foresight import Foresight, worths_of
 from ostinato.optimizer.knowledge import Knowledge, Lot
-from ostinato.optimizer.parts import Lots, Outline, ask_leaders, lots_for
+from ostinato.optimizer.model_with_pending import ModelWithPending, worths_of
+from ostinato.optimizer.shard_decisions import Lots, ShardContext, ask_leaders, lots_for
 from ostinato.optimizer.state import State
 from ostinato.policies import Belief, Proposal, RepeatValue
-from ostinato.policies.belief import Rises, Scores
-from ostinato.policies.scored import NEAR
-from ostinato.policies.screened import order_of, taken_in
-from ostinato.posterior import BlockedVector, Ghost, Listed, PendingVariances, Posterior, Screen, ShardedPosterior
-from ostinato.posterior.screen_block import Sought
-from ostinato.posterior.top import range_of_means
+from ostinato.policies.belief import Scores, SettledScore
+from ostinato.policies.scored import CHEAPER_WITHIN
+from ostinato.policies.screened import measured_or_barred, tie_order_on_card
+from ostinato.posterior import BlockedVector, Ghost, ListedVector, PendingVariances, Posterior, Screen, ShardedPosterior
+from ostinato.posterior.mean_range import range_of_means
+from ostinato.posterior.screen_block import SearchCriterion
 
 
-class Present(Belief):
-    """The belief of one moment. What costs something is computed when a policy looks at it.
+class CurrentBelief(Belief):
+    """What an optimiser believes at one moment, for a policy. Anything costly is computed when the policy asks for it.
 
     planned: proposals of the same plan, which count as in flight. barred: candidates that must not be asked for.
     randomness: where the generator of the run is, for a policy that draws. foresights: of the policy's model and of the
@@ -39,11 +39,11 @@ class Present(Belief):
         planned: Sequence[Proposal],
         barred: frozenset[int],
         randomness: Callable[[], np.random.Generator],
-        foresights: tuple[Foresight, Foresight] | None = None,
+        foresights: tuple[ModelWithPending, ModelWithPending] | None = None,
     ) -> None:
         self._known, self._planned, self.barred, self._randomness = known, planned, barred, randomness
         problem, state = self._problem, self._state = known.problem, known.state
-        self._own, self._of_honest = foresights or (Foresight(), Foresight())
+        self._own, self._of_honest = foresights or (ModelWithPending(), ModelWithPending())
         self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
         self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
@@ -64,9 +64,9 @@ class Present(Belief):
         return lots_with(self._state, self._planned)
 
     @cached_property
-    def _with_pending(self) -> Foresight:
+    def _with_pending(self) -> ModelWithPending:
         """The model with what is in flight; for where anything is."""
-        return self._own.brought_up(self._known, self._model, self._lots)
+        return self._own.bring_up_to_date(self._known, self._model, self._lots)
 
     @cached_property
     def _ghost(self) -> Ghost:
@@ -93,15 +93,15 @@ class Present(Belief):
             return self.means.span
         return range_of_means(cast("Posterior", self._model), screen)
 
-    def leaders(self, score: Rises) -> Scores:
+    def leaders(self, score: SettledScore) -> Scores:
         """Most of very many may wait, where that pays, and none is cheaper to go to; workers find their own."""
         model = self._model
         if isinstance(model, ShardedPosterior):
-            outline = Outline(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
+            outline = ShardContext(self.top, self.bottom, self.travels, self._counts, self._problem.priority)
             lots: Lots = lots_for(model, worths_of(self._known, self._lots)) if self.pending else {}
             return ask_leaders(model, score, outline, self.barred, lots)
-        if isinstance(model, Posterior) and model.very_many and score.linear and not (self.pending or self.travels):
-            model.lazily(score.beta)
+        if isinstance(model, Posterior) and model.may_be_lazy and score.linear and not (self.pending or self.travels):
+            model.enable_lazy_screen(score.beta)
         return score.scores(self)
 
     @cached_property
@@ -113,11 +113,11 @@ class Present(Belief):
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if not self.pending:
             return self._model.at_each(candidates)
-        few = self._with_pending.few
+        few = self._with_pending.pointwise
         return super().at_each(candidates) if few is None else few.at_each(candidates)
 
     def means_at(self, candidates: NDArray[np.int64]) -> Vector:
-        few = self._with_pending.few if self.pending else None
+        few = self._with_pending.pointwise if self.pending else None
         return self._model.at_each(candidates)[0] if few is None else few.means(candidates)
 
     def at(self, candidate: int) -> tuple[float, float]:
@@ -148,7 +148,7 @@ class Present(Belief):
             model = self._known.honest
             if self.pending:
                 own = model is self._model
-                model = self._ghost if own else self._of_honest.brought_up(self._known, model, self._lots).ghost
+                model = self._ghost if own else self._of_honest.bring_up_to_date(self._known, model, self._lots).ghost
             switch = float(self.costs(np.array([candidate]))[0]) if self.travels else 0.0
             what = model.variance(candidate), float(self.noise[candidate]), self.setup
             self._repeat_values[candidate] = RepeatValue(*what, switch, self.cost)
@@ -159,7 +159,7 @@ class Present(Belief):
         if others is not None and pending is None and isinstance(self._model, Posterior):
             return self._model.covariance_between(candidate, others)
         if others is not None and isinstance(self._model, ShardedPosterior):
-            return cast("Foresight", pending).covariance_between(self._model, candidate, others)
+            return cast("ModelWithPending", pending).covariance_between(self._model, candidate, others)
         found = before(candidate) if pending is None else pending.variances.covariance(before, candidate)
         return found if others is None else found[others]
 
@@ -173,18 +173,18 @@ class Present(Belief):
     def averages(self) -> Mapping[int, float]:
         return {candidate: statistics.mean for candidate, statistics in self._known.tally}
 
-    def draw(self) -> BlockedVector | Listed:
+    def draw(self) -> BlockedVector | ListedVector:
         model = self._model
         screen = model.screen if isinstance(model, Posterior) else None
         if screen is not None and screen.settles:
             return self._leading_draw()
         return self._known.draw_with_pending(self._ghost, self._lots.values(), self.rng)
 
-    def _leading_draw(self) -> Listed:
+    def _leading_draw(self) -> ListedVector:
         """The candidates on a card that may be the highest in a draw; with costs, those nearly as high, too."""
-        slack = 2 * self.resolution(1.0) + self.travels * NEAR * self.kappa
-        order = None if self.travels else order_of(self)
-        sought = Sought(
+        slack = 2 * self.resolution(1.0) + self.travels * CHEAPER_WITHIN * self.kappa
+        order = None if self.travels else tie_order_on_card(self)
+        criterion = SearchCriterion(
             bound=lambda mean, variance: mean,
             value=lambda mean, variance, places: mean,
             least=lambda value, mean, variance: value - slack,
@@ -192,8 +192,8 @@ class Present(Belief):
             centre=self.centre,
             kappa=self.kappa,
         )
-        taken = np.array(sorted(each for each in taken_in(self) if each < self.candidates), dtype=np.int64)
-        return self._known.leading_draw(self._ghost, self.rng, (sought, taken))
+        taken = np.array(sorted(each for each in measured_or_barred(self) if each < self.candidates), dtype=np.int64)
+        return self._known.leading_draw(self._ghost, self.rng, (criterion, taken))
 
     def pending_variances(self) -> PendingVariances:
         return self._known.pending_variances(self._lots.values())

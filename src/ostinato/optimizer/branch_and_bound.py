@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
     promising: Matrix
 
 
-class Found(NamedTuple):
+class BestBox(NamedTuple):
     """The best point, its value, an upper bound on all others, and how many boxes were looked at."""
 
     point: Vector
@@ -50,12 +50,12 @@ class Task(NamedTuple):
     levels: Sequence[Vector | None]
 
 
-def maximise(task: Task, boxes: Boxes, start: Vector, tolerance: float, most: int) -> Found:
+def maximise(task: Task, boxes: Boxes, start: Vector, tolerance: float, most: int) -> BestBox:
     """From a point that is allowed, until the gap is within the tolerance or so many boxes were looked at."""
     search = _Search(task, boxes, start)
     while search.left and search.upper - search.value > tolerance and search.looked_at + 2 <= most:
         search.halve(most - search.looked_at)
-    return Found(search.point, search.value, search.upper, search.looked_at)
+    return BestBox(search.point, search.value, search.upper, search.looked_at)
 
 
 class _Search:

@@ -56,12 +56,12 @@ PSEUDO = 3.0  # left-out candidates that are taken to have been predicted as the
 MEASURED = 1.1  # of the standard deviation at measured candidates
 LUCKY = 0.45  # standard deviations
 UNSURE = 0.01  # keeps logit u finite
-LITTLE = 0.005  # of the prior's variance: less of it says no more
-MANY = 5_000  # candidates: that there are more says no more
+NEGLIGIBLE_VARIANCE = 0.005  # of the prior's variance: less of it says no more
+MAX_INDEPENDENT = 5_000  # candidates: that there are more says no more
 SAMPLE = 20_000  # candidates, at most, of which an average is taken
-FEW = 10  # measured candidates below which chances stay as drawn
+CHANCES_CORRECTED_FROM = 10  # measured candidates below which chances stay as drawn
 NO_GAP = 0.1  # standard deviations that no gap counts as
-HIGH = 0.975  # the quantile at which Student's t is compared with the normal law
+T_QUANTILE = 0.975  # the quantile at which Student's t is compared with the normal law
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,16 +118,23 @@ class Calibration:
     @property
     def corrects(self) -> bool:
         """Whether chances are other than drawn."""
-        return len(self.measured) >= FEW and self.unknown is not None
+        return len(self.measured) >= CHANCES_CORRECTED_FROM and self.unknown is not None
 
     def chance(self, drawn: float, gap: float, std: float) -> float:
         """From the share of draws in which no candidate is better by more than a gap to the chance of it."""
         if self.unknown is None or not self.corrects or not std > 0:
             return drawn
         logit, size = log((drawn + UNSURE) / (1 + UNSURE - drawn)), log(hypot(gap / std, NO_GAP))
-        candidates = min(len(self.posterior.features), MANY)
-        n, share = log(candidates / MANY), log(len(self.measured) / candidates)
-        p = 1.73 + (0.13 - 0.21 * n) * logit + 0.50 * size - 0.49 * log(self.unknown + LITTLE) + 0.51 * share + 0.26 * n
+        candidates = min(len(self.posterior.features), MAX_INDEPENDENT)
+        n, share = log(candidates / MAX_INDEPENDENT), log(len(self.measured) / candidates)
+        p = (
+            1.73
+            + (0.13 - 0.21 * n) * logit
+            + 0.50 * size
+            - 0.49 * log(self.unknown + NEGLIGIBLE_VARIANCE)
+            + 0.51 * share
+            + 0.26 * n
+        )
         return 1 / (1 + exp(-p))
 
     def at(self, points: Matrix) -> Vector:
@@ -142,7 +149,9 @@ class Calibration:
 
 def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...]) -> Calibration:
     """From what is left when each candidate is left out in turn. Where nothing was learned all factors are 1."""
-    few = float(stdtrit(max(steps - 1, 1), HIGH) / ndtri(HIGH)) if learned else 1.0  # Student's t for the scales
+    few = (
+        float(stdtrit(max(steps - 1, 1), T_QUANTILE) / ndtri(T_QUANTILE)) if learned else 1.0
+    )  # Student's t for the scales
     factor = posterior.factor
     weights = to_numpy(factor.w)
     slots = np.flatnonzero(weights > 0)

@@ -8,7 +8,7 @@ from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief
 from ostinato.errors import InvalidSetting
 from ostinato.kernels.boxes import bounded_over_boxes
-from ostinato.learning import Wanted
+from ostinato.learning import LearningSettings
 from ostinato.policies import UCB
 from ostinato.policies.base import BasePolicy
 from ostinato.policies.scored import ScoredPolicy
@@ -19,12 +19,12 @@ COLUMNS = 4  # from five on, too many boxes are left
 COMBINATIONS = 512  # of categories
 
 
-def check_search(search: Any, table: Candidates, wanted: Wanted, policy: BasePolicy) -> None:
+def check_search(search: Any, table: Candidates, settings: LearningSettings, policy: BasePolicy) -> None:
     """Whether a search is known, and possible here."""
     if search not in ("sampled", "certified"):
         raise InvalidSetting(f"search={search!r} is unknown: give 'sampled' or 'certified'.")
     if search == "certified":
-        for obstacle in (*_in_candidates(table), *_in_model(wanted), *_in_policy(policy)):
+        for obstacle in (*_in_candidates(table), *_in_model(settings), *_in_policy(policy)):
             raise InvalidSetting(f"search='certified' {obstacle}, or leave out search.")
 
 
@@ -42,17 +42,18 @@ def _in_candidates(table: Candidates) -> Iterator[str]:
         yield f"takes at most {COMBINATIONS} combinations of categories, and there are {combinations:,}: give fewer"
 
 
-def _in_model(wanted: Wanted) -> Iterator[str]:
-    if not wanted.outcome.real:
-        yield f"needs a noise that is given, and with outcome={wanted.outcome.name!r} it is learned: leave out outcome"
-    if learned := [name for name in wanted.learned if name != "mean"]:
+def _in_model(settings: LearningSettings) -> Iterator[str]:
+    if not settings.outcome.real:
+        name = settings.outcome.name
+        yield f"needs a noise that is given, and with outcome={name!r} it is learned: leave out outcome"
+    if learned := [name for name in settings.learned if name != "mean"]:
         yield (
             f"needs a model of which nothing is learned, and {' and '.join(learned)} would be: "
             f"give {' and '.join(name + '=' for name in learned)}"
         )
-    if wanted.kernel is not None and not bounded_over_boxes(wanted.kernel):
+    if settings.kernel is not None and not bounded_over_boxes(settings.kernel):
         yield (
-            f"needs a stationary kernel, and kernel={brief(wanted.kernel)} is not known to be one: give one made of "
+            f"needs a stationary kernel, and kernel={brief(settings.kernel)} is not known to be one: give one made of "
             "RBF, Matern12, Matern32, Matern52, RationalQuadratic, Hamming and Constant"
         )
 

@@ -30,7 +30,7 @@ def _log_det_before(problem: Problem, state: State, known: Knowledge) -> float:
     tally, seen = Tally(), 0
     for part, measured in state.history:
         seen += int(measured.statistics.n)
-        if part.batch < 0 and (measured.at or seen) <= (state.mind.began or 0):
+        if part.batch < 0 and (measured.at or seen) <= (state.decision_state.began or 0):
             tally.add(part.candidate, measured.statistics)
     if not len(tally):
         return 0.0

@@ -16,13 +16,13 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector, to_numpy
 from ostinato.candidates import Sampled
 from ostinato.kernels.boxes import Boxes
-from ostinato.optimizer.branch_and_bound import Found, Task, maximise
+from ostinato.optimizer.branch_and_bound import BestBox, Task, maximise
 from ostinato.optimizer.ceiling import Ceiling
 from ostinato.posterior import Posterior
 from ostinato.posterior.factor import factorise
 
 LISTED = 10_000  # values of a column that is halved between two of them
-OFF = 4.0  # times q ε κ² (1 + ρ): by how much variances may be off
+VARIANCE_ERROR = 4.0  # times q ε κ² (1 + ρ): by how much variances may be off
 TOLERANCE = 1e-3  # of the prior's standard deviation: as near as that, the search ends
 MOST, LEAST = 2**16, 2**12  # boxes that are looked at, at most; and where many points were measured
 COVARIANCES = 2**23  # with measured points, for all boxes together
@@ -36,7 +36,7 @@ class Region(NamedTuple):
     fixed: Mapping[int, float] = {}
 
 
-def certified(ceiling: Ceiling, region: Region, start: Vector) -> Found:
+def certified(ceiling: Ceiling, region: Region, start: Vector) -> BestBox:
     """The point of the highest score that was found, from one to start with, and a bound on all others."""
     levels = [_levels(parameter) for parameter in region.table.space.parameters.values()]
     task = Task(ceiling.over, _trials(ceiling, region), partial(_shares, ceiling), levels)
@@ -55,7 +55,7 @@ def ceiling_of(model: Posterior, pending: Mapping[int, float], beta: float) -> C
     M = np.asarray(factorise(model.kernel(X, X), w, m).M) if numbers else np.zeros((0, 0))
     norm = sqrt(max(float(alpha @ m), 0.0))
     rho = model.kappa2 * float(np.max(w, initial=0.0))
-    rounding = OFF * len(numbers) * float(np.finfo(np.float64).eps) * model.kappa2 * (1 + rho)
+    rounding = VARIANCE_ERROR * len(numbers) * float(np.finfo(np.float64).eps) * model.kappa2 * (1 + rho)
     return Ceiling(model.kernel, X, alpha, M, model.prior_mean, model.kappa2, beta, norm, rounding)
 
 

@@ -14,12 +14,12 @@ from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.facts import Asked, Fact, Mind, Recalled, Remembered, Retired, Told
+from ostinato.optimizer.decision import Decision
+from ostinato.optimizer.facts import Asked, DecisionState, Fact, Recalled, Remembered, Retired, Told
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.revise import Single, failed_of, gaps_after, revised
 from ostinato.optimizer.state import State
-from ostinato.optimizer.thinking import Decision
 from ostinato.optimizer.warnings import Warnings
 from ostinato.records import Batch
 
@@ -36,7 +36,7 @@ class Core:
     @property
     def state(self) -> State:
         """All that happened; made anew from the facts where something stopped it half-way."""
-        return self._state if self._state.whole else self._state.restored()
+        return self._state if self._state.consistent else self._state.restored()
 
     @property
     def known(self) -> Knowledge:
@@ -57,66 +57,70 @@ class Core:
         """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
         self._warnings.of_outliers(self.problem, decision.known)
 
-    def take_up(self, decision: Decision) -> list[Batch]:
+    def commit(self, decision: Decision) -> list[Batch]:
         """Ask for what was decided, in the state that it was decided in."""
         if decision.asked[0].batch.id != self.known.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
         self.problem, self._state.costs = decision.known.problem, decision.known.problem.switch_cost
-        self._state.absorb(decision.asked, decision.mind)
+        self._state.absorb(decision.asked, decision.decision_state)
         self._known = decision.known
         return [asked.batch for asked in decision.asked]
 
-    def widen(self, table: Candidates) -> None:
+    def extend_candidates(self, table: Candidates) -> None:
         """More candidates after those that there are; what is known of these stays."""
         if table is not self.problem.table:
-            problem, known = self.problem.over(table), self.known
+            problem, known = self.problem.for_table(table), self.known
             self._known = self._answers = None
             self.problem, self._state.costs = problem, problem.switch_cost
-            self._known = known.over(problem)
+            self._known = known.for_problem(problem)
 
     # Taking in
 
-    def absorb(self, fact: Fact, mind: Mind | None = None) -> None:
+    def absorb(self, fact: Fact, decision_state: DecisionState | None = None) -> None:
         """A fact that tells nothing of any value."""
         state, known, answers = self.state, self._known, self._answers
         self._known = self._answers = None
-        state.absorb([fact], mind)
+        state.absorb([fact], decision_state)
         self._known, self._answers = known, answers if isinstance(fact, Asked) else None
 
-    def hear(self, batch: int, feedback: dict[int, Feedback], *, quietly: bool = False) -> None:
+    def add_feedback(self, batch: int, feedback: dict[int, Feedback], *, quietly: bool = False) -> None:
         """Feedback by candidate, taken in whole, or, whatever stops it, not at all. Warnings come when it is safe."""
         known = self.known
         state = known.state
-        size, mind = len(state.facts), state.mind
+        size, decision_state = len(state.facts), state.decision_state
         open_ = state.ledger.open.get(batch)
         told = Told(batch, feedback, None if open_ is None else open_.limits)
         measured = state.measured(told)
         self._known = self._answers = None
         try:
-            known.take_in(told, measured)
+            known.add_feedback(told, measured)
             state.absorb([told], measured=measured)
         except BaseException:
-            state.rewind(size, mind)
+            state.rewind(size, decision_state)
             raise
         self._known = known
         if not quietly:
             self._warnings.of_told(known, measured)
 
     def rewrite(
-        self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None, problem: Problem | None = None
+        self,
+        facts: Sequence[Fact],
+        decision_state: DecisionState,
+        gaps: Sequence[int] | None = None,
+        problem: Problem | None = None,
     ) -> None:
         """Other facts from now on, or the same of another problem."""
         state = self.state
         self._known = self._answers = None
         self.problem = problem or self.problem
         state.costs = self.problem.switch_cost
-        state.rewrite(facts, mind, gaps)
+        state.rewrite(facts, decision_state, gaps)
 
     def revise(self, changes: Mapping[Single, float | None], whole: Sequence[int] = ()) -> None:
         """Other values for measurements, None for those that are taken back; whole: facts that are taken back whole."""
-        facts, mind = revised(self.state, changes, self.problem.outcome, whole)
-        self.rewrite(facts, mind, gaps_after(self.state, changes, whole))
+        facts, decision_state = revised(self.state, changes, self.problem.outcome, whole)
+        self.rewrite(facts, decision_state, gaps_after(self.state, changes, whole))
 
     def retract_failures(self, repeats: Collection[tuple[int, int]]) -> int:
         """Take back those of some repeats, by batch and place in what was told of it, that failed; returns how many."""
@@ -129,7 +133,7 @@ class Core:
     def recall(
         self,
         facts: Sequence[BatchFacts],
-        mind: Mind | None,
+        decision_state: DecisionState | None,
         gaps: Sequence[int] = (),
         retired: Sequence[int] = (),
         told: Sequence[Told] = (),
@@ -148,18 +152,18 @@ class Core:
         ordered = sorted((fact.among(gaps) for fact in facts), key=lambda fact: (fact.first or inf, fact.id))
         made: list[Fact] = [Recalled(self._with_row(f), number_of(f.index), limits.get(f.id)) for f in ordered]
         made += [Retired(frozenset(map(number_of, retired)))] if retired else []
-        self.rewrite([*made, Remembered(list(told))] if told else made, mind or state.mind)
-        self._warnings.know_of(state.mind.looked, gaps)
+        self.rewrite([*made, Remembered(list(told))] if told else made, decision_state or state.decision_state)
+        self._warnings.know_of(state.decision_state.outlier_review, gaps)
 
-    def resume(self, mind: Mind) -> None:
-        """Decide from here on as whoever had this in mind would; with the same fit as before."""
+    def resume(self, decision_state: DecisionState) -> None:
+        """Decide from here on as whoever made this decision state would; with the same fit as before."""
         known = self.known
-        self.state.rewrite_mind(mind)
-        if mind.looked.aside != known.looked.aside:
+        self.state.rewrite_decision_state(decision_state)
+        if decision_state.outlier_review.outliers != known.outlier_review.outliers:
             self._known = None
         else:
-            known.looked = mind.looked
-            known.recall(mind.drawn)
+            known.outlier_review = decision_state.outlier_review
+            known.recall(decision_state.drawn)
 
     def follow(self, fact: BatchFacts, limits: Limits | None = None) -> None:
         """A batch was asked elsewhere."""

@@ -31,7 +31,7 @@ def cost_between(costs: SwitchCost, start: int, end: int) -> float:
     return float(costs(start, np.array([end]))[0])
 
 
-class Same:
+class ConstantSwitchCost:
     """Every switch costs the same."""
 
     def __init__(self, cost: float) -> None:
@@ -93,7 +93,7 @@ def read_costs(given: Any, table: Candidates) -> SwitchCost | None:
         return ByFunction(table, given)
     if np.ndim(given) == 2:
         return FromTable(_table(given, table))
-    return Same(not_negative("switch_cost", given))
+    return ConstantSwitchCost(not_negative("switch_cost", given))
 
 
 def shortest_way(start: int | None, stops: list[int], costs: SwitchCost | None) -> list[int]:

@@ -5,10 +5,10 @@ whoever commits it; thrown away, it leaves nothing behind.
 """
 
 from ostinato.candidates import Sampled
-from ostinato.optimizer.exploring import Exploring
+from ostinato.optimizer.decision import Decision, DecisionInProgress
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.plan import Wish, plan
-from ostinato.optimizer.thinking import Decision, Thinking
+from ostinato.optimizer.space_decision import SpaceDecision
 
 
 def decide(known: Knowledge, limit: int | None = None, wish: Wish | None = None) -> Decision:
@@ -19,7 +19,7 @@ def decide(known: Knowledge, limit: int | None = None, wish: Wish | None = None)
     state = known.state
     left = None if state.budget is None else state.left
     most = min(left, limit or left) if left else limit
-    thinking = (Exploring if isinstance(known.problem.table, Sampled) else Thinking)(known)
+    decision = (SpaceDecision if isinstance(known.problem.table, Sampled) else DecisionInProgress)(known)
     if wish is None:
-        return thinking.decision([thinking.next(most)])
-    return thinking.decision(*plan(thinking, wish, most))
+        return decision.conclude([decision.next(most)])
+    return decision.conclude(*plan(decision, wish, most))

@@ -18,7 +18,7 @@ from ostinato.optimizer.knowledge import Knowledge
 from ostinato.posterior import Posterior
 from ostinato.records import Learned, Outlier
 
-FEW = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
+MIN_CANDIDATES = 5  # unique candidates below which a model is not said to fit, nor a learned one not to
 DOUBT = 1e-3  # chance of data as odd as these, below which a check fails
 OUTLIER = 4.0  # standard deviations
 FADES = 15  # the part of all measurements that is the half-life to begin with: `python -m benchmarks.half_life`
@@ -115,7 +115,7 @@ def diagnosis(known: Knowledge, learned: Learned, outliers: tuple[Outlier, ...],
         checks += _of_repeats(known, averages, noise, given="noise_std" not in learned.what)
     far = int(np.count_nonzero(np.abs(averages.z) > OUTLIER))
     fits = all(check.ok for check in checks)
-    measured, needed = len(averages.z), min(FEW, candidates)
+    measured, needed = len(averages.z), min(MIN_CANDIDATES, candidates)
     early = measured < needed and (fits or bool(learned.what))
     doubt = "" if early or not fits or "kernel" not in learned.what else _doubt(tally, candidates, unknown)
     if early or doubt:
@@ -178,7 +178,7 @@ def _of_repeats(known: Knowledge, averages: Averages, noise: float, *, given: bo
     again, squares = returns.in_units(posterior.noise)
     within = freedom - again
     alike = known.answering.setup == 0 and not known.told.has_errors and known.problem.settings.half_life is None
-    if again and within >= FEW and alike:
+    if again and within >= MIN_CANDIDATES and alike:
         trends, steps = returns.trends(posterior.noise), known.state.history.steps
         checks.append(_returns(again, squares, (ratio * freedom - squares) / within, within, trends, steps))
     return checks
@@ -283,7 +283,7 @@ def _returns(
     left = max((squares - explained) / max(again - lines, 1), within)
     straight = explained / lines / left if left > 0 else 0.0
     drifts = float(cast("Any", fdtrc)(lines, max(again - lines, 1) + freedom, straight))
-    if chance < DOUBT and drifts < DRIFT and again - lines >= FEW:
+    if chance < DOUBT and drifts < DRIFT and again - lines >= MIN_CANDIDATES:
         words += f": values drift with time, and half_life= (such as {max(steps // FADES, 1):,}) lets old ones fade"
     elif chance < DOUBT:
         words += ": repeats share the error of a set-up, and setup_std='learn' accounts for it"

@@ -19,17 +19,19 @@ from ostinato.posterior import Drawn
 from ostinato.records import Batch
 
 
-class Looked(msgspec.Struct, frozen=True):
-    """Which single values were judged: by their numbers, those set aside as outliers (each with its candidate), and
-    those that fit after all. `until` is the number of measurements looked over.
+class OutlierReview(msgspec.Struct, frozen=True):
+    """The single values that were checked for outliers, by their numbers.
+
+    outliers: those that are set aside, each with its candidate. cleared: those that fit after all. until: how many
+    measurements were checked.
     """
 
-    aside: dict[int, int] = {}
+    outliers: dict[int, int] = msgspec.field(default_factory=dict[int, int], name="aside")  # as stored
     cleared: frozenset[int] = frozenset()
     until: int = 0
 
 
-class Mind(msgspec.Struct, frozen=True):
+class DecisionState(msgspec.Struct, frozen=True):
     """What the next decision rests on besides measurements: randomness, a round that is not handed out yet, how many
     rounds there were, the last fit, which values were judged, how many measurements came before the first decision, and
     the inducing set of a sparse model.
@@ -38,18 +40,21 @@ class Mind(msgspec.Struct, frozen=True):
     random: dict[str, Any]
     round: list[Proposal] = []
     fit_state: FitState | None = msgspec.field(default=None, name="learnt")  # as older studies have it
-    looked: Looked = Looked()
+    outlier_review: OutlierReview = msgspec.field(default=OutlierReview(), name="looked")  # as stored
     began: int | None = None
     drawn: Drawn | None = None
 
-    def renumbered(self, number: Callable[[int], int]) -> "Mind":
+    def renumbered(self, number: Callable[[int], int]) -> "DecisionState":
         """The same, where candidates have other numbers."""
         fit, drawn = self.fit_state, self.drawn
-        return Mind(
+        return DecisionState(
             self.random,
             [replace(each, candidate=number(each.candidate)) for each in self.round],
             fit and replace(fit, noises={number(each): noise for each, noise in fit.noises.items()}),
-            replace(self.looked, aside={value: number(each) for value, each in self.looked.aside.items()}),
+            replace(
+                self.outlier_review,
+                outliers={value: number(each) for value, each in self.outlier_review.outliers.items()},
+            ),
             self.began,
             drawn
             and replace(

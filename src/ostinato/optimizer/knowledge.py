@@ -22,10 +22,10 @@ from ostinato.learning import Learner, Prior
 from ostinato.measurements.history import Measured, Part, clock
 from ostinato.measurements.robust import Limits, RobustTally
 from ostinato.measurements.tally import Statistics, Tally
-from ostinato.optimizer.facts import Looked, Told
+from ostinato.optimizer.facts import OutlierReview, Told
 from ostinato.optimizer.outliers import (
     CONFIRMED,
-    ENOUGH,
+    MIN_OTHERS,
     Misfit,
     harmful,
     judged,
@@ -42,7 +42,7 @@ from ostinato.posterior import (
     ExactGhost,
     Ghost,
     Indices,
-    Listed,
+    ListedVector,
     Model,
     NoModel,
     Nystrom,
@@ -50,9 +50,9 @@ from ostinato.posterior import (
     Posterior,
 )
 from ostinato.posterior.draws import PriorDraw, draw, leading_draw, prior_draw
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.screen_block import SearchCriterion
 
-MANY = 16  # candidates told at once from which a rebuild is cheaper than one update each
+REBUILD_FROM = 16  # candidates told at once from which a rebuild is cheaper than one update each
 INITIAL = 5  # random candidates with which a run begins where scales are learned
 
 
@@ -65,8 +65,8 @@ class Lot(NamedTuple):
 
 
 @dataclass
-class Made:
-    """What was made from a tally when it was asked for; with another tally it begins anew."""
+class TallyCache:
+    """What was derived from a tally when it was asked for; another tally has another cache."""
 
     exact: Posterior | None = None
     answers: tuple[list[Misfit], Tally] | None = None
@@ -80,12 +80,14 @@ class Knowledge:
     def __init__(self, problem: Problem, state: State) -> None:
         self.problem, self.state = problem, state
         self.learner = problem.learner()
-        self.looked = state.mind.looked
-        fit_state = state.mind.fit_state
+        self.outlier_review = state.decision_state.outlier_review
+        fit_state = state.decision_state.fit_state
         known = self.learner is not None and fit_state is not None
         self.prior: Prior = self.learner.recall(fit_state) if known else problem.first_prior(self.learner)  # type: ignore[union-attr, arg-type]
         self._robust = RobustTally(problem.sign, by_setup=problem.by_setup) if problem.settings.robust else None
-        self.tally = self._tally(self.looked.aside) if self._robust is None else self._told_robustly(self._robust)
+        self.tally = (
+            self._tally(self.outlier_review.outliers) if self._robust is None else self._told_robustly(self._robust)
+        )
         self.misfits: list[Misfit] = []  # found when values were judged last
         self.model: Model = problem.model(self.prior)
         self.honest = self.model  # of what was measured and nothing else: how long a batch may be, what was learned
@@ -94,9 +96,9 @@ class Knowledge:
         ] = {}  # candidates that failed, and the poor value that the model is told besides
         if state.told:
             self._rebuild(self.model, self.prior, self.tally)
-        self.recall(state.mind.drawn)
+        self.recall(state.decision_state.drawn)
         self._draws: tuple[Kernel, PriorDraw] | None = None
-        self._made = Made()
+        self._cache = TallyCache()
 
     def recall(self, drawn: Drawn | None) -> None:
         """Go on from an inducing set that was drawn before, where there is one."""
@@ -107,22 +109,22 @@ class Knowledge:
         """The same, to learn its own way; tally and model are shared until it has others."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
-        other.learner, other._made = copy(self.learner), copy(self._made)
+        other.learner, other._cache = copy(self.learner), copy(self._cache)
         return other
 
-    def over(self, problem: Problem) -> "Knowledge":
+    def for_problem(self, problem: Problem) -> "Knowledge":
         """The same, for a problem with more candidates after those that there were; only one of the two may go on."""
         if problem is self.problem:
             return self
-        other, noise = self.fork(), problem.wanted.noise
+        other, noise = self.fork(), problem.learning_settings.noise
         other.problem = problem
         if len(problem.features) == len(self.problem.features):
             return other
         if isinstance(self.learner, Learner):
-            other.learner = self.learner.over(problem.features, problem.wanted)
+            other.learner = self.learner.with_candidates(problem.features, problem.learning_settings)
             other.prior = other.learner.prior
         else:
-            other.learner = None if self.learner is None else self.learner.over(cast("Vector", noise))
+            other.learner = None if self.learner is None else self.learner.with_candidates(cast("Vector", noise))
             other.prior = replace(self.prior, noise=noise)
         if isinstance(self.model, Posterior):
             other.model = self.model.extended(problem.features, other.prior.noise)
@@ -131,13 +133,13 @@ class Knowledge:
                 other.honest = self.honest.extended(problem.features, other.prior.noise)
         else:
             other._rebuild(problem.model(other.prior), other.prior, other.tally)
-            other.recall(self.state.mind.drawn)
-        other._draws, other._made = None, Made()
+            other.recall(self.state.decision_state.drawn)
+        other._draws, other._cache = None, TallyCache()
         return other
 
     # Taking in
 
-    def take_in(self, told: Told, measured: Mapping[Part, Measured]) -> None:
+    def add_feedback(self, told: Told, measured: Mapping[Part, Measured]) -> None:
         """Feedback that the state is about to absorb. If anything stops it, this is to be made anew.
 
         Step by step; the model is made anew where that is not mere addition, or of many candidates at once.
@@ -154,19 +156,21 @@ class Knowledge:
         if more and (prior.setup > 0 or prior.floor > -inf or any(each.known for each in more.values())):
             added = prior.additions(self.tally, more, setup)
         if more is None:  # what was told before counts differently now
-            self.tally = robust.tally() if robust else self._tally(self.looked.aside, measured, _answered(told))
+            self.tally = (
+                robust.tally() if robust else self._tally(self.outlier_review.outliers, measured, _answered(told))
+            )
         else:
             for candidate, statistics in more.items():
                 self.tally.add(candidate, statistics, setup)
         poor = self._poor(self.prior, self.tally) if self.state.failures else {}
-        if added is None or len(added) >= MANY or self._imputed != poor:
+        if added is None or len(added) >= REBUILD_FROM or self._imputed != poor:
             self._rebuild(self.model, self.prior, self.tally)
         else:
             models = [self.model] if self.honest is self.model else [self.model, self.honest]
             for candidate, worth in added.items():
                 for model in models:
                     model.condition(candidate, worth.n, worth.mean)
-        self._made = Made()
+        self._cache = TallyCache()
         if failed := [number for number, each in told.feedback.items() if each.failed and number not in self.tally]:
             self._fail(failed)
 
@@ -210,35 +214,39 @@ class Knowledge:
         if self.learner is None:
             return
         due = self.due
-        looked = self._look(again=due)
-        again = looked.aside != self.looked.aside
+        looked = self._review_outliers(again=due)
+        again = looked.outliers != self.outlier_review.outliers
         if due or again:
-            tally = self._tally(looked.aside) if again else self.tally
+            tally = self._tally(looked.outliers) if again else self.tally
             prior = self.learner.learn(tally)
             if prior is not self.prior or again:
                 model = self.problem.model(prior)
                 if isinstance(model, Posterior) and isinstance(self.model, Posterior):
-                    model.in_place_of(self.model)
+                    model.reuse_memory_of(self.model)
                 self._rebuild(model, prior, tally)
                 self.prior = prior
             self.tally = tally
         if due or again:
-            self._made = Made()
-        self.looked = looked
+            self._cache = TallyCache()
+        self.outlier_review = looked
 
     # Single values that do not fit
 
-    def _look(self, *, again: bool) -> Looked:
+    def _review_outliers(self, *, again: bool) -> OutlierReview:
         """What is to be set aside now: judged are the new values, and, where all is fitted anew, all of them again."""
         judges = self.problem.sets_outliers_aside
-        looked, surprising, until = self.looked, self._surprises if judges else frozenset[int](), self.state.told
+        looked, surprising, until = (
+            self.outlier_review,
+            self._surprises if judges else frozenset[int](),
+            self.state.told,
+        )
         if not judges or not (again or surprising):
-            return Looked(looked.aside, looked.cleared, until)
-        suspected = self._suspected if again else surprising | looked.aside.keys()
+            return OutlierReview(looked.outliers, looked.cleared, until)
+        suspected = self._suspected if again else surprising | looked.outliers.keys()
         self.misfits = self._judged(suspected)
         aside = {misfit.value.number: misfit.value.candidate for misfit in self.misfits}
         cleared = frozenset(suspected - aside.keys())
-        return Looked(aside, cleared if again else looked.cleared | cleared, until)
+        return OutlierReview(aside, cleared if again else looked.cleared | cleared, until)
 
     @property
     def _surprises(self) -> frozenset[int]:
@@ -246,18 +254,23 @@ class Knowledge:
         fitted = not isinstance(self.learner, Learner) or self.learner.fits > 0
         if not isinstance(self.model, Posterior) or not fitted:
             return frozenset()
-        new = self.state.history.new(self.looked.until)
-        return surprises(new, self.prior, self.model) - self.looked.cleared
+        new = self.state.history.new(self.outlier_review.until)
+        return surprises(new, self.prior, self.model) - self.outlier_review.cleared
 
     @property
     def _suspected(self) -> frozenset[int]:
         values = values_of(self.state.history)
-        return suspects(values, self.state.told) | lone_leader(values) | self._surprises | self.looked.aside.keys()
+        return (
+            suspects(values, self.state.told)
+            | lone_leader(values)
+            | self._surprises
+            | self.outlier_review.outliers.keys()
+        )
 
     def _judged(self, suspected: frozenset[int]) -> list[Misfit]:
         """Those that do not fit, by a model that knows none of them."""
         tally = self._tally(suspected) if suspected else Tally()
-        if tally.steps < ENOUGH:
+        if tally.steps < MIN_OTHERS:
             return []
         values = harmful(values_of(self.state.history, suspected), tally)
         if not values:
@@ -269,7 +282,9 @@ class Knowledge:
     @property
     def unconfirmed(self) -> dict[int, int]:
         """Candidates of values that were set aside with too few others to be sure, and how many are wanted."""
-        others = {candidate: self.state.history.counts[candidate] - 1 for candidate in self.looked.aside.values()}
+        others = {
+            candidate: self.state.history.counts[candidate] - 1 for candidate in self.outlier_review.outliers.values()
+        }
         return {candidate: CONFIRMED - n for candidate, n in others.items() if n < CONFIRMED}
 
     @property
@@ -290,11 +305,14 @@ class Knowledge:
         return frozenset(misfit.value.number for misfit in self._for_answers()[0])
 
     def _for_answers(self) -> tuple[list[Misfit], Tally]:
-        if self._made.answers is None:
+        if self._cache.answers is None:
             found = self._judged(self._suspected) if self.problem.sets_outliers_aside else []
             aside = {misfit.value.number for misfit in found}
-            self._made.answers = found, self.tally if aside == self.looked.aside.keys() else self._tally(aside)
-        return self._made.answers
+            self._cache.answers = (
+                found,
+                self.tally if aside == self.outlier_review.outliers.keys() else self._tally(aside),
+            )
+        return self._cache.answers
 
     def _fail(self, new: Sequence[int]) -> None:
         """Candidates without a value failed: they do not look attractive any more, nor do their neighbours."""
@@ -333,8 +351,8 @@ class Knowledge:
         """The prior that the next decision will be made with. Looking at it does not disturb a run."""
         if self.settled or self.learner is None:
             return self.prior
-        self._made.peek = self._made.peek or self.learner.peek(self.told)
-        return self._made.peek
+        self._cache.peek = self._cache.peek or self.learner.peek(self.told)
+        return self._cache.peek
 
     @property
     def posterior(self) -> Posterior:
@@ -345,15 +363,15 @@ class Knowledge:
         learned = isinstance(self.learner, Learner) and len(self.told) > 0
         if isinstance(self.honest, Posterior) and not learned:
             return self.honest
-        if self._made.exact is None:
-            self._made.answering = cast("Learner", self.learner).for_answers(self.told) if learned else self.prior
-            self._made.exact = self._posterior(self._made.answering)
-        return self._made.exact
+        if self._cache.exact is None:
+            self._cache.answering = cast("Learner", self.learner).for_answers(self.told) if learned else self.prior
+            self._cache.exact = self._posterior(self._cache.answering)
+        return self._cache.exact
 
     @property
     def answering(self) -> Prior:
         """The prior of all answers."""
-        return self.prior if self.posterior is self.honest else cast("Prior", self._made.answering)
+        return self.prior if self.posterior is self.honest else cast("Prior", self._cache.answering)
 
     def _posterior(self, prior: Prior) -> Posterior:
         posterior = Posterior.like(self.model, prior.kernel, prior.noise, prior.mean)
@@ -426,10 +444,12 @@ class Knowledge:
             ghost = self.pending_variances(lots, model).ghost
         return draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng)
 
-    def leading_draw(self, ghost: Ghost, rng: np.random.Generator, sought: tuple[Sought, Indices]) -> Listed:
+    def leading_draw(
+        self, ghost: Ghost, rng: np.random.Generator, criterion: tuple[SearchCriterion, Indices]
+    ) -> ListedVector:
         """The same over candidates on a card: those that may be the highest."""
         model = cast("Posterior", self.model)
-        return leading_draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng, sought)
+        return leading_draw(model, self._prior_draw(model.kernel), cast("ExactGhost", ghost), rng, criterion)
 
     def _prior_draw(self, kernel: Kernel) -> PriorDraw:
         """How the prior is drawn under a kernel; kept for the last one."""

@@ -17,12 +17,12 @@ from ostinato.candidates.table import is_empty
 from ostinato.checks import brief, whole
 from ostinato.errors import FewerSlots, InvalidFeedback, InvalidSetting, UnknownBatch, notify
 from ostinato.kernels import Kernel
-from ostinato.measurements.feedback import Given, read_many, read_none
+from ostinato.measurements.feedback import FeedbackInput, read_many, read_none
 from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import decide
-from ostinato.optimizer.facts import Asked, Closed, Looked, Mind, Restored, Retired, Told
+from ostinato.optimizer.facts import Asked, Closed, DecisionState, OutlierReview, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Settings, grown_priority, priority_of, table_for
@@ -133,8 +133,8 @@ class Optimizer(OptimizerView):
         if not isinstance(candidates, Candidates):  # but as the user gave them; of a study it is said when it is made
             remark_measured(self._table, problem.quantity)
         draws = rng.spawn(1)[0]
-        mind = Mind(dict(rng.bit_generator.state))
-        state = State(sign, problem.switch_cost, mind, None if budget is None else whole("budget", budget))
+        decision_state = DecisionState(dict(rng.bit_generator.state))
+        state = State(sign, problem.switch_cost, decision_state, None if budget is None else whole("budget", budget))
         super().__init__(Core(problem, state), draws)
         self._owner = ""
 
@@ -206,9 +206,9 @@ class Optimizer(OptimizerView):
         most = None if limit is None else whole("limit", limit)
         wish = Wish.of(slots, workers, distinct, shared, most)
         decision = decide(self.core.known, most, wish)
-        if decision.known.looked.aside:
+        if decision.known.outlier_review.outliers:
             self.core.warn_of_outliers(decision)
-        batches = self.core.take_up(decision)
+        batches = self.core.commit(decision)
         if wish is None:
             return batches[0]
         plan = Plan(tuple(batches), decision.ratio, self._problem.keeps_within)
@@ -240,13 +240,13 @@ class Optimizer(OptimizerView):
             self._refuse()
         core = self.core
         open_ = core.known.state.ledger.find(batch)
-        feedback = Given(values, stderr, n, mean, std, successes, trials).read(core.problem.outcome)
+        feedback = FeedbackInput(values, stderr, n, mean, std, successes, trials).read(core.problem.outcome)
         if feedback.answered > open_.pending:
             raise InvalidFeedback(
                 f"Batch {batch.id} waits for {open_.pending} of its {batch.repeats} repeats and was told "
                 f"{feedback.answered}: tell at most those, and use observe(candidate, values) for the others."
             )
-        core.hear(batch.id, {open_.candidate: feedback})
+        core.add_feedback(batch.id, {open_.candidate: feedback})
 
     def cost_of(self, repeats: Mapping[int, int]) -> float:
         """What measurements to come will cost, repeats of batches by their numbers, and the switches to them."""
@@ -349,9 +349,11 @@ class Optimizer(OptimizerView):
         noise = more_noise(settings.noise_std, noise_std, table.rows - self._table.rows)
         problem = replace(settings, noise_std=noise).problem(table, grown_priority(self._problem.priority, len(table)))
         before, state = self._table.rows, self._state
-        mind = Mind(state.mind.random, [], None, Looked(), state.mind.began)
+        decision_state = DecisionState(
+            state.decision_state.random, [], None, OutlierReview(), state.decision_state.began
+        )
         self._table = table
-        self.core.rewrite(state.facts, mind, problem=problem)
+        self.core.rewrite(state.facts, decision_state, problem=problem)
         return list(range(before, table.rows))
 
     def retire(self, rows: Any) -> int:
@@ -383,14 +385,16 @@ class Optimizer(OptimizerView):
         rows = list(rows) if isinstance(rows, range) else rows
         if isinstance(rows, list) and not rows:
             return set()
-        self.core.widen(self._problem.table.holding(rows))
+        self.core.extend_candidates(self._problem.table.holding(rows))
         named = self._problem.table.named_by(rows)
         return {named} if isinstance(named, int) else set(named)
 
-    def _without_round(self, gone: set[int]) -> Mind:
+    def _without_round(self, gone: set[int]) -> DecisionState:
         """A round that is not handed out yet goes on without some candidates."""
-        mind = self._state.mind
-        return msgspec.structs.replace(mind, round=[each for each in mind.round if each.candidate not in gone])
+        decision_state = self._state.decision_state
+        return msgspec.structs.replace(
+            decision_state, round=[each for each in decision_state.round if each.candidate not in gone]
+        )
 
     def observe(
         self,
@@ -412,7 +416,7 @@ class Optimizer(OptimizerView):
         """
         if self._owner:
             self._refuse()
-        claim = Given(values, stderr, n, mean, std, successes, trials)
+        claim = FeedbackInput(values, stderr, n, mean, std, successes, trials)
         if is_empty(candidate):
             read_none(claim)
             return
@@ -423,5 +427,5 @@ class Optimizer(OptimizerView):
             feedback = {number: claim.read(self._problem.outcome)}
         else:
             feedback = read_many(named, claim, self._problem.outcome)
-        self.core.widen(table)
-        self.core.hear(-1 - self._state.observed, feedback)
+        self.core.extend_candidates(table)
+        self.core.add_feedback(-1 - self._state.observed, feedback)

@@ -1,8 +1,8 @@
 """The order that settles ties: random, drawn from the seed, and the same however many candidates were added since.
 
-Up to MANY candidates it is a permutation that is drawn once. Of more it is computed where somebody looks, so that
-nothing has the size of the candidate set: a Feistel network on the bits of a candidate's number, which is one-to-one on
-a power of four, is repeated until it ends below the number of candidates.
+Up to DRAWN_UP_TO candidates it is a permutation that is drawn once. Of more it is computed where somebody looks, so
+that nothing has the size of the candidate set: a Feistel network on the bits of a candidate's number, which is
+one-to-one on a power of four, is repeated until it ends below the number of candidates.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MANY = 2**20  # candidates up to which the order is drawn
+DRAWN_UP_TO = 2**20  # candidates up to which the order is drawn
 ROUNDS = 6
 MIX = 0x9E3779B97F4A7C15 - 2**64  # an odd multiplier whose bits look random
 
@@ -84,7 +84,7 @@ class Order:
 
 def drawn(rng: np.random.Generator, sizes: Sequence[int]) -> Order:
     """The order of candidates that came in so many steps; the generator goes on as if it had been drawn."""
-    if sizes[0] > MANY:
+    if sizes[0] > DRAWN_UP_TO:
         return Order(int(rng.integers(2**62)), tuple(sizes))
     state = dict(rng.bit_generator.state)
     rng.permutation(sizes[0])

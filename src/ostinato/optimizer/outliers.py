@@ -37,14 +37,17 @@ RARE = 5e-7  # probability, on either side, with which a value that fits is that
 SUSPECT = 4.0  # standard deviations from which a value is looked at
 FAR = 5.0  # the same, where they are told from few values
 TO_STD = 1.4826  # from the median of absolute deviations to a standard deviation
-AGAIN, FIRST = 2, 20  # value k is compared with all others until 2k + 20 are there
+RECHECK_FACTOR, RECHECK_OFFSET = 2, 20  # value k is compared with all others until 2k + 20 are there
 ALIKE = 1 / 3  # of the furthest one's distance: values that far off stand out alike
-MANY, MOST = 3, 0.02  # values that may stand out, and the share of all, before they are taken for what is normal
+MAX_OUTLIERS, MAX_OUTLIER_SHARE = (
+    3,
+    0.02,
+)  # values that may stand out, and the share of all, before they are taken for what is normal
 BELOW, ABOVE = 1.0, 0.25  # of the range of all averages: how far beyond them a lone value is one that does harm
-ENOUGH = 5  # other measurements from which any can be judged
-FEW = 4  # other candidates from which their averages say how far values vary
+MIN_OTHERS = 5  # other measurements from which any can be judged
+MIN_CANDIDATES = 4  # other candidates from which their averages say how far values vary
 POOLED = 4.0  # degrees of freedom that the noise of all counts for, beside a candidate's own repeats
-LEAST = 3.0  # degrees of freedom, at the least
+MIN_FREEDOM = 3.0  # degrees of freedom, at the least
 CONFIRMED = 2  # other values of its candidate from which a value is judged for good
 
 
@@ -99,7 +102,7 @@ def suspects(values: list[Value], told: int) -> frozenset[int]:
     if not values:
         return frozenset()
     y = np.array([value.y for value in values])
-    recent = np.array([told < AGAIN * value.number + FIRST for value in values])
+    recent = np.array([told < RECHECK_FACTOR * value.number + RECHECK_OFFSET for value in values])
     distance = np.maximum(np.where(recent, _from_all(values, y), 0.0), _from_own(values, y))
     furthest = float(np.max(distance))
     found = np.flatnonzero(distance > max(FAR, ALIKE * furthest))
@@ -107,7 +110,7 @@ def suspects(values: list[Value], told: int) -> frozenset[int]:
 
 
 def _unless_many(numbers: list[int], among: int) -> frozenset[int]:
-    return frozenset(numbers) if len(numbers) <= max(MANY, MOST * among) else frozenset()
+    return frozenset(numbers) if len(numbers) <= max(MAX_OUTLIERS, MAX_OUTLIER_SHARE * among) else frozenset()
 
 
 def _from_all(values: list[Value], y: Vector) -> Vector:
@@ -116,7 +119,7 @@ def _from_all(values: list[Value], y: Vector) -> Vector:
     each = np.array(list(averages.values()))
     middle = float(np.median(each))
     spread = TO_STD * float(np.median(np.abs(each - middle)))
-    return np.abs(y - middle) / spread if len(each) > FEW and spread > 0 else np.zeros(len(y))
+    return np.abs(y - middle) / spread if len(each) > MIN_CANDIDATES and spread > 0 else np.zeros(len(y))
 
 
 def _from_own(values: list[Value], y: Vector) -> Vector:
@@ -128,12 +131,12 @@ def _from_own(values: list[Value], y: Vector) -> Vector:
     share = np.divide(n, n + 1)
     left = np.maximum(squares - share * (y - mean) ** 2, 0.0) / max(freedom - 1, 1)
     gap = np.abs(y - mean) * np.sqrt(share)
-    enough = (n >= 1) & (left > 0) & (freedom - 1 >= LEAST)
+    enough = (n >= 1) & (left > 0) & (freedom - 1 >= MIN_FREEDOM)
     return np.divide(gap, np.sqrt(left), out=np.zeros(len(y)), where=enough)
 
 
-class Harm:
-    """How far off a value must be to do any."""
+class HarmThreshold:
+    """How far off a value must be to change what is decided."""
 
     def __init__(self, tally: Tally) -> None:
         averages = np.array([statistics.mean for _, statistics in tally])
@@ -145,12 +148,12 @@ class Harm:
         near, far = np.quantile(self._averages, [0.05, 0.95])
         return float(far - near)
 
-    def does(self, value: Value) -> bool:
+    def exceeds(self, value: Value) -> bool:
         """Whether a value may rule what is decided."""
         if value.others.n > 0:
             return abs(value.y - value.others.mean) > self._apart / 2
         beyond = max((self._low - value.y) / BELOW, (value.y - self._high) / ABOVE)
-        return len(self._averages) >= FEW and beyond > self._high - self._low
+        return len(self._averages) >= MIN_CANDIDATES and beyond > self._high - self._low
 
 
 def lone_leader(values: Iterable[Value]) -> frozenset[int]:
@@ -181,11 +184,11 @@ def harmful(values: Iterable[Value], tally: Tally) -> list[Value]:
 
     Most suspects are sorted out here, before a model is fitted for the others.
     """
-    harm, found = Harm(tally), list[Value]()
+    harm, found = HarmThreshold(tally), list[Value]()
     for value in values:
         clean = tally[value.candidate]
         value = replace(value, others=clean) if clean.n >= CONFIRMED and not clean.known else value
-        if harm.does(value):
+        if harm.exceeds(value):
             found.append(value)
     return found
 
@@ -195,8 +198,8 @@ def judged(
 ) -> list[Misfit]:
     """Those that are far off by the model and by their own repeats. Prior and tally know none of them."""
     found: list[Misfit] = []
-    others = _Others(prior, features, tally, {value.candidate for value in values}, learned)
-    limit = float(stdtrit(max(tally.steps - 1, LEAST), 1 - RARE))
+    others = _OtherCandidates(prior, features, tally, {value.candidate for value in values}, learned)
+    limit = float(stdtrit(max(tally.steps - 1, MIN_FREEDOM), 1 - RARE))
     for value in values:
         noise = float(prior.noise[value.candidate]) + prior.setup
         mean, variance = others.say_of(value.candidate)
@@ -210,7 +213,7 @@ def judged(
     return found
 
 
-class _Others:
+class _OtherCandidates:
     """What all other candidates say of one: a posterior on those that matter here, and no others."""
 
     def __init__(self, prior: Prior, features: Matrix, tally: Tally, asked: set[int], learned: tuple[str, ...]) -> None:
@@ -242,5 +245,5 @@ def _agrees(value: Value, noise: float, steps: float) -> bool:
         return False
     freedom = POOLED + max(others.n - 1, 0.0)
     own = (POOLED * noise + others.squares) / freedom
-    limit = float(stdtrit(max(min(freedom, steps - 1), LEAST), 1 - RARE))
+    limit = float(stdtrit(max(min(freedom, steps - 1), MIN_FREEDOM), 1 - RARE))
     return abs(value.y - others.mean) <= limit * sqrt(max(own, noise) * (1 + 1 / others.n))

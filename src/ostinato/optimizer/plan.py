@@ -11,9 +11,9 @@ from ostinato.checks import counted, flag, whole
 from ostinato.errors import InvalidSetting, NothingToAsk
 from ostinato.optimizer.belief import lots_with
 from ostinato.optimizer.costs import shortest_way
-from ostinato.optimizer.foresight import Foresight, largest_ratio, worths_of
-from ostinato.optimizer.parts import ask_ratio, lots_for
-from ostinato.optimizer.thinking import Planned, Thinking
+from ostinato.optimizer.decision import DecisionInProgress, Planned
+from ostinato.optimizer.model_with_pending import ModelWithPending, largest_ratio, worths_of
+from ostinato.optimizer.shard_decisions import ask_ratio, lots_for
 from ostinato.policies import Proposal
 from ostinato.posterior import ShardedPosterior
 
@@ -63,52 +63,52 @@ class Wish(msgspec.Struct, frozen=True):
         return self.slots if self.slots is not None else max(1, cast("int", self.workers) - in_flight)
 
 
-def plan(thinking: Thinking, wish: Wish, most: int | None) -> tuple[list[Planned], float]:
+def plan(decision: DecisionInProgress, wish: Wish, most: int | None) -> tuple[list[Planned], float]:
     """Batches until there are enough measurements; each counts those before it as if they had come.
 
     With the factor by which, within the plan, some standard deviation shrinks.
     """
     planned: list[Planned] = []
-    ledger, columns = thinking.state.ledger, _columns(thinking, wish)
+    ledger, columns = decision.state.ledger, _columns(decision, wish)
     wanted = wish.least(sum(ledger.pending.values()))
     least = min(wanted, most or wanted)
     most = least if wish.slots is not None else most
     while (total := sum(each.proposal.repeats for each in planned)) < least:
         left = None if most is None else most - total
         try:
-            new = thinking.next(1 if wish.distinct else left, [each.proposal for each in planned])
+            new = decision.next(1 if wish.distinct else left, [each.proposal for each in planned])
         except NothingToAsk:
             if not planned:
                 raise
             break
-        planned = _with_one_more(thinking, planned, new)
-        thinking.set_apart(new.proposal.candidate, columns, distinct=wish.distinct)
-    ratio = _ratio(thinking, [each.proposal for each in planned])
+        planned = _with_one_more(decision, planned, new)
+        decision.exclude_after(new.proposal.candidate, columns, distinct=wish.distinct)
+    ratio = _ratio(decision, [each.proposal for each in planned])
     stops = list(dict.fromkeys(each.proposal.candidate for each in planned))
-    order = shortest_way(ledger.position, stops, thinking.problem.switch_cost)
+    order = shortest_way(ledger.position, stops, decision.problem.switch_cost)
     return sorted(planned, key=lambda each: order.index(each.proposal.candidate)), ratio
 
 
-def _columns(thinking: Thinking, wish: Wish) -> list[int]:
+def _columns(decision: DecisionInProgress, wish: Wish) -> list[int]:
     """The places of columns that a plan shares."""
-    names = [column.name for column in thinking.problem.table.columns]
+    names = [column.name for column in decision.problem.table.columns]
     for name in wish.shared:
         if name not in names:
             raise InvalidSetting(f"shared={name!r} is not a column: they are {', '.join(map(repr, names))}.")
     return [names.index(name) for name in wish.shared]
 
 
-def _with_one_more(thinking: Thinking, planned: list[Planned], new: Planned) -> list[Planned]:
+def _with_one_more(decision: DecisionInProgress, planned: list[Planned], new: Planned) -> list[Planned]:
     """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
 
     What was planned last comes last.
     """
     more = new.proposal
-    caps = [each for each in (thinking.problem.settings.max_repeats, thinking.problem.policy.longest_batch) if each]
+    caps = [each for each in (decision.problem.settings.max_repeats, decision.problem.policy.longest_batch) if each]
     cap = min(caps, default=None)
     for place, each in enumerate(planned):
         last, repeats = each.proposal, each.proposal.repeats + more.repeats
-        if last.candidate != more.candidate or thinking.known.prior.setup > 0 or repeats > (cap or repeats):
+        if last.candidate != more.candidate or decision.known.prior.setup > 0 or repeats > (cap or repeats):
             continue
         wanted = max(last.wanted or 0, last.repeats + (more.wanted or more.repeats))
         joined = Proposal(last.candidate, repeats, wanted, more.capped, last.truncated or more.truncated, more.cause)
@@ -117,13 +117,13 @@ def _with_one_more(thinking: Thinking, planned: list[Planned], new: Planned) -> 
     return [*planned, new]
 
 
-def _ratio(thinking: Thinking, planned: Sequence[Proposal]) -> float:
+def _ratio(decision: DecisionInProgress, planned: Sequence[Proposal]) -> float:
     """By how much a plan shrinks some standard deviation, on top of what is in flight."""
-    honest = thinking.known.honest
+    honest = decision.known.honest
     if isinstance(honest, ShardedPosterior):
-        lots = [worths_of(thinking.known, lots_with(thinking.state, each)) for each in ((), planned)]
+        lots = [worths_of(decision.known, lots_with(decision.state, each)) for each in ((), planned)]
         return sqrt(ask_ratio(honest, *(lots_for(honest, each) for each in lots)))
-    own = thinking.foresights[0 if honest is thinking.known.model else 1]
-    after = own.brought_up(thinking.known, honest, lots_with(thinking.state, planned))
-    before = Foresight().brought_up(thinking.known, honest, lots_with(thinking.state, ()))
+    own = decision.foresights[0 if honest is decision.known.model else 1]
+    after = own.bring_up_to_date(decision.known, honest, lots_with(decision.state, planned))
+    before = ModelWithPending().bring_up_to_date(decision.known, honest, lots_with(decision.state, ()))
     return sqrt(largest_ratio(before, after))

@@ -11,12 +11,12 @@ from ostinato.candidates import Candidates, GridTable, Sampled, ShardedTable, gr
 from ostinato.checks import flag, positive, whole
 from ostinato.errors import InvalidSetting
 from ostinato.kernels import Kernel
-from ostinato.learning import Learner, Prior, Shrinking, Wanted
+from ostinato.learning import Learner, LearningSettings, Prior, ShrinkingLengthscale
 from ostinato.measurements.outcomes import Outcome, outcome_of
 from ostinato.measurements.quantity import quantity_of
 from ostinato.optimizer.certifiable import check_search
 from ostinato.optimizer.costs import SwitchCost, cost_between, read_costs
-from ostinato.optimizer.order import MANY, Order, added, drawn
+from ostinato.optimizer.order import DRAWN_UP_TO, Order, added, drawn
 from ostinato.optimizer.settings import (
     checked_policy,
     given,
@@ -36,7 +36,7 @@ from ostinato.posterior.grid import find_grid
 from ostinato.posterior.sharded import EVERYWHERE
 from ostinato.records import Quantity
 
-ONE = (int, float, np.number, type(None))  # what a setting is that is the same for all candidates
+SCALAR_TYPES = (int, float, np.number, type(None))  # what a setting is that is the same for all candidates
 
 
 class Portable:
@@ -129,7 +129,7 @@ class Problem:
     priority: Any  # an array or an `Order`
     sign: int
     policy: BasePolicy
-    wanted: Wanted
+    learning_settings: LearningSettings
     switch_cost: SwitchCost | None = None
     outcome: Outcome = field(init=False)
     learned: tuple[str, ...] = field(init=False)  # the names of what is
@@ -140,22 +140,22 @@ class Problem:
     seeks: str = field(init=False)
 
     def __post_init__(self) -> None:
-        wanted = self.wanted
+        wanted = self.learning_settings
         aside = bool(wanted.learned) and wanted.noise is None and wanted.outcome.real and not self.settings.robust
         made = {"outcome": wanted.outcome, "learned": wanted.learned, "by_setup": wanted.setup != 0}
         said = {name: getattr(self.policy, name) for name in ("keeps_within", "seeks")}
         vars(self).update(made | said, sets_outliers_aside=aside, policy_name=repr(self.policy))
 
-    def over(self, table: Candidates) -> "Problem":
+    def for_table(self, table: Candidates) -> "Problem":
         """The same, with more candidates after those that there were."""
         if table is self.table:
             return self
         settings = self.settings
         priority = table.priority if isinstance(table, Sampled) else grown_priority(self.priority, len(table))
-        noise = None if self.wanted.noise is None else noise_variances(settings.noise_std, table)
+        noise = None if self.learning_settings.noise is None else noise_variances(settings.noise_std, table)
         costs = read_costs(settings.switch_cost, table)
-        wanted = replace(self.wanted, noise=noise)
-        return replace(self, table=table, priority=priority, wanted=wanted, switch_cost=costs)
+        learning = replace(self.learning_settings, noise=noise)
+        return replace(self, table=table, priority=priority, learning_settings=learning, switch_cost=costs)
 
     @property
     def features(self) -> Matrix:
@@ -166,13 +166,13 @@ class Problem:
         """What the measured number is called, and its unit."""
         return quantity_of(self.settings.value, self.settings.unit, self.settings.outcome)
 
-    def learner(self) -> Learner | Shrinking | None:
+    def learner(self) -> Learner | ShrinkingLengthscale | None:
         """What changes the prior as measurements come, if anything does; nothing learned yet."""
-        return learner_for(self.policy, self.table, self.wanted, self.settings.half_life)
+        return learner_for(self.policy, self.table, self.learning_settings, self.settings.half_life)
 
-    def first_prior(self, learner: Learner | Shrinking | None) -> Prior:
+    def first_prior(self, learner: Learner | ShrinkingLengthscale | None) -> Prior:
         """Before anything is measured."""
-        return given(self.wanted) if learner is None else learner.first()
+        return given(self.learning_settings) if learner is None else learner.first()
 
     def model(self, prior: Prior) -> Model:
         """The model that the policy sees, nothing measured."""
@@ -194,7 +194,7 @@ def priority_of(table: Candidates, rng: np.random.Generator) -> Any:
     if isinstance(table, Sampled):
         return table.priority
     first, *later = table.grown
-    if isinstance(table, ShardedTable) or first > MANY:
+    if isinstance(table, ShardedTable) or first > DRAWN_UP_TO:
         return drawn(rng, table.grown)
     priority = rng.permutation(first)
     for size in later:
@@ -239,11 +239,11 @@ def check_sharded(settings: Settings, table: Candidates, policy: BasePolicy) -> 
     scored = isinstance(policy, ScoredPolicy) and isinstance(policy.score, UCB | EI) and policy.model is Posterior
     if not scored:
         raise InvalidSetting(f"{policy!r} does not work with a ShardedTable. {EVERYWHERE}")
-    if not isinstance(settings.switch_cost, ONE):
+    if not isinstance(settings.switch_cost, SCALAR_TYPES):
         raise InvalidSetting(
             "switch_cost= differs between candidates, and those of a ShardedTable are on workers: give one number."
         )
-    if not isinstance(settings.noise_std, ONE):
+    if not isinstance(settings.noise_std, SCALAR_TYPES):
         raise InvalidSetting(
             "noise_std= differs between candidates, and those of a ShardedTable are on workers: give one number, "
             "or nothing to learn it."

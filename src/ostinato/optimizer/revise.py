@@ -16,7 +16,7 @@ from ostinato.errors import InvalidFeedback
 from ostinato.measurements.batches import number_at, place_among
 from ostinato.measurements.feedback import Feedback, told, told_weighted
 from ostinato.measurements.outcomes import Outcome
-from ostinato.optimizer.facts import Asked, Closed, Fact, Looked, Mind, Told
+from ostinato.optimizer.facts import Asked, Closed, DecisionState, Fact, OutlierReview, Told
 from ostinato.optimizer.state import State
 
 
@@ -49,7 +49,7 @@ def singles(facts: Sequence[Fact]) -> Iterator[Single]:
 
 def revised(
     state: State, changes: Mapping[Single, float | None], outcome: Outcome, whole: Collection[int] = ()
-) -> tuple[list[Fact], Mind]:
+) -> tuple[list[Fact], DecisionState]:
     """Other facts, and what the next decision then rests on.
 
     changes: measurements, each with its new value; None takes it back. whole: facts that are taken back whole.
@@ -65,7 +65,9 @@ def revised(
             facts.append(fact)
     touched = {fact.batch for fact in (state.facts[at] for at in (*by_fact, *whole)) if isinstance(fact, Told)}
     facts += [Closed(batch) for batch in sorted(touched) if batch >= 0 and batch not in state.ledger.open]
-    return _each_closed_once(facts), Mind(state.mind.random, [], None, Looked(), _began(facts))
+    return _each_closed_once(facts), DecisionState(
+        state.decision_state.random, [], None, OutlierReview(), _began(facts)
+    )
 
 
 def _changed(fact: Told, changes: Mapping[int, float | None], outcome: Outcome) -> Told:

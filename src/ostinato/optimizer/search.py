@@ -14,7 +14,7 @@ from ostinato.candidates import Sampled
 STARTS = 4
 STEPS = 5
 SCATTERED = 12  # points around a start, at every step
-FIRST, SMALLER = 0.1, 0.35  # of a column's range: the first step; and by how much the next is smaller
+FIRST_STEP, STEP_FACTOR = 0.1, 0.35  # of a column's range: the first step; and by how much the next is smaller
 DIFFERENCE = 0.02  # of a step, for the gradient
 ROUNDING = 1e-9  # of a score: one that is higher by less is no gain; the same point may score so much more
 ALONG = (0.25, 0.5, 1.0, 2.0)  # steps along the gradient
@@ -47,7 +47,7 @@ def _apart(table: Sampled, known: Vector) -> list[int]:
     chosen: list[int] = []
     for place in np.lexsort((table.priority, -known))[: 16 * STARTS].tolist():
         gaps = [np.max(np.abs(table.features[place] - table.features[other]) / width) for other in chosen]
-        if np.isfinite(known[place]) and (not gaps or min(gaps) > FIRST):
+        if np.isfinite(known[place]) and (not gaps or min(gaps) > FIRST_STEP):
             chosen.append(place)
         if len(chosen) == STARTS:
             break
@@ -60,7 +60,7 @@ def _judge(climbers: "list[Climber]", points: list[Matrix], table: Sampled, scor
     values = np.where(allowed, scores(snapped)[len(table) :], -np.inf)
     ends = np.cumsum([len(each) for each in points])[:-1]
     for climber, own, each in zip(climbers, np.split(snapped, ends), np.split(values, ends), strict=True):
-        climber.hear(own, each)
+        climber.take_scores(own, each)
     return len(values)
 
 
@@ -74,7 +74,7 @@ class Climber:
         self._levels = [j for j, kind in enumerate(kinds) if kind == "category"]
         self._numbers = np.array([j for j, kind in enumerate(kinds) if kind != "category"], dtype=np.int64)
         self._width = self._high - self._low
-        self._step, self._gained = FIRST, False
+        self._step, self._gained = FIRST_STEP, False
         self._slope = np.zeros(len(self._numbers))
 
     def around(self, rng: np.random.Generator) -> Matrix:
@@ -97,7 +97,7 @@ class Climber:
             steps[:, self._numbers] += self._step * np.array(ALONG)[:, None] * way
         return steps
 
-    def hear(self, points: Matrix, values: Vector) -> None:
+    def take_scores(self, points: Matrix, values: Vector) -> None:
         d = len(self._numbers)
         if len(points) >= 2 * d + SCATTERED:  # both sides come first
             difference = points[:d, self._numbers] - points[d : 2 * d, self._numbers]
@@ -112,7 +112,7 @@ class Climber:
 
     def settle(self) -> None:
         """A smaller step, where this one gained nothing."""
-        self._step = self._step if self._gained else SMALLER * self._step
+        self._step = self._step if self._gained else STEP_FACTOR * self._step
         self._gained = False
 
     def _other_levels(self) -> Matrix:

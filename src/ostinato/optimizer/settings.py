@@ -13,7 +13,7 @@ from ostinato.candidates import Candidates, Sampled
 from ostinato.checks import brief, counted, finite, is_whole, not_negative, positive
 from ostinato.errors import InvalidKernel, InvalidSetting
 from ostinato.kernels import Kernel, as_kernel
-from ostinato.learning import Learner, Prior, Shrinking, Wanted
+from ostinato.learning import Learner, LearningSettings, Prior, ShrinkingLengthscale
 from ostinato.measurements.outcomes import Outcome
 from ostinato.policies import Earn, Find, MiniEI, Policy, Proposal
 from ostinato.policies.base import BasePolicy, Custom
@@ -23,7 +23,7 @@ LEARNING: dict[str, BasePolicy] = {"find": Find(), "earn": Earn()}
 SEARCHED: dict[str, BasePolicy] = {**LEARNING, "find": Find(worth=0.0)}  # in spaces that cannot be listed
 GIVEN: dict[str, BasePolicy] = {"find": Find(beta=2.0), "earn": MiniEI(C=1.2, beta=1.0)}
 PARALLEL = ("workers", "n_jobs", "executor")  # settings that are looked for here, and are those of a study's run
-SOME = 64  # candidates on which a kernel is tried before it is used
+KERNEL_TRIED_ON = 64  # candidates on which a kernel is tried before it is used
 
 
 def sign_of(direction: str) -> int:
@@ -95,7 +95,7 @@ def policy_for(goal: str, *, learned: bool, listed: bool) -> BasePolicy:
 
 def what_to_learn(
     table: Candidates, kernel: Any, noise_std: Any, mean: Any, setup_std: Any, sign: int, outcome: Outcome
-) -> Wanted:
+) -> LearningSettings:
     """What the user gave, checked; what is missing is to be learned."""
     if noise_std is not None and not outcome.real:
         raise InvalidSetting(
@@ -118,7 +118,7 @@ def what_to_learn(
             f"noise_std={noise_std!r} is unknown: give a number, one a candidate, 'varying' to learn a noise that "
             "differs between candidates, or nothing to learn one for all."
         )
-    return Wanted(
+    return LearningSettings(
         kernel=None if kernel is None else checked_kernel(kernel, table),
         noise=None if noise_std is None or varying else noise_variances(noise_std, table),
         mean=0.0 if mean is None and kernel is not None else mean,
@@ -140,8 +140,8 @@ def _setup(setup_std: Any) -> float:
 
 
 def learner_for(
-    policy: BasePolicy, table: Candidates, wanted: Wanted, half_life: int | None = None
-) -> Learner | Shrinking | None:
+    policy: BasePolicy, table: Candidates, wanted: LearningSettings, half_life: int | None = None
+) -> Learner | ShrinkingLengthscale | None:
     """What changes the prior as measurements come: learning, an adaptive policy, or nothing."""
     if policy.shrinking is None:
         return Learner(table, wanted, half_life) if wanted.learned else None
@@ -150,14 +150,14 @@ def learner_for(
             f"{policy!r} starts from a kernel and a noise that are given: give kernel= and noise_std=."
         )
     shrinking, columns = policy.shrinking, len(table.columns)
-    return Shrinking(given(wanted), partial(_shrinks, shrinking, columns))
+    return ShrinkingLengthscale(given(wanted), partial(_shrinks, shrinking, columns))
 
 
 def _shrinks(shrinking: Callable[[int, int], float], columns: int, steps: int) -> float:
     return shrinking(steps, columns)
 
 
-def given(wanted: Wanted) -> Prior:
+def given(wanted: LearningSettings) -> Prior:
     """All that a model needs, where the user gave it."""
     kernel, noise = cast("Kernel", wanted.kernel), cast("Vector", wanted.noise)
     return Prior(kernel, noise, wanted.mean or 0.0, wanted.setup or 0.0)
@@ -166,7 +166,7 @@ def given(wanted: Wanted) -> Prior:
 def checked_kernel(kernel: Any, table: Candidates) -> Kernel:
     """The kernel made ready for these candidates, after a trial on some of them."""
     bound = as_kernel(kernel).bind(table.columns)
-    some = table.features[np.linspace(0, len(table) - 1, min(len(table), SOME)).astype(int)]
+    some = table.features[np.linspace(0, len(table) - 1, min(len(table), KERNEL_TRIED_ON)).astype(int)]
     K = bound(some, some)
     if not _is_positive(K) or not np.allclose(np.diagonal(K), bound.diag(some), rtol=1e-6):
         raise InvalidKernel(

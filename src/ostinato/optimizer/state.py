@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ostinato.measurements.history import History, Measured, Part
 from ostinato.optimizer.costs import SwitchCost
-from ostinato.optimizer.facts import Asked, Closed, Fact, Mind, Recalled, Remembered, Restored, Retired, Told
+from ostinato.optimizer.facts import Asked, Closed, DecisionState, Fact, Recalled, Remembered, Restored, Retired, Told
 from ostinato.optimizer.ledger import Ledger
 from ostinato.optimizer.settings import generator_in
 
@@ -22,27 +22,33 @@ HOPELESS = 3  # failures, and more failures than values, from which a candidate 
 
 
 class State:
-    """sign: −1 where values are turned; costs: of switches, where they cost anything; mind: what decisions rest on."""
+    """All facts so far, and what they add up to.
 
-    def __init__(self, sign: int, costs: SwitchCost | None, mind: Mind, budget: int | None = None) -> None:
-        self._sign, self.costs, self.mind, self.budget = sign, costs, mind, budget
+    sign: −1 where values are turned. costs: of switches, where they cost anything. decision_state: what the next
+    decision rests on besides.
+    """
+
+    def __init__(
+        self, sign: int, costs: SwitchCost | None, decision_state: DecisionState, budget: int | None = None
+    ) -> None:
+        self._sign, self.costs, self.decision_state, self.budget = sign, costs, decision_state, budget
         self.facts: list[Fact] = []
         self.gaps: Sequence[int] = ()  # numbers of measurements that were taken back, in order
-        self._rng = generator_in(mind.random)
+        self._rng = generator_in(decision_state.random)
         self.ledger, self.history, self.failures, self.observed = Ledger(), History(), Counter[int](), 0
         self.retired: frozenset[int] = frozenset()
-        self.whole = True
+        self.consistent = True
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: all but what is made when it is needed."""
         return {name: value for name, value in vars(self).items() if name != "_rng"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _rng=generator_in(state["mind"].random))
+        vars(self).update(state, _rng=generator_in(state["decision_state"].random))
 
     def generator(self) -> np.random.Generator:
         """Randomness that goes on where the last decision left off; to be used by one decision at a time."""
-        self._rng.bit_generator.state = self.mind.random
+        self._rng.bit_generator.state = self.decision_state.random
         return self._rng
 
     @property
@@ -76,15 +82,18 @@ class State:
                 yield fact
 
     def absorb(
-        self, facts: Sequence[Fact], mind: Mind | None = None, measured: Mapping[Part, Measured] | None = None
+        self,
+        facts: Sequence[Fact],
+        decision_state: DecisionState | None = None,
+        measured: Mapping[Part, Measured] | None = None,
     ) -> None:
         """These facts happened, all of them or, whatever stops it, none; with a decision, what the next rests on.
 
         measured: in feedback that comes alone, where that was asked for before.
         """
-        size, before = len(self.facts), self.mind
+        size, before = len(self.facts), self.decision_state
         try:
-            self.whole = False
+            self.consistent = False
             for fact in facts:
                 if isinstance(fact, Asked):
                     self.ledger.ask(fact)
@@ -104,30 +113,30 @@ class State:
                 elif isinstance(fact, Recalled):
                     self._recall(fact)
                 self.facts.append(fact)
-            self.mind = mind or before
-            self.whole = True
+            self.decision_state = decision_state or before
+            self.consistent = True
         except BaseException:
             self.rewind(size, before)
             raise
 
-    def rewind(self, size: int, mind: Mind) -> None:
+    def rewind(self, size: int, decision_state: DecisionState) -> None:
         """Back to the first so many facts."""
-        self.rewrite(self.facts[:size], mind)
+        self.rewrite(self.facts[:size], decision_state)
 
-    def rewrite(self, facts: Sequence[Fact], mind: Mind, gaps: Sequence[int] | None = None) -> None:
+    def rewrite(self, facts: Sequence[Fact], decision_state: DecisionState, gaps: Sequence[int] | None = None) -> None:
         """Other facts from now on, as if they had been told in the first place; but numbers stay, with other gaps."""
-        self.facts, self.mind, self.whole = list(facts), mind, False
+        self.facts, self.decision_state, self.consistent = list(facts), decision_state, False
         self.gaps = self.gaps if gaps is None else gaps
         self.restored()
 
-    def rewrite_mind(self, mind: Mind) -> None:
+    def rewrite_decision_state(self, decision_state: DecisionState) -> None:
         """Another process decided."""
-        self.mind = mind
+        self.decision_state = decision_state
 
     def restored(self) -> "State":
         """Itself, whole again where something stopped it half-way: as it comes about anew from the facts."""
-        if not self.whole:
-            anew = State(self._sign, self.costs, self.mind, self.budget)
+        if not self.consistent:
+            anew = State(self._sign, self.costs, self.decision_state, self.budget)
             anew.gaps = self.gaps
             anew.absorb(self.facts)
             vars(self).update(vars(anew))

@@ -9,13 +9,13 @@ from ostinato.errors import LimitedPrecision, SurprisingMeasurements, Suspicious
 from ostinato.measurements.batches import number_at
 from ostinato.measurements.history import Measured, Part
 from ostinato.optimizer.answers import Answers
-from ostinato.optimizer.facts import Looked
+from ostinato.optimizer.facts import OutlierReview
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 
 PRECISE_UP_TO = 1e11  # κ² n/λ: beyond it float64 cannot hold what was measured
 SURPRISE = 8.0  # prior standard deviations at which a measurement is surprising
-NOISIER, ENOUGH = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
+NOISIER, MIN_FREEDOM = 2.0, 20  # times the given noise that repeats show, and degrees of freedom to say so
 
 
 class Warnings:
@@ -29,10 +29,10 @@ class Warnings:
 
     def of_outliers(self, problem: Problem, known: Knowledge) -> None:
         """Once, of values that do not fit and were set aside; before anything rests on it."""
-        answers, aside = Answers(problem, known), known.looked.aside
+        answers, aside = Answers(problem, known), known.outlier_review.outliers
         found = [answers.outlier(misfit) for misfit in known.misfits if misfit.value.number in aside]
         new = [outlier for outlier in found if outlier.number not in self._remarked]
-        self.know_of(known.looked, known.state.gaps)
+        self.know_of(known.outlier_review, known.state.gaps)
         for outlier in new:
             words = str(outlier)
             words = words[:1].upper() + words[1:]  # names of the user's stay as they are
@@ -42,9 +42,9 @@ class Warnings:
                 SuspiciousMeasurement,
             )
 
-    def know_of(self, looked: Looked, gaps: Sequence[int]) -> None:
+    def know_of(self, looked: OutlierReview, gaps: Sequence[int]) -> None:
         """These outliers were warned of."""
-        self._remarked |= {number_at(place, gaps) for place in looked.aside}
+        self._remarked |= {number_at(place, gaps) for place in looked.outliers}
 
     def of_told(self, known: Knowledge, told: Mapping[Part, Measured]) -> None:
         """Warn where feedback is more than float64 can hold, or contradicts the kernel, prior mean or noise given."""
@@ -61,7 +61,7 @@ class Warnings:
                 self._warn_of_surprise(feedback.mean, model.prior_mean, spread)
             self._freedom += feedback.n - 1
             self._squares += feedback.squares / noise
-            noisier = self._freedom >= ENOUGH and self._squares > NOISIER**2 * self._freedom
+            noisier = self._freedom >= MIN_FREEDOM and self._squares > NOISIER**2 * self._freedom
             if noisier and not self._contradicted:
                 self._warn_of_noise()
 

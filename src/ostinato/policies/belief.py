@@ -12,15 +12,15 @@ from ostinato.arrays import Vector
 from ostinato.confidence import Progress
 from ostinato.errors import NothingToAsk
 from ostinato.policies.repeat_value import RepeatValue
-from ostinato.posterior import BlockedVector, Listed, PendingVariances, Screen
+from ostinato.posterior import BlockedVector, ListedVector, PendingVariances, Screen
 
 TIE = 1e-9
 EPSILON = float(np.finfo(np.float64).eps)
 NOTHING_LEFT = "Every candidate failed whenever it was measured, or was retired: nothing is left to ask for."
 
 
-class Rises(Protocol):
-    """A score of one moment, such as μ + β σ: whatever it needs of all candidates is settled.
+class SettledScore(Protocol):
+    """A score as a function of mean and variance alone, such as μ + β σ: what it needs of all candidates is settled.
 
     linear: whether it is mean + β · standard deviation.
     """
@@ -105,7 +105,7 @@ class Belief(ABC):
         """The average of the measurements of each candidate measured."""
 
     @abstractmethod
-    def draw(self) -> BlockedVector | Listed:
+    def draw(self) -> BlockedVector | ListedVector:
         """A function drawn from the posterior, at all candidates that may be its highest."""
 
     @abstractmethod
@@ -120,7 +120,7 @@ class Belief(ABC):
     def costs(self, candidates: NDArray[np.int64]) -> Vector:
         """Of going to some candidates from where we are, in the same units as `cost`."""
 
-    def leaders(self, score: "Rises") -> "Scores":
+    def leaders(self, score: "SettledScore") -> "Scores":
         """The scores of the candidates that may be chosen, by a score that is computed wherever candidates are."""
         return score.scores(self)
 
@@ -174,7 +174,7 @@ class Belief(ABC):
 class Scores(msgspec.Struct, frozen=True, eq=False):
     """The acquisition at every candidate, and how far apart two must lie to count as different."""
 
-    values: BlockedVector | Listed
+    values: BlockedVector | ListedVector
     tolerance: float
 
     @property

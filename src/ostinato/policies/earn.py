@@ -32,9 +32,9 @@ from ostinato.policies.base import Proposal, WithBeta
 from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Cautious
 from ostinato.policies.repeat_value import MOST
-from ostinato.policies.screened import Found, order_of, taken_in
-from ostinato.posterior import Listed, Screen
-from ostinato.posterior.screen_block import Sought
+from ostinato.policies.screened import ExactScores, measured_or_barred, tie_order_on_card
+from ostinato.posterior import ListedVector, Screen
+from ostinato.posterior.screen_block import SearchCriterion
 
 LENGTHS: Vector = np.unique(np.round(1.5 ** np.arange(52, dtype=np.float64)))  # numbers of repeats that are tried
 SHORTLIST = 16  # candidates at which u is computed first; then at all others that may be better than these
@@ -58,75 +58,77 @@ class Earn(WithBeta, Cautious):
     def propose(self, belief: Belief, limit: int | None = None) -> list[Proposal]:
         return [self.proposal(*self._choice(belief), belief, limit)]
 
-    def _bounds(self, standing: "Standing", belief: Belief) -> Scores:
+    def _bounds(self, summary: "LeaderSummary", belief: Belief) -> Scores:
         """The bound on u, at every candidate."""
         beta, left = self.width(belief), self._left(belief)
         noises = belief.means.like(belief.noise / self._longest(belief) + belief.setup)
 
         def bound(mean: Array, variance: Array, noise: Array) -> Array:
-            return self._bound(mean, variance, noise, standing, belief)
+            return self._bound(mean, variance, noise, summary, belief)
 
         bounds = belief.means.map(bound, belief.variances, noises)
-        if standing.leader is not None:
-            gap, width = np.array([standing.second - standing.top]), np.array([beta * standing.std])
-            bounds[standing.leader] = float(((left - 1) * expected_gain(gap, width))[0]) / (1 + INERTIA)
+        if summary.leader is not None:
+            gap, width = np.array([summary.second - summary.top]), np.array([beta * summary.std])
+            bounds[summary.leader] = float(((left - 1) * expected_gain(gap, width))[0]) / (1 + INERTIA)
         return self.possible(Scores(bounds, TIE * left * belief.kappa), belief)
 
-    def _bound(self, mean: Array, variance: Array, noise: Array, standing: "Standing", belief: Belief) -> Array:
+    def _bound(self, mean: Array, variance: Array, noise: Array, summary: "LeaderSummary", belief: Belief) -> Array:
         """The bound on u, at some candidates."""
-        gap, variance = mean - standing.top, self.width(belief) ** 2 * variance
+        gap, variance = mean - summary.top, self.width(belief) ** 2 * variance
         gain = expected_gain(gap, variance / namespace_of(mean).sqrt(variance + noise))
         return ((self._left(belief) - 1) * gain + gap) / (1 + INERTIA)
 
     def _choice(self, belief: Belief) -> tuple[int, int]:
         """The candidate of the highest u, and its B."""
-        standing, tolerance = Standing.of(belief, self.closed(belief)), TIE * self._left(belief) * belief.kappa
+        summary, tolerance = LeaderSummary.of(belief, self.closed(belief)), TIE * self._left(belief) * belief.kappa
         screen = belief.screen
         if screen is not None and screen.settles:
-            listed = self._led(screen, standing, belief)
-            values, lengths = self._values(listed, standing, belief)
+            listed = self._leading(screen, summary, belief)
+            values, lengths = self._values(listed, summary, belief)
         else:
-            listed, values, lengths = self._shortlist(standing, belief)
+            listed, values, lengths = self._shortlist(summary, belief)
         tied = np.flatnonzero(values >= float(np.max(values)) - tolerance)
         place = int(tied[np.argmin(belief.priority[listed[tied]])])
         candidate = int(listed[place])
-        if candidate == standing.leader:
+        if candidate == summary.leader:
             return candidate, self._longest(belief)  # nothing else pays: go on earning
         return candidate, int(lengths[place])
 
-    def _shortlist(self, standing: "Standing", belief: Belief) -> tuple[NDArray[np.int64], Vector, Vector]:
+    def _shortlist(self, summary: "LeaderSummary", belief: Belief) -> tuple[NDArray[np.int64], Vector, Vector]:
         """Candidates of which one has the highest u, by bounds at all of them; with u, and the B that attains it."""
-        bounds = self._bounds(standing, belief)
+        bounds = self._bounds(summary, belief)
         listed, rest = _highest(bounds, belief, SHORTLIST)
-        values, lengths = self._values(listed, standing, belief)
+        values, lengths = self._values(listed, summary, belief)
         bar = float(np.max(values)) + bounds.tolerance
         if not rest > bar:
             return listed, values, lengths
         listed = np.union1d(listed, bounds.above(bar))
-        return listed, *self._values(listed, standing, belief)
+        return listed, *self._values(listed, summary, belief)
 
-    def _led(self, screen: Screen, standing: "Standing", belief: Belief) -> NDArray[np.int64]:
+    def _leading(self, screen: Screen, summary: "LeaderSummary", belief: Belief) -> NDArray[np.int64]:
         """The same, where the screen finds them by itself; of what was measured all that may be asked for."""
         tolerance, noise = TIE * self._left(belief) * belief.kappa, least_of(belief.noise)
-        taken = np.array(sorted(each for each in taken_in(belief) if each < belief.candidates), dtype=np.int64)
+        taken = np.array(
+            sorted(each for each in measured_or_barred(belief) if each < belief.candidates), dtype=np.int64
+        )
 
         def bound(mean: Array, variance: Array) -> Array:
-            return self._bound(mean, variance, noise / self._longest(belief) + belief.setup, standing, belief)
+            return self._bound(mean, variance, noise / self._longest(belief) + belief.setup, summary, belief)
 
         def least(value: float, mean: float, variance: float) -> float:
             return value - 2 * tolerance
 
-        value = partial(self._worth, standing, belief)
-        sought = Sought(bound, value, least, order_of(belief), belief.centre, belief.kappa)
-        led = screen.leading(sought, taken)
-        found = Found(taken, *(np.zeros(len(taken)) for _ in range(3))).plus(Found(*led))
-        return self.possible(Scores(Listed(found.candidates, found.values, belief.candidates), 0.0), belief).above(
-            -np.finfo(np.float64).max
-        )
+        value = partial(self._worth, summary, belief)
+        criterion = SearchCriterion(bound, value, least, tie_order_on_card(belief), belief.centre, belief.kappa)
+        led = screen.leading(criterion, taken)
+        found = ExactScores(taken, *(np.zeros(len(taken)) for _ in range(3))).plus(ExactScores(*led))
+        return self.possible(
+            Scores(ListedVector(found.candidates, found.values, belief.candidates), 0.0), belief
+        ).above(-np.finfo(np.float64).max)
 
-    def _worth(self, standing: "Standing", belief: Belief, mean: Array, variance: Array, places: Array) -> Array:
+    def _worth(self, summary: "LeaderSummary", belief: Belief, mean: Array, variance: Array, places: Array) -> Array:
         """u at candidates that were never measured and are listed on a card."""
-        xp, left, gap = namespace_of(mean), self._left(belief), mean - standing.top
+        xp, left, gap = namespace_of(mean), self._left(belief), mean - summary.top
         here = places.cpu().numpy()
         noise = mean.new_tensor(belief.noise[here])
         switch = mean.new_tensor(belief.costs(here)) / belief.cost if belief.travels else 0.0
@@ -143,18 +145,18 @@ class Earn(WithBeta, Cautious):
         """Numbers of repeats that are tried."""
         return LENGTHS[: max(1, int(np.searchsorted(LENGTHS, self._longest(belief), side="right")))]
 
-    def _values(self, listed: NDArray[np.int64], standing: "Standing", belief: Belief) -> tuple[Vector, Vector]:
+    def _values(self, listed: NDArray[np.int64], summary: "LeaderSummary", belief: Belief) -> tuple[Vector, Vector]:
         """u at some candidates, and the B that attains it."""
         left = self._left(belief)
         mean, variance = belief.at_each(listed)
         variance = self.width(belief) ** 2 * variance[:, None]
-        gap = np.where(listed == standing.leader, standing.second - standing.top, mean - standing.top)
+        gap = np.where(listed == summary.leader, summary.second - summary.top, mean - summary.top)
         B = self._lengths(belief)
         total = variance + belief.setup + belief.noise[listed][:, None] / B
         std = np.divide(variance, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
         gain = expected_gain(np.broadcast_to(gap[:, None], std.shape).ravel(), std.ravel()).reshape(std.shape)
         switch = belief.costs(listed)[:, None] / belief.cost if belief.travels else 0.0
-        values = ((left - B) * gain + B * (mean - standing.top)[:, None]) / (B + INERTIA + switch)
+        values = ((left - B) * gain + B * (mean - summary.top)[:, None]) / (B + INERTIA + switch)
         longest = np.argmax(values, axis=1)
         return values[np.arange(len(listed)), longest], B[longest]
 
@@ -172,7 +174,7 @@ class Earn(WithBeta, Cautious):
 
 
 @dataclass(frozen=True)
-class Standing:
+class LeaderSummary:
     """The measured candidate of the highest mean, its mean and standard deviation, and the second highest mean."""
 
     leader: int | None
@@ -181,7 +183,7 @@ class Standing:
     second: float
 
     @classmethod
-    def of(cls, belief: Belief, closed: Set[int]) -> "Standing":
+    def of(cls, belief: Belief, closed: Set[int]) -> "LeaderSummary":
         """Of the candidates that may be measured again."""
         candidates = np.array(sorted(belief.counts().keys() - closed), dtype=np.int64)
         if not len(candidates):

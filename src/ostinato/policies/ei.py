@@ -12,15 +12,15 @@ from ostinato.confidence import Schedule, as_schedule
 from ostinato.policies.acquisition import chords, improvement_slope, log_expected_improvement, smallest_width
 from ostinato.policies.base import HasWidth
 from ostinato.policies.belief import Belief, Scores
-from ostinato.policies.scored import NEAR, Score
-from ostinato.policies.screened import Found, Search, taken_in
-from ostinato.posterior import BlockedVector, Listed
+from ostinato.policies.scored import CHEAPER_WITHIN, Score
+from ostinato.policies.screened import ExactScores, ScreenedSearch, measured_or_barred
+from ostinato.posterior import BlockedVector, ListedVector
 
-MANY = 1_000  # candidates from which EI is computed only where it may be the highest
+SELECTIVE_FROM = 1_000  # candidates from which EI is computed only where it may be the highest
 
 
 @dataclass(frozen=True)
-class Improvement:
+class LogImprovement:
     """log EI of one moment, with exploration weight β, on a target."""
 
     belief: Belief
@@ -37,7 +37,7 @@ class Improvement:
         return self.belief.resolution(self.beta) / width * improvement_slope((mean - self.target) / width)
 
     def nearly(self, mean: float, variance: float) -> float:
-        return self.tolerance(mean, variance) - self.belief.travels * log1p(-NEAR)
+        return self.tolerance(mean, variance) - self.belief.travels * log1p(-CHEAPER_WITHIN)
 
     def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
         return [(self.target + high, slope * self.beta) for high, slope in chords(bar, self._width(widest))]
@@ -45,7 +45,7 @@ class Improvement:
     def scores(self, belief: Belief) -> Scores:
         return self.among(_where_it_counts(self, belief), belief)
 
-    def among(self, values: BlockedVector | Listed, belief: Belief) -> Scores:
+    def among(self, values: BlockedVector | ListedVector, belief: Belief) -> Scores:
         """Values as scores, with the tolerance that their best has."""
         mean, variance = belief.at(Scores(values, 0.0).first_best(belief))
         return Scores(values, self.tolerance(mean, variance))
@@ -75,39 +75,39 @@ class EI(HasWidth, Score):
         improvement = self.improvement(belief)
         return improvement.among(_everywhere(improvement, belief), belief)
 
-    def improvement(self, belief: Belief) -> Improvement:
+    def improvement(self, belief: Belief) -> LogImprovement:
         """What it is now."""
-        return Improvement(belief, self.width(belief), self.target(belief))
+        return LogImprovement(belief, self.width(belief), self.target(belief))
 
     def slack(self, belief: Belief, best: int) -> float:
-        return -log1p(-NEAR)
+        return -log1p(-CHEAPER_WITHIN)
 
 
-def _everywhere(improvement: Improvement, belief: Belief) -> BlockedVector:
+def _everywhere(improvement: LogImprovement, belief: Belief) -> BlockedVector:
     return belief.means.map(improvement, belief.variances)
 
 
-def _where_it_counts(improvement: Improvement, belief: Belief) -> BlockedVector | Listed:
+def _where_it_counts(improvement: LogImprovement, belief: Belief) -> BlockedVector | ListedVector:
     """log EI of the candidates that may be chosen; of many candidates, minus infinity for the others.
 
     Of very many, by a screen in single precision.
     """
     screen = belief.screen
-    found = None if screen is None else Search(improvement, screen, belief).listed()
+    found = None if screen is None else ScreenedSearch(improvement, screen, belief).listed()
     return _in_blocks(improvement, belief) if found is None else found
 
 
-def _in_blocks(improvement: Improvement, belief: Belief) -> BlockedVector:
+def _in_blocks(improvement: LogImprovement, belief: Belief) -> BlockedVector:
     """The same, from means and variances that are kept for all candidates."""
     means, variances = belief.means, belief.variances
-    few = belief.candidates <= MANY or namespace_of(means.parts[0]) is not np
-    taken = taken_in(belief)
+    few = belief.candidates <= SELECTIVE_FROM or namespace_of(means.parts[0]) is not np
+    taken = measured_or_barred(belief)
     if few or len(taken) == belief.candidates:
         return _everywhere(improvement, belief)
     stds = variances.map(np.sqrt)
     hopeful = means.map(partial(_plus, improvement.beta), stds).without(taken).places_of_highest
     free = np.array([candidate not in taken for candidate in hopeful.tolist()], dtype=np.bool_)
-    found = Found.of(improvement, belief, hopeful[free])
+    found = ExactScores.of(improvement, belief, hopeful[free])
     lines = improvement.lines(found.bar(improvement), stds.highest)
 
     def counting(mean: Array, variance: Array, std: Array) -> Array:

@@ -36,11 +36,13 @@ from ostinato.policies.limits import Cautious, Limit
 from ostinato.records import STAYS
 
 LAST_BATCHES = 6  # into which the last part of a budget is divided
-LOOK = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
-LATE = 1.5  # β from then on
+ENOUGH_LOOKED_AT = 6.0  # candidates looked at, over the root of the measurements, from which the model has seen enough
+LATE_BETA = 1.5  # β from then on
 CHALLENGES = "is the likeliest to be better than the leader after all"
-FEW = 25  # measurements before which no candidate is said to have taken too many
-KNOWN = 20  # candidates that were looked at, before which the model cannot say that nothing is worth a switch
+SHARE_LIMIT_FROM = 25  # measurements before which no candidate is said to have taken too many
+WORTH_ASKED_FROM = (
+    20  # candidates that were looked at, before which the model cannot say that nothing is worth a switch
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class ImprovementOnMeasured(EI):
 
     def width(self, belief: Belief) -> float:
         width = super().width(belief)
-        return min(width, LATE) if belief.learned and looked_enough(belief) else width
+        return min(width, LATE_BETA) if belief.learned and looked_enough(belief) else width
 
     def target(self, belief: Belief) -> float:
         measured = np.array(sorted(belief.counts().keys() - belief.barred))
@@ -66,7 +68,7 @@ class CandidateShare(Limit):
     def closed(self, belief: Belief) -> list[int]:
         if not belief.learned or is_finishing(self.finish, belief) or looked_enough(belief):
             return []
-        most = self.share * max(belief.taken, FEW)
+        most = self.share * max(belief.taken, SHARE_LIMIT_FROM)
         return [candidate for candidate, n in belief.counts().items() if n > most]
 
     def most(self, candidate: int, belief: Belief) -> None:
@@ -129,7 +131,7 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
         if (
             not belief.learned
             or belief.travels
-            or len(measured) < KNOWN
+            or len(measured) < WORTH_ASKED_FROM
             or self._is_worth_it(best[0].candidate, belief)
         ):
             return best
@@ -150,7 +152,7 @@ class Find(Cautious, WithBeta, RepeatsByMiniMeta):
 
 def looked_enough(belief: Belief) -> bool:
     """Whether the model has seen enough candidates to be trusted."""
-    return len(belief.counts()) >= min(LOOK * sqrt(belief.taken), belief.candidates - len(belief.barred))
+    return len(belief.counts()) >= min(ENOUGH_LOOKED_AT * sqrt(belief.taken), belief.candidates - len(belief.barred))
 
 
 def is_finishing(finish: float, belief: Belief) -> bool:

@@ -17,7 +17,7 @@ from ostinato.policies.belief import NOTHING_LEFT, Belief
 from ostinato.posterior import Indices, PendingVariances
 
 LONGEST = 10_000  # picks of a round
-MANY, FEW = 64, 16  # candidates that may be the best, from which on so few of them come first
+SCREENED_ABOVE, FIRST_COMPUTED = 64, 16  # candidates that may be the best, from which on so few of them come first
 
 
 class LazyBounds:
@@ -41,8 +41,8 @@ class LazyBounds:
         from whenever, can be it. Where they are many, the highest of them come first and show more.
         """
         leading = self._above(self._last)
-        if len(leading) > MANY:
-            highest = leading[np.argpartition(-self._bounds[leading], FEW)[:FEW]]
+        if len(leading) > SCREENED_ABOVE:
+            highest = leading[np.argpartition(-self._bounds[leading], FIRST_COMPUTED)[:FIRST_COMPUTED]]
             self._update(highest)
             leading = self._above(int(highest[np.argmax(self._bounds[highest])]))
         self._update(leading)

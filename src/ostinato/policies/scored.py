@@ -19,7 +19,9 @@ from ostinato.policies.belief import Belief, Scores
 from ostinato.policies.limits import Limited
 from ostinato.policies.repeat_value import RepeatValue
 
-NEAR = 0.25  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
+CHEAPER_WITHIN = (
+    0.25  # of the winner's confidence width: as near as that, the candidate that is cheaper to go to is as good
+)
 
 
 class Score(ABC):

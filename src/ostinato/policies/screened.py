@@ -11,16 +11,18 @@ import numpy as np
 
 from ostinato.arrays import Array, Vector
 from ostinato.policies.belief import Belief, Scores
-from ostinato.posterior import Indices, Listed, Screen
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior import Indices, ListedVector, Screen
+from ostinato.posterior.screen_block import SearchCriterion
 
-LIKELY = 64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
-HOPEFUL = 16  # candidates, of those that scored highest last time, that are computed before the screen is looked at
-FEW = 256  # candidates that are sooner computed exactly than bounded better
+FIRST_COMPUTED = (
+    64  # candidates, of those that a screen leaves, that are computed first; then four times as many, and so on
+)
+RECENT_BEST = 16  # candidates, of those that scored highest last time, that are computed before the screen is looked at
+SOONER_COMPUTED = 256  # candidates that are sooner computed exactly than bounded better
 STALE = 1_000  # candidates that may be better still, from which bounds are brought nearer where that can be done
 
 
-class Rising(Protocol):
+class MonotoneScore(Protocol):
     """A score that is higher where the mean is, and where the standard deviation is.
 
     linear: whether it is mean + β · standard deviation.
@@ -50,8 +52,8 @@ class Rising(Protocol):
         ...
 
 
-class Found(NamedTuple):
-    """The scores of some candidates, exactly; in increasing order of the candidates."""
+class ExactScores(NamedTuple):
+    """The exact scores of some candidates, in increasing order of the candidates."""
 
     candidates: Indices
     mean: Vector
@@ -59,51 +61,51 @@ class Found(NamedTuple):
     values: Vector
 
     @classmethod
-    def of(cls, score: Rising, belief: Belief, candidates: Indices) -> "Found":
+    def of(cls, score: MonotoneScore, belief: Belief, candidates: Indices) -> "ExactScores":
         mean, variance = belief.at_each(candidates)
         return cls(candidates, mean, variance, score(mean, variance))
 
-    def plus(self, others: "Found") -> "Found":
+    def plus(self, others: "ExactScores") -> "ExactScores":
         candidates = np.concatenate([self.candidates, others.candidates])
         order = np.argsort(candidates)
         numbers = (np.concatenate(pair)[order] for pair in zip(self[1:], others[1:], strict=True))
-        return Found(candidates[order], *numbers)
+        return ExactScores(candidates[order], *numbers)
 
-    def without(self, taken: Collection[int]) -> "Found":
+    def without(self, taken: Collection[int]) -> "ExactScores":
         free = np.array([candidate not in taken for candidate in self.candidates.tolist()], dtype=np.bool_)
-        return Found(self.candidates[free], *(numbers[free] for numbers in self[1:]))
+        return ExactScores(self.candidates[free], *(numbers[free] for numbers in self[1:]))
 
-    def bar(self, score: Rising) -> float:
+    def bar(self, score: MonotoneScore) -> float:
         """What a candidate must reach to be chosen, as long as one of these may be."""
         best = int(np.argmax(self.values))
         nearly = score.nearly(float(self.mean[best]), float(self.variance[best]))
         return float(self.values[best]) - 2 * nearly
 
 
-class Search:
+class ScreenedSearch:
     """One search for the candidates that may be chosen."""
 
-    def __init__(self, score: Rising, screen: Screen, belief: Belief) -> None:
-        self._score, self._screen, self._belief, self._taken = score, screen, belief, taken_in(belief)
+    def __init__(self, score: MonotoneScore, screen: Screen, belief: Belief) -> None:
+        self._score, self._screen, self._belief, self._taken = score, screen, belief, measured_or_barred(belief)
 
-    def listed(self) -> Listed | None:
+    def listed(self) -> ListedVector | None:
         """The scores of the candidates that may be chosen; None where these would be too many."""
         if self._screen.settles:
-            return self._led()
+            return self._leading()
         hopeful = self._screen.hopeful(self._score.beta, self._taken)
         if not len(hopeful):
             return None
-        self._exact = Found.of(self._score, self._belief, hopeful)
+        self._exact = ExactScores.of(self._score, self._belief, hopeful)
         self._raise_bar()
         found, excess = self._above()
         if len(found) > STALE:
-            self._compute(_highest(found, excess, LIKELY))
+            self._compute(_highest(found, excess, FIRST_COMPUTED))
             found, _ = self._above()
         found, bounds = self._reaching(found)
-        if len(found) > FEW:
+        if len(found) > SOONER_COMPUTED:
             self._screen.refine(found)
             found, bounds = self._reaching(found)
-        size = LIKELY
+        size = FIRST_COMPUTED
         while len(found):
             self._compute(_highest(found, bounds, size))
             found, bounds = self._left(found, bounds)
@@ -113,11 +115,11 @@ class Search:
                 return None
             size *= 4
         exact = self._exact
-        self._screen.know(exact.candidates, exact.variance)
-        self._screen.likely = _highest(exact.candidates, exact.values, HOPEFUL)
-        return Listed(exact.candidates, exact.values, self._belief.candidates)
+        self._screen.set_variances(exact.candidates, exact.variance)
+        self._screen.likely = _highest(exact.candidates, exact.values, RECENT_BEST)
+        return ListedVector(exact.candidates, exact.values, self._belief.candidates)
 
-    def _led(self) -> Listed:
+    def _leading(self) -> ListedVector:
         """The same, where the screen finds them by itself; what was measured or is barred is looked at here."""
         belief, score = self._belief, self._score
         taken = np.array(sorted(each for each in self._taken if each < belief.candidates), dtype=np.int64)
@@ -128,18 +130,20 @@ class Search:
         def least(value: float, mean: float, variance: float) -> float:
             return value - 2 * score.nearly(mean, variance)
 
-        order = None if belief.travels else order_of(belief)
+        order = None if belief.travels else tie_order_on_card(belief)
         slope = score.beta if score.linear else None
-        led = self._screen.leading(Sought(score, value, least, order, belief.centre, belief.kappa, slope), taken)
-        found = Found.of(score, belief, taken).plus(Found(*led))
-        return Listed(found.candidates, found.values, belief.candidates)
+        led = self._screen.leading(
+            SearchCriterion(score, value, least, order, belief.centre, belief.kappa, slope), taken
+        )
+        found = ExactScores.of(score, belief, taken).plus(ExactScores(*led))
+        return ListedVector(found.candidates, found.values, belief.candidates)
 
     def _raise_bar(self) -> None:
         self._bar = self._exact.without(self._taken).bar(self._score)
 
     def _compute(self, candidates: Indices) -> None:
         new = candidates[self._unknown(candidates)]
-        self._exact = self._exact.plus(Found.of(self._score, self._belief, new))
+        self._exact = self._exact.plus(ExactScores.of(self._score, self._belief, new))
         self._raise_bar()
 
     def _unknown(self, candidates: Indices) -> Indices:
@@ -168,13 +172,13 @@ class Search:
         return candidates[new], bounds[new]
 
 
-def order_of(belief: Belief) -> Callable[[Array], Array]:
+def tie_order_on_card(belief: Belief) -> Callable[[Array], Array]:
     """The order that settles ties, of candidates that are listed on a card."""
     on_card = getattr(belief.priority, "on_card", None)
     return on_card or (lambda places: places.new_tensor(belief.priority[places.cpu().numpy()]))
 
 
-def taken_in(belief: Belief) -> set[int]:
+def measured_or_barred(belief: Belief) -> set[int]:
     """Candidates that may be closed to further measurements: whatever is, those never measured are not."""
     return {*belief.counts(), *belief.barred}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from ostinato.policies.belief import Belief, Scores
-from ostinato.policies.scored import NEAR, Score
+from ostinato.policies.scored import CHEAPER_WITHIN, Score
 
 
 @dataclass(frozen=True)
@@ -21,4 +21,4 @@ class TS(Score):
         return Scores(belief.draw(), belief.resolution(1.0))
 
     def slack(self, belief: Belief, best: int) -> float:
-        return NEAR * sqrt(belief.at(best)[1])
+        return CHEAPER_WITHIN * sqrt(belief.at(best)[1])

@@ -8,12 +8,12 @@ from ostinato.arrays import Array, namespace_of
 from ostinato.confidence import Schedule, as_schedule
 from ostinato.policies.base import HasWidth
 from ostinato.policies.belief import Belief, Scores
-from ostinato.policies.scored import NEAR, Score
-from ostinato.policies.screened import Search
+from ostinato.policies.scored import CHEAPER_WITHIN, Score
+from ostinato.policies.screened import ScreenedSearch
 
 
 @dataclass(frozen=True)
-class Bound:
+class UpperBound:
     """μ + β σ of one moment."""
 
     belief: Belief
@@ -24,14 +24,14 @@ class Bound:
         return mean + self.beta * namespace_of(variance).sqrt(variance)
 
     def nearly(self, mean: float, variance: float) -> float:
-        return self.belief.resolution(self.beta) + self.belief.travels * NEAR * self.beta * sqrt(variance)
+        return self.belief.resolution(self.beta) + self.belief.travels * CHEAPER_WITHIN * self.beta * sqrt(variance)
 
     def lines(self, bar: float, widest: float) -> list[tuple[float, float]]:
         return [(bar, self.beta)]
 
     def scores(self, belief: Belief, *, everywhere: bool = False) -> Scores:
         screen = None if everywhere else belief.screen
-        found = None if screen is None else Search(self, screen, belief).listed()
+        found = None if screen is None else ScreenedSearch(self, screen, belief).listed()
         values = belief.means.map(self, belief.variances) if found is None else found
         return Scores(values, belief.resolution(self.beta))
 
@@ -47,10 +47,10 @@ class UCB(HasWidth, Score):
         as_schedule(self.beta)
 
     def __call__(self, belief: Belief) -> Scores:
-        return belief.leaders(Bound(belief, self.width(belief)))
+        return belief.leaders(UpperBound(belief, self.width(belief)))
 
     def everywhere(self, belief: Belief) -> Scores:
-        return Bound(belief, self.width(belief)).scores(belief, everywhere=True)
+        return UpperBound(belief, self.width(belief)).scores(belief, everywhere=True)
 
     def slack(self, belief: Belief, best: int) -> float:
-        return NEAR * self.width(belief) * sqrt(belief.at(best)[1])
+        return CHEAPER_WITHIN * self.width(belief) * sqrt(belief.at(best)[1])

@@ -27,7 +27,7 @@ from ostinato.arrays import (
 )
 from ostinato.errors import InvalidKernel
 from ostinato.kernels import Kernel
-from ostinato.posterior.cache import Cache, Factored, Indices, Room, Rows
+from ostinato.posterior.cache import Cache, CachedRows, GridRows, Indices, RowMemory
 from ostinato.posterior.factor import Factor
 from ostinato.posterior.grid import Grid
 from ostinato.posterior.limited import LimitedRows
@@ -135,7 +135,7 @@ class BlockedVector:
         return others
 
 
-class Listed:
+class ListedVector:
     """One number for some candidates, and minus infinity for all others."""
 
     def __init__(self, candidates: Indices, values: Vector, size: int) -> None:
@@ -162,10 +162,10 @@ class Listed:
         """The candidates whose number is the highest, or lower by this much at most."""
         return self.above(self.highest - gap)
 
-    def without(self, candidates: Collection[int]) -> "Listed":
+    def without(self, candidates: Collection[int]) -> "ListedVector":
         """The same, with minus infinity for some candidates."""
         kept = ~np.isin(self.candidates, list(candidates))
-        return Listed(self.candidates[kept], self.values[kept], self._size)
+        return ListedVector(self.candidates[kept], self.values[kept], self._size)
 
 
 class Block:
@@ -194,13 +194,13 @@ class Block:
 
     def features_with(self, more: Matrix) -> Array:
         """The features of its candidates, and of more."""
-        return self._xp.concat([cast("Rows", self.cache).features, from_numpy(self._xp, more)])
+        return self._xp.concat([cast("CachedRows", self.cache).features, from_numpy(self._xp, more)])
 
 
 class Blocks:
     """All candidates: their covariances with the unique ones, and the mean and variance of each."""
 
-    def __init__(self, parts: Iterable[Block], means: list[Array], variances: list[Array], room: Room) -> None:
+    def __init__(self, parts: Iterable[Block], means: list[Array], variances: list[Array], room: RowMemory) -> None:
         self._parts, self.room = list(parts), room
         self.starts = tuple(block.start for block in self._parts)
         self.prior_variances = BlockedVector([block.prior_variance for block in self._parts], self.starts)  # k(x, x)
@@ -219,19 +219,19 @@ class Blocks:
         *,
         grid: Grid | None = None,
         memory: int | None = None,
-        room: Room | None = None,
+        room: RowMemory | None = None,
     ) -> "Blocks":
         """Blocks of `size` candidates; one for a grid, which needs no large cache.
 
         memory: bytes that their covariances may take. room: memory for them, where there is some.
         """
-        room = room or Room()
+        room = room or RowMemory()
         if grid is not None:
-            parts = [Block(0, mean, kernel.diag(from_numpy(xp, features)), Factored(xp, grid))]
+            parts = [Block(0, mean, kernel.diag(from_numpy(xp, features)), GridRows(xp, grid))]
         else:
             edges = [(start, from_numpy(xp, features[start:stop])) for start, stop in _edges(len(features), size)]
             most = None if memory is None else memory // (8 * max(1, len(features)))
-            made = partial(Rows, room=room) if most is None else partial(LimitedRows, most=most, room=room)
+            made = partial(CachedRows, room=room) if most is None else partial(LimitedRows, most=most, room=room)
             parts = [Block(start, mean, kernel.diag(part), made(kernel, part)) for start, part in edges]
         means = [xp.full(block.size, mean, dtype=xp.float64) for block in parts]
         return cls(parts, means, [_copy(block.prior_variance) for block in parts], room)
@@ -242,7 +242,7 @@ class Blocks:
         grows = last.size + len(more) <= TAIL
         kept = last.size if grows else 0
         features = last.features_with(more) if grows else from_numpy(self.xp, more)
-        tail = Block(last.start + last.size - kept, prior_mean, kernel.diag(features), Rows(kernel, features))
+        tail = Block(last.start + last.size - kept, prior_mean, kernel.diag(features), CachedRows(kernel, features))
         tail.cache.add(X)
         mean, variance = tail.fresh(factor, slice(kept, tail.size))
         known = len(others) if grows else len(self._parts)

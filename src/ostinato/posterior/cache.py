@@ -1,8 +1,8 @@
 """The covariances k(X, A) of the unique candidates with those of a block: q rows, of which an epoch needs p · k(X, A).
 
-`Rows` holds them all, and that product streams them from memory once. `Factored` serves grids: its rows are outer
+`CachedRows` holds them all, and that product streams them from memory once. `GridRows` serves grids: its rows are outer
 products of two short vectors, a_i ⊗ b_i, so that Σ p_i a_i ⊗ b_i is one small matrix product. It holds q·(L + R)
-numbers instead of q·L·R, and computes where `Rows` waits for memory.
+numbers instead of q·L·R, and computes where `CachedRows` waits for memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,9 @@ from ostinato.posterior.grid import Grid, find_grid
 
 Indices: TypeAlias = NDArray[np.int64]
 FIRST_ROWS = 16  # for which there is room at first; afterwards for half as many again
-FIRST = 3 * 2**20  # covariances for which there is room at first, if these are more rows: few chunks are sooner read
+FIRST_COVARIANCES = (
+    3 * 2**20
+)  # covariances for which there is room at first, if these are more rows: few chunks are sooner read
 TILE = 32_768  # covariances computed at a time: what is made on the way to them then stays in the processor's cache
 
 
@@ -39,8 +41,8 @@ class Cache(Protocol):
         ...
 
 
-class Room:
-    """Memory for rows, which another cache may use when these are not likely to be needed any more.
+class RowMemory:
+    """Memory for cached rows, which can be passed on to another cache.
 
     Memory that was written before is sooner written again than fresh memory, whose pages the system clears first.
     """
@@ -63,24 +65,24 @@ class Room:
         self._used = [*(self._used[number] for number in kept), count]
         return self._buffers[-1][:count].reshape(rows, size)
 
-    def passed_on(self) -> "Room":
+    def passed_on(self) -> "RowMemory":
         """The same memory for another cache. Rows that are in it are computed again elsewhere when they are needed."""
         buffers, self._buffers, self._used, self.gone = self._buffers, [], [], True
-        return Room(buffers)
+        return RowMemory(buffers)
 
-    def __reduce__(self) -> tuple[type["Room"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["RowMemory"], tuple[()]]:
         """For pickle and copy: an empty one."""
-        return Room, ()
+        return RowMemory, ()
 
 
-class Rows:
+class CachedRows:
     """All rows, in chunks, so that they grow without being copied; each chunk has room for more than there are."""
 
     _most: float = inf  # rows that are kept
 
-    def __init__(self, kernel: Kernel, features: Array, room: Room | None = None) -> None:
+    def __init__(self, kernel: Kernel, features: Array, room: RowMemory | None = None) -> None:
         self._kernel, self.features = kernel, features
-        self._room = room or Room()
+        self._room = room or RowMemory()
         self._chunks: list[Array] = []
         self._X: list[Array] = []  # the features of the unique candidates
         self._filled = 0
@@ -97,7 +99,7 @@ class Rows:
     def _come_back(self) -> None:
         """The same rows in other memory, where another cache uses theirs."""
         if self._room.gone:
-            other = Rows(self._kernel, self.features)
+            other = CachedRows(self._kernel, self.features)
             other._chunks = [other._empty(chunk.shape[0]) for chunk in self._chunks]
             for X in self._X:
                 other.add(X)
@@ -107,7 +109,7 @@ class Rows:
         there = sum(chunk.shape[0] for chunk in self._chunks)
         short = self._filled + count - there
         if short > 0:
-            least = max(FIRST // max(self.features.shape[0], 1), FIRST_ROWS)
+            least = max(FIRST_COVARIANCES // max(self.features.shape[0], 1), FIRST_ROWS)
             wanted = min(max(self._filled // 2, least), self._most - there)
             self._chunks.append(self._empty(int(max(short, wanted))))
 
@@ -178,12 +180,12 @@ def _tiles(X: Array, size: int) -> Iterator[Array]:
 
 
 def paying_grid(kernel: Kernel, features: Matrix) -> Grid | None:
-    """The grid that candidates form, where `Factored` is better than `Rows`."""
+    """The grid that candidates form, where `GridRows` is better than `CachedRows`."""
     grid = find_grid(kernel, features)
-    return grid if grid is not None and Factored.pays(grid) else None
+    return grid if grid is not None and GridRows.pays(grid) else None
 
 
-class Factored:
+class GridRows:
     """Rows a_i ⊗ b_i + c² of a grid: a_i over its leading axes, b_i over the others."""
 
     @staticmethod

@@ -14,28 +14,28 @@ import torch
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
-from ostinato.kernels.elsewhere import numpy_parts
+from ostinato.kernels.foreign_arrays import numpy_parts
 from ostinato.kernels.form import product_form
 from ostinato.posterior.cache import Indices, paying_grid
 from ostinato.posterior.card_covariances import (
     PART,
     TILE,
-    Copied,
     Covariances,
-    Extremes,
-    Fused,
-    Plain,
+    FusedCovariances,
+    NumPyCovariances,
+    TileExtremes,
+    TorchCovariances,
     full_precision,
     tiled,
 )
-from ostinato.posterior.card_exact import Exactly
+from ostinato.posterior.card_exact import ExactOnCard
 from ostinato.posterior.card_features import Features, check_room
 from ostinato.posterior.card_grid import GridCovariances, GridFeatures
 from ostinato.posterior.card_kernel import for_card
-from ostinato.posterior.card_search import Exact, Leading, highest_mean
+from ostinato.posterior.card_search import CardSearch, Exact, highest_mean
 from ostinato.posterior.device import Device
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.screen_block import Along, Led, Off, ScreenBlock, Sought, Terms
+from ostinato.posterior.screen_block import Along, ErrorBounds, LeadingCandidates, ScreenBlock, SearchCriterion, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
 ROOM = 2**14  # places that one pass can write down
@@ -60,9 +60,9 @@ def card_block(
         check_room(replace(device, double=dtype == torch.float64), *features.shape, grid=False)
         memory = Features(features, device.name, dtype)
     if form is not None:
-        return CardBlock(Fused(memory, form), memory, kernel)
+        return CardBlock(FusedCovariances(memory, form), memory, kernel)
     kernel = for_card(kernel, features, device)
-    covariances = Copied if numpy_parts(kernel) else Plain
+    covariances = NumPyCovariances if numpy_parts(kernel) else TorchCovariances
     return CardBlock(covariances(memory, kernel, kappa2), memory, kernel)
 
 
@@ -87,7 +87,7 @@ class CardBlock(ScreenBlock):
         self.unit = torch.finfo(like.dtype).eps / 2
         self._mean = torch.zeros(self.size, dtype=like.dtype, device=like.device)
         self._variance = covariances.prior.expand(self.size).clone()
-        self._noted = Extremes.empty(self.size, like)
+        self._noted = TileExtremes.empty(self.size, like)
         self._noted.low[:], self._noted.high[:], self._noted.widest[:] = 0.0, 0.0, covariances.prior.max()
 
     def prepared(self, numbers: Matrix | Vector) -> Tensor:
@@ -162,36 +162,38 @@ class CardBlock(ScreenBlock):
     def hopeful(self, slope: float, taken: Indices) -> Indices:
         return np.setdiff1d(self.highest(slope, HOPEFUL + len(taken))[0], taken)
 
-    def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
+    def leading(self, criterion: SearchCriterion, off: ErrorBounds, taken: Indices, terms: Terms) -> LeadingCandidates:
         exact = self._exact(terms)
-        found = None if sought.slope is None else self._along_a_line(sought, off, taken, exact)
-        return found or Leading(self._mean, self._variance, sought, off, taken, exact).found()
+        found = None if criterion.slope is None else self._along_a_line(criterion, off, taken, exact)
+        return found or CardSearch(self._mean, self._variance, criterion, off, taken, exact).found()
 
-    def _along_a_line(self, sought: Sought, off: Off, taken: Indices, exact: Exact) -> Led | None:
+    def _along_a_line(
+        self, criterion: SearchCriterion, off: ErrorBounds, taken: Indices, exact: Exact
+    ) -> LeadingCandidates | None:
         """The same by the highest mean + slope · standard deviation, with one wait for the card; None for very many."""
-        slope = sought.slope
+        slope = criterion.slope
         margin = 4 * (off.mean + slope * off.variance) + SPREAD * self.unit
         listed, bar = self.nearly_highest(slope, off.variance, margin)
         free = None if listed is None else np.setdiff1d(listed, taken)
         if free is None or not len(free):
             return None
-        found = self._led(sought, free, exact)
+        found = self._led(criterion, free, exact)
         best = int(np.argmax(found.values))
-        least = sought.least(float(found.values[best]), float(found.mean[best]), float(found.variance[best]))
-        needed = (least - sought.centre) / sought.kappa - off.mean - SPREAD * self.unit
+        least = criterion.least(float(found.values[best]), float(found.mean[best]), float(found.variance[best]))
+        needed = (least - criterion.centre) / criterion.kappa - off.mean - SPREAD * self.unit
         if needed >= bar:
             return found
         more = (
             self._fused_above(needed, slope, off.variance) if self._fused else self.above(needed, slope, off.variance)
         )
-        return None if more is None or len(more) > ROOM else self._led(sought, np.setdiff1d(more, taken), exact)
+        return None if more is None or len(more) > ROOM else self._led(criterion, np.setdiff1d(more, taken), exact)
 
-    def _led(self, sought: Sought, candidates: Indices, exact: Exact) -> Led:
+    def _led(self, criterion: SearchCriterion, candidates: Indices, exact: Exact) -> LeadingCandidates:
         places = torch.from_numpy(candidates).to(self._mean.device)
         mean, variance = exact(places)
-        mean = mean + sought.centre
-        values = sought.value(mean, variance, places)
-        return Led(candidates, _numpy(mean), _numpy(variance), _numpy(values))
+        mean = mean + criterion.centre
+        values = criterion.value(mean, variance, places)
+        return LeadingCandidates(candidates, _numpy(mean), _numpy(variance), _numpy(values))
 
     def nearly_highest(self, slope: float, error: float, margin: float) -> tuple[Indices | None, float]:
         """Where mean + slope · standard deviation is within a margin of the highest, and from what on.
@@ -211,29 +213,29 @@ class CardBlock(ScreenBlock):
         listed = head[2 : 2 + count] if count <= HEAD else written[1 : 1 + count].cpu().numpy()
         return np.sort(listed), float(head[:1].view(np.float64)[0])
 
-    def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
+    def leading_draw(self, drawn: Any, criterion: SearchCriterion, off: float, taken: Indices) -> LeadingCandidates:
         from ostinato.posterior.card_draws import add_drawn, drawn_at  # which draws from posteriors, too
 
         covariances, values = copy(self._covariances), torch.empty_like(self._mean)
-        covariances.add(leap.X[len(self._X) :])
-        covariances.spread(self.prepared(sought.kappa * leap.coefficients), values, self._variance)
+        covariances.add(drawn.X[len(self._X) :])
+        covariances.spread(self.prepared(criterion.kappa * drawn.coefficients), values, self._variance)
         with full_precision():
-            add_drawn(leap.f, self._features, values, 1 / sought.kappa)
-        coefficients = torch.from_numpy(leap.coefficients).to(values.device)
-        exactly = Exactly(self._kernel, leap.X, None, values.device)
+            add_drawn(drawn.f, self._features, values, 1 / criterion.kappa)
+        coefficients = torch.from_numpy(drawn.coefficients).to(values.device)
+        exactly = ExactOnCard(self._kernel, drawn.X, None, values.device)
 
         def exact(places: Tensor) -> tuple[Tensor, Tensor]:
             moved = exactly.spread(coefficients, self._features.exact(places))
-            return moved + drawn_at(leap.f, self._features, places), torch.zeros_like(moved)
+            return moved + drawn_at(drawn.f, self._features, places), torch.zeros_like(moved)
 
-        return Leading(values, values, sought, Off(off / sought.kappa, 0.0), taken, exact).found()
+        return CardSearch(values, values, criterion, ErrorBounds(off / criterion.kappa, 0.0), taken, exact).found()
 
     def highest_mean(self, bar: float, taken: Indices, terms: Terms) -> float:
-        exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device)
+        exactly = ExactOnCard(self._kernel, terms.X, terms.factor, self._mean.device)
         return highest_mean(self._mean, bar, taken, lambda places: exactly.means(self._features.exact(places)))
 
     def _exact(self, terms: Terms) -> Exact:
-        exactly = Exactly(self._kernel, terms.X, terms.factor, self._mean.device, terms.imagined)
+        exactly = ExactOnCard(self._kernel, terms.X, terms.factor, self._mean.device, terms.imagined)
         return lambda places: exactly(self._features.exact(places))
 
     def _tops(self, slope: float, error: float) -> Tensor:

@@ -1,9 +1,9 @@
 # pyright: basic, reportMissingImports=false
 """Covariances on a GPU, computed whenever they are needed; kept only where the processor has to compute them.
 
-`Fused` uses kernels of our own, where the covariance function has a form for that (`card_fused.py`); `Plain` uses
-PyTorch's operations in double precision, some candidates at a time; `Copied` is for users' functions that know NumPy
-alone.
+`FusedCovariances` uses kernels of our own, where the covariance function has a form for that (`card_fused.py`);
+`TorchCovariances` uses PyTorch's operations in double precision, some candidates at a time; `NumPyCovariances` is for
+users' functions that know NumPy alone.
 """
 
 from collections.abc import Iterator
@@ -45,25 +45,25 @@ class Covariances(Protocol):
 
     def add(self, X: Matrix) -> None: ...
 
-    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> "Extremes": ...
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> "TileExtremes": ...
 
-    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> "Extremes": ...
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> "TileExtremes": ...
 
     def columns(self, part: slice) -> Tensor: ...
 
 
-class Extremes:
+class TileExtremes:
     """Of each tile: the lowest and the highest mean, and the largest variance."""
 
     def __init__(self, low: Tensor, high: Tensor, widest: Tensor) -> None:
         self.low, self.high, self.widest = low, high, widest
 
     @classmethod
-    def empty(cls, size: int, like: Tensor) -> "Extremes":
+    def empty(cls, size: int, like: Tensor) -> "TileExtremes":
         return cls(*(torch.empty(-(-size // TILE), dtype=like.dtype, device=like.device) for _ in range(3)))
 
     @classmethod
-    def of(cls, mean: Tensor, variance: Tensor) -> "Extremes":
+    def of(cls, mean: Tensor, variance: Tensor) -> "TileExtremes":
         whole = len(mean) // TILE * TILE  # tiles that are full need no copy
         parts = [(mean[:whole].view(-1, TILE), variance[:whole].view(-1, TILE))]
         if whole < len(mean):
@@ -72,7 +72,7 @@ class Extremes:
         return cls(*(torch.cat(each) for each in zip(*found, strict=True)))
 
 
-class Fused:
+class FusedCovariances:
     """Where the covariance function has a product form: one kernel for each pass."""
 
     def __init__(self, features: Features, form: ProductForm) -> None:
@@ -116,9 +116,9 @@ class Fused:
         more = -len(self._X) % self.strip
         self._whole = torch.nn.functional.pad(self._X, (0, 0, 0, more)).contiguous()
 
-    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> TileExtremes:
         X, P = self._padded(P)
-        noted = Extremes.empty(len(mean), mean)
+        noted = TileExtremes.empty(len(mean), mean)
         self._kernels.condition_kernel[self._grid](
             self._features.columns, len(mean), X, P, z, self._offsets(P), len(P), P.shape[1], *self._numbers_of_form,
             mean, variance, noted.low, noted.high, noted.widest,
@@ -126,9 +126,9 @@ class Fused:
         )  # fmt: skip
         return noted
 
-    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> TileExtremes:
         X, P = self._padded(p[None, :])
-        noted = Extremes.empty(len(mean), mean)
+        noted = TileExtremes.empty(len(mean), mean)
         self._kernels.spread_kernel[self._grid](
             self._features.columns, len(mean), X, P, self._offsets(P), P.shape[1], *self._numbers_of_form,
             mean, variance, noted.low, noted.high, noted.widest,
@@ -163,7 +163,7 @@ class Fused:
         return self._whole, torch.nn.functional.pad(P, (0, more)).contiguous()
 
 
-class Plain:
+class TorchCovariances:
     """Any covariance function in PyTorch's own operations, in double precision, some candidates at a time."""
 
     accuracy = 1e-12
@@ -179,17 +179,17 @@ class Plain:
     def add(self, X: Matrix) -> None:
         self._X = torch.cat([self._X, torch.from_numpy(np.ascontiguousarray(X)).to(self._X.device)])
 
-    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> TileExtremes:
         for part in self._parts():
             C = P @ self.columns(part)[: P.shape[1]]
             mean[part] += z @ C
             variance[part] -= (C * C).sum(0)
-        return Extremes.of(mean, variance)
+        return TileExtremes.of(mean, variance)
 
-    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> TileExtremes:
         for part in self._parts():
             mean[part] = p @ self.columns(part)[: len(p)]
-        return Extremes.of(mean, variance)
+        return TileExtremes.of(mean, variance)
 
     def columns(self, part: slice) -> Tensor:
         return self._computed(self._X, part)
@@ -212,7 +212,7 @@ class Plain:
         yield from (slice(a, min(a + step, part.stop)) for a in range(part.start, part.stop, step))
 
 
-class Copied(Plain):
+class NumPyCovariances(TorchCovariances):
     """Where a part of the covariance function knows NumPy alone (`ThroughNumPy`).
 
     The processor computes the row of a unique candidate once; it is copied to the card, and kept there. Rows for which

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ostinato.posterior.card_features import Features
-from ostinato.posterior.draws import PriorFunction, Weighted
+from ostinato.posterior.draws import PriorFunction, WeightedSum
 from ostinato.posterior.fourier import Waves
 
 PART = 2**18  # candidates at a time
@@ -18,7 +18,7 @@ Tensor = torch.Tensor
 
 def add_drawn(f: PriorFunction, features: Features, values: Tensor, factor: float) -> None:
     """Add a draw of the prior at all candidates, times a factor, to some values."""
-    if isinstance(f, Weighted):
+    if isinstance(f, WeightedSum):
         for part in f.parts:
             add_drawn(part, features, values, factor * f.factor)
     elif isinstance(f, Waves):
@@ -35,7 +35,7 @@ def add_drawn(f: PriorFunction, features: Features, values: Tensor, factor: floa
 
 def drawn_at(f: PriorFunction, features: Features, places: Tensor) -> Tensor:
     """In double precision, at some candidates."""
-    if isinstance(f, Weighted):
+    if isinstance(f, WeightedSum):
         return f.factor * torch.stack([drawn_at(part, features, places) for part in f.parts]).sum(0)
     if isinstance(f, Waves) and features.holds(f.made.features):
         middle, waves, amplitude = (

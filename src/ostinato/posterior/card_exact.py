@@ -17,8 +17,10 @@ ROOM = 2**25  # numbers that are made at a time
 Tensor = torch.Tensor
 
 
-class Exactly:
-    """Of f at any points about the prior mean. X: the unique candidates, and behind them those only imagined.
+class ExactOnCard:
+    """Exact means and variances of f at any points, about the prior mean.
+
+    X: the unique candidates, and behind them those only imagined.
 
     terms: what imagined measurements take off, one row of coefficients on X each.
     """
@@ -70,7 +72,7 @@ def means_and_variances(
     kernel: Kernel, X: Matrix, points: Matrix, factor: Factor, device: Device
 ) -> tuple[Vector, Vector]:
     """Of f at points in memory, about the prior mean; X: the unique candidates."""
-    exactly = Exactly(for_card(kernel, points, device), X, factor, device.name)
+    exactly = ExactOnCard(for_card(kernel, points, device), X, factor, device.name)
     rows = torch.from_numpy(np.ascontiguousarray(points))
     parts = [exactly(part.to(device.name)) for part in torch.split(rows, 2**20)]
     mean, variance = (torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True))

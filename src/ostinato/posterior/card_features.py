@@ -13,7 +13,7 @@ from ostinato.errors import InvalidSetting
 from ostinato.posterior.device import Device
 
 UPLOADED = 2**22  # rows that travel to the card at a time
-FEW = 2**14  # rows that are sent in double precision one by one
+SENT_SINGLY_UP_TO = 2**14  # rows that are sent in double precision one by one
 SPARE = 2**30  # bytes of the card that are left to work in
 
 Tensor = torch.Tensor
@@ -58,7 +58,7 @@ class Features:
     def exact(self, places: Tensor) -> Tensor:
         """The rows of some candidates in double precision."""
         rough = self.columns.dtype == torch.float32 and self._source is not None
-        if rough and ((len(places) <= FEW and "_rest" not in vars(self)) or self._rest is None):
+        if rough and ((len(places) <= SENT_SINGLY_UP_TO and "_rest" not in vars(self)) or self._rest is None):
             found = self._source[places.cpu().numpy()]
             return torch.from_numpy(np.ascontiguousarray(found)).to(self.columns.device)
         about = self.columns[:, places].T.double()

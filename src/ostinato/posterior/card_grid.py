@@ -1,7 +1,7 @@
 # pyright: basic, reportMissingImports=false
 """Candidates on a full grid, on a card: covariances as products of matrices, and not even features are stored.
 
-A row k(x, A) is an outer product a ⊗ b of two short vectors (`cache.Factored`), so that p · k(X, A) is one product of
+A row k(x, A) is an outer product a ⊗ b of two short vectors (`cache.GridRows`), so that p · k(X, A) is one product of
 matrices, (p a)ᵀ b, made for some rows of the grid at a time. A candidate takes 8 bytes, for its mean and variance, and
 16 in double precision.
 """
@@ -16,7 +16,7 @@ import torch
 
 from ostinato.arrays import Matrix
 from ostinato.posterior.cache import best_split, outer
-from ostinato.posterior.card_covariances import Extremes, full_precision
+from ostinato.posterior.card_covariances import TileExtremes, full_precision
 from ostinato.posterior.grid import Grid
 
 AT_ONCE = 2**26  # points whose covariances are made at a time
@@ -74,18 +74,18 @@ class GridCovariances:
     def _sent(self, numbers: Matrix) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self._like)
 
-    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+    def condition(self, P: Tensor, z: Tensor, mean: Tensor, variance: Tensor) -> TileExtremes:
         for rows, part in self._parts():
             for p, each in zip(P, z, strict=True):
                 c = self._product(p, rows)
                 mean[part].addcmul_(c, each)
                 variance[part].addcmul_(c, c, value=-1)
-        return Extremes.of(mean, variance)
+        return TileExtremes.of(mean, variance)
 
-    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> Extremes:
+    def spread(self, p: Tensor, mean: Tensor, variance: Tensor) -> TileExtremes:
         for rows, part in self._parts():
             mean[part] = self._product(p, rows)
-        return Extremes.of(mean, variance)
+        return TileExtremes.of(mean, variance)
 
     def columns(self, part: slice) -> Tensor:
         place = torch.arange(part.start, part.stop, device=self._like.device)

@@ -7,7 +7,7 @@ import torch
 from ostinato.arrays import Matrix
 from ostinato.errors import SlowKernel, notify
 from ostinato.kernels import Kernel
-from ostinato.kernels.elsewhere import for_arrays_like, numpy_parts
+from ostinato.kernels.foreign_arrays import for_arrays_like, numpy_parts
 from ostinato.kernels.form import has_product_form
 from ostinato.posterior.device import Device
 

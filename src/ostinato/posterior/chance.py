@@ -30,7 +30,7 @@ RIVALS = 1_024  # candidates, at most, that are drawn jointly
 NEGLECTED = 1e-2  # chance that any of the candidates left out is better, at most
 UNLIKELY = 1e-5  # chance of being better below which a candidate is not a rival, where those are few
 NO_GAP = 1e-24  # variance of a difference, in units of the prior's, that counts as none
-ALL = 20_000  # candidates up to which all of them are contenders
+ALL_CONTEND_UP_TO = 20_000  # candidates up to which all of them are contenders
 LIKELIEST, SAMPLED = 5_000, 5_000  # of more: those that look best, and how many stand for the others
 ERROR = 0.2  # of a sketch's means and variances, at most, in units of the prior's: by far more than it ever is
 HOPE = 3.0  # standard deviations above its mean that a candidate's value may well be
@@ -53,7 +53,7 @@ class Contenders:
     def of(cls, model: Model, always: Indices) -> "Contenders":
         """All candidates, or, of many, those that look best to a model, those that always are, and a sample."""
         size = len(model.features)
-        if size <= ALL:
+        if size <= ALL_CONTEND_UP_TO:
             return cls.only(np.arange(size))
         near = np.unique(np.concatenate([_most_hopeful(model), always]))
         far = size - len(near)
@@ -80,7 +80,7 @@ def _most_hopeful(model: Model) -> Indices:
     """
     if isinstance(model, ShardedPosterior):
         return model.most_hopeful(HOPE, LIKELIEST, ERROR)
-    sketch = model.sketch if isinstance(model, Posterior) else None
+    sketch = model.rough_screen if isinstance(model, Posterior) else None
     if sketch is not None and max(sketch.mean_error, sketch.variance_error) <= ERROR:
         return sketch.highest_reach(HOPE, LIKELIEST)
     hopes = model.means.map(_hope, model.variances).flat()
@@ -92,7 +92,7 @@ def _hope(mean: Array, variance: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Shortfalls:
+class ShortfallDraws:
     """Draws of how far each of some candidates falls short of the best, one row a draw and one column a candidate.
 
     `likely` counts the likely rivals, `everyone` the spread of the others too, of which each stands for 1 + `power`.
@@ -115,14 +115,14 @@ class Shortfalls:
         return float(np.max(self.everyone))
 
 
-def shortfalls(
+def draw_shortfalls(
     posterior: Posterior,
     numbers: list[int],
     rng: Generator,
     contenders: Contenders,
     wider: Callable[[Indices], Vector] = lambda numbers: np.ones(len(numbers)),
     apart: Collection[int] = (),
-) -> Shortfalls:
+) -> ShortfallDraws:
     """Joint draws at the given candidates and their rivals among the contenders; the first of the list says who.
 
     wider: a factor on some candidates' standard deviations. apart: candidates that are no rivals.
@@ -150,7 +150,7 @@ def shortfalls(
     power = (many / len(spread) - 1) * independence if len(rest) else 0.0
     given = draws[:, : len(numbers)].astype(np.float64)
     top_of_likely, top_of_all = (np.max(draws[:, :count], axis=1)[:, None] for count in (len(likely), len(drawn)))
-    return Shortfalls(top_of_likely - given, top_of_all - given, power, equal)
+    return ShortfallDraws(top_of_likely - given, top_of_all - given, power, equal)
 
 
 def _normal(root: Matrix, rng: Generator) -> NDArray[np.float32]:

@@ -20,14 +20,14 @@ from numpy.random import Generator
 from ostinato.arrays import Array, Matrix, Namespace, Vector, cholesky, constant, from_numpy, to_numpy
 from ostinato.errors import ApproximateDraws, InvalidKernel, notify
 from ostinato.kernels import Constant, Kernel, Linear, On, Scaled, Stationary, Sum
-from ostinato.posterior.blocks import BlockedVector, Listed
+from ostinato.posterior.blocks import BlockedVector, ListedVector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.fourier import FEATURES, Fourier
 from ostinato.posterior.ghost import ExactGhost
 from ostinato.posterior.grid import find_grid
 from ostinato.posterior.screen import Screen
-from ostinato.posterior.screen_block import Sought
+from ostinato.posterior.screen_block import SearchCriterion
 
 EXACT_UP_TO = 2_000
 
@@ -46,8 +46,8 @@ class PriorFunction(Protocol):
         ...
 
 
-class Known:
-    """One that is known at all candidates."""
+class TabulatedFunction:
+    """A function whose values at all candidates are known."""
 
     off = 0.0
 
@@ -58,8 +58,8 @@ class Known:
         return self.everywhere[candidates]
 
 
-class Weighted:
-    """A sum of several, times a factor."""
+class WeightedSum:
+    """A sum of functions, times a factor."""
 
     def __init__(self, factor: float, parts: Sequence[PriorFunction]) -> None:
         self.factor, self.parts = factor, parts
@@ -116,8 +116,8 @@ def _pull(f: PriorFunction, ghost: ExactGhost, rng: Generator, xp: Namespace) ->
     return ghost.unique.times(from_numpy(xp, residual))
 
 
-class Leap(NamedTuple):
-    """A draw over candidates on a card: the prior's, and coefficients on the unique candidates X of all the rest."""
+class CardDraw(NamedTuple):
+    """A draw from the posterior on a card: f from the prior, and coefficients on the unique candidates X."""
 
     f: PriorFunction
     X: Matrix
@@ -125,17 +125,21 @@ class Leap(NamedTuple):
 
 
 def leading_draw(
-    posterior: Posterior, prior: PriorDraw, ghost: ExactGhost, rng: Generator, sought: tuple[Sought, Indices]
-) -> Listed:
-    """Of one draw the candidates that may be the highest, found on a card. sought: what for; and what is taken."""
-    f, screen, (what, taken) = prior(rng), cast("Screen", posterior.screen), sought
+    posterior: Posterior,
+    prior: PriorDraw,
+    ghost: ExactGhost,
+    rng: Generator,
+    criterion: tuple[SearchCriterion, Indices],
+) -> ListedVector:
+    """Of one draw the candidates that may be the highest, found on a card. criterion: what for; and what is taken."""
+    f, screen, (what, taken) = prior(rng), cast("Screen", posterior.screen), criterion
     pull, alpha = to_numpy(_pull(f, ghost, rng, posterior.xp)), to_numpy(posterior.factor.alpha)
     coefficients = np.append(alpha, np.zeros(len(pull) - len(alpha))) - pull
-    led = screen.leading_draw(Leap(f, posterior.features[ghost.measured], coefficients), what, taken)
+    led = screen.leading_draw(CardDraw(f, posterior.features[ghost.measured], coefficients), what, taken)
     own = posterior.at_each(taken)[0] + f.at(taken) - pull @ ghost.columns(taken)
     numbers, values = np.append(taken, led.candidates), np.append(own, led.values)
     order = np.argsort(numbers)
-    return Listed(numbers[order], values[order], len(posterior.features))
+    return ListedVector(numbers[order], values[order], len(posterior.features))
 
 
 def prior_draw(kernel: Kernel, features: Matrix) -> PriorDraw:
@@ -174,7 +178,7 @@ def _kronecker(kernel: Kernel, features: Matrix) -> PriorDraw | None:
         for j, root in enumerate(roots):
             z = np.moveaxis(np.tensordot(root, z, axes=(1, j)), 0, j)
         drawn = z.ravel()[grid.place]
-        return Known(drawn + sqrt(grid.constant) * rng.standard_normal() if grid.constant else drawn)
+        return TabulatedFunction(drawn + sqrt(grid.constant) * rng.standard_normal() if grid.constant else drawn)
 
     return draw_on_grid
 
@@ -183,7 +187,7 @@ def _gaussian(root: Matrix) -> PriorDraw:
     """Draws of covariance R Rᵀ."""
 
     def multiply(rng: Generator) -> PriorFunction:
-        return Known(np.matmul(root, rng.standard_normal(int(root.shape[1]))))
+        return TabulatedFunction(np.matmul(root, rng.standard_normal(int(root.shape[1]))))
 
     return multiply
 
@@ -191,17 +195,17 @@ def _gaussian(root: Matrix) -> PriorDraw:
 def _structured(kernel: Kernel, features: Matrix) -> PriorDraw:
     if isinstance(kernel, Sum):
         first, second = prior_draw(kernel.first, features), prior_draw(kernel.second, features)
-        return lambda rng: Weighted(1.0, [first(rng), second(rng)])
+        return lambda rng: WeightedSum(1.0, [first(rng), second(rng)])
     if isinstance(kernel, Scaled):
         inner = prior_draw(kernel.kernel, features)
-        return lambda rng: Weighted(sqrt(kernel.factor), [inner(rng)])
+        return lambda rng: WeightedSum(sqrt(kernel.factor), [inner(rng)])
     if isinstance(kernel, Linear):
         return _gaussian(kernel.weigh(features))
     if isinstance(kernel, On):
         places = [int(name) for name in kernel.names]
         return prior_draw(kernel.kernel, features[:, places])
     if isinstance(kernel, Constant):
-        return lambda rng: Known(constant(kernel.std * rng.standard_normal(), len(features)))
+        return lambda rng: TabulatedFunction(constant(kernel.std * rng.standard_normal(), len(features)))
     return _fourier(kernel, features)
 
 

@@ -25,26 +25,26 @@ from ostinato.kernels.single import has_single_form
 from ostinato.kernels.stationary import Stationary
 from ostinato.measurements.tally import Tally
 from ostinato.posterior.blocks import BlockedVector, Blocks, prior_variance_of
-from ostinato.posterior.cache import Indices, Room, paying_grid
+from ostinato.posterior.cache import Indices, RowMemory, paying_grid
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.fresh import Fresh
+from ostinato.posterior.fresh_predictions import FreshPredictions
 from ostinato.posterior.ghost import FORESEEN, ExactGhost
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.growing import Growing
+from ostinato.posterior.incremental_factor import IncrementalFactor
 from ostinato.posterior.lazy_block import LazyBlock, Leaves, Sample
 from ostinato.posterior.model import Model
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
 from ostinato.posterior.unique import Direction, Unique, rounding_at
 
-FEW = 64  # epochs between two repairs, at the least
-MANY = 20_000  # candidates from which choices are screened in single precision
+MIN_EPOCHS_BETWEEN_REPAIRS = 64  # epochs between two repairs, at the least
+SCREEN_ABOVE = 20_000  # candidates from which choices are screened in single precision
 LAZY_FROM = 48  # unique candidates from which a screen may be lazy
-VERY_MANY = 300_000  # candidates, likewise: below, looking after leaves takes longer than it saves
-BUSY = 0.4  # the share of leaves that are brought up to date at a time, from which laziness does not pay
-NARROW = 5  # columns, up to which the boxes of leaves are small enough that laziness pays
-DOUBTFUL = 0.1  # by how much that share in a sample may be off
+LAZY_SCREEN_FROM = 300_000  # candidates, likewise: below, looking after leaves takes longer than it saves
+MAX_UPDATED_SHARE = 0.4  # the share of leaves that are brought up to date at a time, from which laziness does not pay
+LAZY_MAX_COLUMNS = 5  # columns, up to which the boxes of leaves are small enough that laziness pays
+SAMPLE_TOLERANCE = 0.1  # by how much that share in a sample may be off
 VARIANCES_EVERY = 64  # repairs of the q-sized part to one of all variances
 DRIFT = 1e-9  # below zero, in units of the prior's variance, at which variances are repaired at once
 AFRESH_ABOVE = 1e4  # κ² n/λ from which answers are computed afresh, so that no update's rounding is in them
@@ -68,11 +68,11 @@ class Posterior:
         self.features, self.kernel, self.noise, self.prior_mean = features, kernel, noise, mean
         self.block_size, self.memory, self.device = block_size, memory, device
         self._grid = self._find_grid()
-        self.very_many = len(features) >= VERY_MANY  # so that most may wait, where that pays
+        self.may_be_lazy = len(features) >= LAZY_SCREEN_FROM  # so that most may wait, where that pays
         self.screened = self._is_screened(xp)
-        self.behind = self.screened  # whether the blocks do not know yet what the unique candidates know
-        self._screening = self._unseen()
-        self._room: Room | None = None  # memory for the first blocks that are made
+        self.blocks_outdated = self.screened  # whether the blocks do not know yet what the unique candidates know
+        self._screening = self._new_screening()
+        self._room: RowMemory | None = None  # memory for the first blocks that are made
         self.kappa2 = self._largest_variance(xp)
         self.unique = Unique(xp)
         self._slots: dict[int, int] = {}
@@ -81,9 +81,9 @@ class Posterior:
         self._since_means = self._since_variances = 0
         self._lazy_from: float = LAZY_FROM
         self.jitter = 0.0
-        self._growing = Growing()
+        self._incremental = IncrementalFactor()
         self._factor: Factor | None = None
-        self._fresh: Fresh | None = None
+        self._fresh: FreshPredictions | None = None
         self._foreseen: dict[int, BlockedVector] = {}
         self._direction: tuple[int, Direction] | None = None  # of the candidate that was looked at last
 
@@ -94,7 +94,7 @@ class Posterior:
         """Whether choices are made in single precision, as long as that is precise enough."""
         if self.device is not None:
             return True
-        return len(self.features) > MANY and xp is np and self._grid is None and has_single_form(self.kernel)
+        return len(self.features) > SCREEN_ABOVE and xp is np and self._grid is None and has_single_form(self.kernel)
 
     def _largest_variance(self, xp: Namespace) -> float:
         """κ²."""
@@ -109,7 +109,7 @@ class Posterior:
     def xp(self) -> Namespace:
         return namespace_of(self.unique.alpha)
 
-    def _made_blocks(self) -> Blocks:
+    def _build_blocks(self) -> Blocks:
         """What has the size of the candidate set, up to date; whatever stops that, it is behind as before."""
         if hasattr(self.features, "lattice"):  # all points of a space, of which nothing is stored
             raise InvalidSetting(
@@ -119,65 +119,65 @@ class Posterior:
         settings = self.xp, self.kernel, self.features, self.prior_mean, self.block_size
         room, self._room = self._room, None
         blocks = Blocks.of(*settings, grid=self._grid, memory=self.memory, room=room)
-        if self.behind:
+        if self.blocks_outdated:
             try:
-                self.behind, self.__dict__["blocks"] = False, blocks
+                self.blocks_outdated, self.__dict__["blocks"] = False, blocks
                 if self.unique.size:
                     blocks.add(self._X)
                     self._repair(everything=True)
             except BaseException:
-                self.fall_behind()
+                self.drop_blocks()
                 raise
-            self._screening = self._unseen()
+            self._screening = self._new_screening()
         return blocks
 
     # Made when somebody first looks, and up to date from then on. (In a protocol pyright knows no cached properties.)
-    blocks = cast("Blocks", cached_property(_made_blocks))
+    blocks = cast("Blocks", cached_property(_build_blocks))
 
-    def fall_behind(self) -> None:
-        """Forget the blocks; they are made anew, up to date, when somebody looks at them."""
+    def drop_blocks(self) -> None:
+        """Drop the blocks; they are made anew, up to date, when they are next used."""
         self.__dict__.pop("blocks", None)
-        self.behind = True
+        self.blocks_outdated = True
 
-    def _unseen(self) -> Screening:
+    def _new_screening(self) -> Screening:
         return Screening(device=self.device)
 
     @property
     def screen(self) -> Screen | None:
         """All candidates in single precision, up to date; None where they are up to date in double, or better be."""
-        found = self.sketch
-        if found is None or not (found.rough or found.busy > BUSY):
+        found = self.rough_screen
+        if found is None or not (found.needs_repair or found.updated_share > MAX_UPDATED_SHARE):
             return found
         self.screened = False
         return None
 
-    def lazily(self, slope: float) -> None:
+    def enable_lazy_screen(self, slope: float) -> None:
         """Keep very many candidates in a lazy screen from now on, if that pays for whoever looks for mean + slope · σ.
 
         Whether it does is estimated from the blocks; from time to time, because at first all candidates are alike. It
         is asked of a sample first: putting all candidates into leaves takes as long as several epochs.
         """
-        if self.unique.size < self._lazy_from or self.behind or not self._may_be_lazy:
+        if self.unique.size < self._lazy_from or self.blocks_outdated or not self._has_lazy_form:
             return
         self._lazy_from = 1.25 * self.unique.size
         some = self.means.at(self._sample.places) - self.prior_mean, np.sqrt(self.variances.at(self._sample.places))
-        if self._sample.leaves.busy(*some, slope) > BUSY + DOUBTFUL:
+        if self._sample.leaves.updated_share(*some, slope) > MAX_UPDATED_SHARE + SAMPLE_TOLERANCE:
             return
         mean, variance = self.means.flat() - self.prior_mean, self.variances.flat()
         leaves = self._leaves
-        if leaves.busy(mean, np.sqrt(variance), slope) > BUSY:
+        if leaves.updated_share(mean, np.sqrt(variance), slope) > MAX_UPDATED_SHARE:
             return
         screen = Screen([LazyBlock(self.kernel, self.kappa2, self.features, leaves)], sqrt(self.kappa2))
         screen.add(self.features[self.measured])
-        screen.know_all(mean, variance, self.factor, DRIFT)
+        screen.adopt(mean, variance, self.factor, DRIFT)
         self._screening.start_with(screen)
-        self.fall_behind()
+        self.drop_blocks()
         self.screened = True
         self._lazy_from = inf
         del self._leaves, self._sample
 
-    def wait_no_longer(self) -> None:
-        """Bring all candidates up to date, for good, if they were in a lazy screen."""
+    def disable_lazy_screen(self) -> None:
+        """Leave the lazy screen, if there is one: from now on all candidates are brought up to date."""
         if self._screening.lazy:
             self.screened = False
             _ = self.blocks
@@ -191,20 +191,20 @@ class Posterior:
         return Sample.of(self.features, cast("Stationary", without_constant(self.kernel)[0]))
 
     @property
-    def _may_be_lazy(self) -> bool:
+    def _has_lazy_form(self) -> bool:
         kernel = without_constant(self.kernel)[0]
-        narrow = self.features.shape[1] <= NARROW
+        narrow = self.features.shape[1] <= LAZY_MAX_COLUMNS
         smooth = narrow and has_single_form(self.kernel) and not cast("Stationary", kernel).categories
         blocks = self.xp is np and self._grid is None and self.device is None
         return smooth and blocks and self.fits(4 * self.unique.size)
 
     @property
-    def sketch(self) -> Screen | None:
-        """The screen, also where its bounds are too wide to choose by: `rough` says so."""
-        if not (self.screened and self.behind):
+    def rough_screen(self) -> Screen | None:
+        """The screen, also where its bounds are too wide to choose by: `needs_repair` says so."""
+        if not (self.screened and self.blocks_outdated):
             return None
         rows = len(self.measured) * (2 if self._screening.lazy else 1)  # which is in double precision
-        if not self.fits(rows) or not self._screening.brought_up(
+        if not self.fits(rows) or not self._screening.bring_up_to_date(
             self.kernel, self.features, self.measured, self.kappa2, self.factor
         ):
             self.screened = False
@@ -215,8 +215,8 @@ class Posterior:
         """Whether a screen of so many unique candidates may be kept."""
         return self.memory is None or self.device is not None or 4 * len(self.features) * rows <= self.memory
 
-    def in_place_of(self, other: "Posterior") -> None:
-        """Use the memory of another posterior of the same candidates, which is not likely to be needed any more."""
+    def reuse_memory_of(self, other: "Posterior") -> None:
+        """Take over the memory of another posterior of the same candidates, which will not be used any more."""
         if self.screened:
             self._screening = other._screening.released()
         self._room = other.blocks.room.passed_on() if "blocks" in vars(other) else other._room
@@ -244,23 +244,23 @@ class Posterior:
 
     def condition(self, candidate: int, n: float, value: float) -> None:
         """Take in n measurements with mean `value` at one candidate."""
-        if self.behind and not self.screened:
+        if self.blocks_outdated and not self.screened:
             _ = self.blocks  # brought up to date
         direction, noise = self.direction(candidate), float(self.noise[candidate]) / n
         if candidate not in self._slots:
             self._add([candidate])
         p, z = self.unique.absorb(direction, noise, value - self.prior_mean)
-        if self.behind:
-            self._screening.hold(to_numpy(p), z)
+        if self.blocks_outdated:
+            self._screening.defer(to_numpy(p), z)
         else:
             left = direction.variance * noise / (direction.variance + noise)  # v e/D, without a subtraction
             self.blocks.condition(p, z, candidate, left)
         self._factor = self._fresh = self._direction = None
         self._since_means += 1
         self._since_variances += 1
-        every = max(FEW, self.unique.size)
+        every = max(MIN_EPOCHS_BETWEEN_REPAIRS, self.unique.size)
         long_ago = self._since_variances >= VARIANCES_EVERY * every
-        drifted = not self.behind and (long_ago or self.blocks.rounding > DRIFT * (self.kappa2 or 1.0))
+        drifted = not self.blocks_outdated and (long_ago or self.blocks.rounding > DRIFT * (self.kappa2 or 1.0))
         if drifted or self._since_means >= every:
             self._repair(everything=drifted)
 
@@ -273,11 +273,11 @@ class Posterior:
             slot = self._slots.get(candidate)
             if slot is not None:
                 found = self.unique.direction(slot)
-            elif self.behind or candidate >= len(self.features):
+            elif self.blocks_outdated or candidate >= len(self.features):
                 k_x = from_numpy(self.xp, self.columns(np.array([candidate]))[:, 0])
-                found = self.unique.beyond(k_x, self.prior_variance(candidate))
+                found = self.unique.direction_of_new(k_x, self.prior_variance(candidate))
             else:
-                found = self.unique.beyond(*self.blocks.column(candidate))
+                found = self.unique.direction_of_new(*self.blocks.column(candidate))
             self._direction = candidate, found
         return self._direction[1]
 
@@ -287,7 +287,7 @@ class Posterior:
 
     def prior_variance(self, candidate: int) -> float:
         """k(x, x)."""
-        if self.screened or self.behind:
+        if self.screened or self.blocks_outdated:
             return float(self.kernel.diag(from_numpy(self.xp, self.features[[candidate]]))[0])
         return self.blocks.prior_variances[candidate]
 
@@ -300,10 +300,10 @@ class Posterior:
 
         everywhere: at all candidates at once; else, where nothing was measured before, when they are asked for.
         """
-        known = self.unique.size > 0 and not self.behind
+        known = self.unique.size > 0 and not self.blocks_outdated
         later = (self.screened or not everywhere) and not known
         if later:
-            self.fall_behind()
+            self.drop_blocks()
         missing = [candidate for candidate, _ in tally if candidate not in self._slots]
         if missing:
             self._add(missing)
@@ -314,8 +314,8 @@ class Posterior:
             m[slot] = statistics.mean - self.prior_mean
         self.unique.restart(from_numpy(self.xp, w), from_numpy(self.xp, m))
         self._factor = self._fresh = self._direction = None
-        if self.behind:
-            self._screening.outdate()
+        if self.blocks_outdated:
+            self._screening.invalidate()
             self.unique.adopt(self._factor_anew())
             if not later:
                 _ = self.blocks  # brought up to date
@@ -345,12 +345,12 @@ class Posterior:
         own = self.blocks if len(more) else None
         other = copy(self)
         other.features, other.noise, other._foreseen, other._fresh = features, noise, {}, None
-        other.very_many = len(features) >= VERY_MANY
-        other._growing = Growing()
+        other.may_be_lazy = len(features) >= LAZY_SCREEN_FROM
+        other._incremental = IncrementalFactor()
         if own is not None:
             blocks = own.extended(self.kernel, self._X, more, self.factor, self.prior_mean)
             other.blocks, other.kappa2 = blocks, blocks.prior_variances.highest
-            other.screened, other._screening = False, self._unseen()
+            other.screened, other._screening = False, self._new_screening()
             for name in ("_leaves", "_sample"):
                 other.__dict__.pop(name, None)
         return other
@@ -361,7 +361,7 @@ class Posterior:
 
     def columns(self, candidates: Indices) -> Matrix:
         """k(X, x) for some candidates x."""
-        if self.behind:
+        if self.blocks_outdated:
             return to_numpy(self.kernel(self._X, from_numpy(self.xp, self.features[candidates])))
         return self.blocks.columns(candidates)
 
@@ -383,19 +383,19 @@ class Posterior:
 
     def at_each(self, candidates: Indices) -> tuple[Vector, Vector]:
         """Mean and variance of f at some candidates: as kept, or computed afresh where they are not."""
-        if self.behind:
+        if self.blocks_outdated:
             return self._afresh_at.at(candidates)
         return self.blocks.means.at(candidates), self.blocks.variances.at(candidates)
 
     def answer_at(self, candidates: Indices) -> tuple[Vector, Vector]:
         """The same for answers: computed afresh where counts over noise are large, too."""
-        return self._afresh_at.at(candidates) if self.behind or self._afresh else self.at_each(candidates)
+        return self._afresh_at.at(candidates) if self.blocks_outdated or self._afresh else self.at_each(candidates)
 
     @property
-    def _afresh_at(self) -> Fresh:
+    def _afresh_at(self) -> FreshPredictions:
         if self._fresh is None:
             settings = self.features, self.kernel, self.prior_mean, self.measured
-            self._fresh = Fresh(*settings, self.factor, self._precise(), self.device)
+            self._fresh = FreshPredictions(*settings, self.factor, self._precise(), self.device)
         return self._fresh
 
     def rows(self, candidate: int) -> BlockedVector:
@@ -414,7 +414,7 @@ class Posterior:
 
         Where they are not kept, they are computed some at a time: that takes no memory for all covariances.
         """
-        if self.behind or self._afresh:
+        if self.blocks_outdated or self._afresh:
             mean, variance = self._afresh_at.everywhere
             return mean.copy(), variance.copy()
         return self.means.flat(), self.variances.flat()
@@ -451,13 +451,13 @@ class Posterior:
     def factor(self) -> Factor:
         """A factorisation; made when first asked for, kept until the next measurement. It goes on from the last one."""
         if self._factor is None:
-            self._factor = self.unique.factor(self._growing)
+            self._factor = self.unique.factor(self._incremental)
             self.jitter = max(self.jitter, self._factor.jitter)
         return self._factor
 
     def _factor_anew(self) -> Factor:
         """The same from scratch, whatever anybody looked at before: for repairs."""
-        self._growing, self._factor = Growing(), None
+        self._incremental, self._factor = IncrementalFactor(), None
         return self.factor
 
     # Bookkeeping
@@ -467,7 +467,7 @@ class Posterior:
         self._slots.update((candidate, self.unique.size + i) for i, candidate in enumerate(candidates))
         self.measured, self._X = np.append(self.measured, candidates), self.xp.concat([self._X, X])
         self.unique.add(self.kernel(X, self._X))
-        if not self.behind:
+        if not self.blocks_outdated:
             self.blocks.add(X)
         for candidate in candidates:
             self._foreseen.pop(candidate, None)
@@ -477,7 +477,7 @@ class Posterior:
         self.unique.adopt(self._factor_anew())
         self._direction = None
         self._since_means = 0
-        if self.behind:
+        if self.blocks_outdated:
             return
         self.blocks.means = self._fresh_means()
         if everything:

@@ -90,7 +90,7 @@ class ExactGhost:
         if slot is not None:
             return self.unique.direction(slot)
         k_x = from_numpy(self._xp, self.columns(np.array([candidate]))[:, 0])
-        return self.unique.beyond(k_x, self._posterior.prior_variance(candidate))
+        return self.unique.direction_of_new(k_x, self._posterior.prior_variance(candidate))
 
     def _join(self, candidate: int) -> None:
         """A slot of its own."""

@@ -63,7 +63,7 @@ class Leaves(NamedTuple):
     def boxes(self, ordered: Matrix) -> Boxes:
         return Boxes(np.minimum.reduceat(ordered, self.starts), np.maximum.reduceat(ordered, self.starts))
 
-    def busy(self, mean: Vector, deviation: Vector, slope: float) -> float:
+    def updated_share(self, mean: Vector, deviation: Vector, slope: float) -> float:
         """The share of leaves, about, that may hold the highest mean + slope · deviation after a few terms."""
         best = np.max(mean + slope * deviation)
         later = (mean + sqrt(slope**2 + SOON) * deviation)[self.order]
@@ -153,7 +153,9 @@ class LazyBlock(ScreenBlock):
         self._best = self._starts.copy()  # the candidate of the highest bound in each leaf, when it was last seen
         self._mean_error = self._variance_error = 0.0
         self._looked = 0  # leaves that were brought up to date since the last terms
-        self.busy = 0.0  # the share of leaves that are brought up to date at a time, on average of the last ten times
+        self.updated_share = (
+            0.0  # the share of leaves that are brought up to date at a time, on average of the last ten times
+        )
 
     def prepared(self, numbers: Matrix | Vector) -> Matrix | Vector:
         return numbers
@@ -203,7 +205,7 @@ class LazyBlock(ScreenBlock):
         self._alpha, self._known = alpha, self._terms
         self._mean_error, self._variance_error = mean_error, variance_error
         if self._looked:
-            self.busy += 0.1 * (self._looked / len(self._leaves) - self.busy)
+            self.updated_share += 0.1 * (self._looked / len(self._leaves) - self.updated_share)
             self._looked = 0
 
     # Leaves
@@ -260,11 +262,11 @@ class LazyBlock(ScreenBlock):
             self._leaf(number).refine(W, here)
             self._note(number)
 
-    def know(self, places: Indices, variances: Vector) -> None:
+    def set_variances(self, places: Indices, variances: Vector) -> None:
         """Of leaves that are up to date; others would take off again what is taken off already."""
         for number, here, at in self._parts(places):
             if self._seen[number] == self._terms:
-                self._leaves[number].know(here, variances[at])
+                self._leaves[number].set_variances(here, variances[at])
 
     def at(self, places: Indices) -> tuple[Vector, Vector]:
         mean, variance = np.empty((2, len(places)))

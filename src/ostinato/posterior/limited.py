@@ -8,15 +8,15 @@ from typing import Any
 
 from ostinato.arrays import Array
 from ostinato.kernels import Kernel
-from ostinato.posterior.cache import Indices, Room, Rows, taken
+from ostinato.posterior.cache import CachedRows, Indices, RowMemory, taken
 
 AT_ONCE = 64  # rows that are computed at a time
 
 
-class LimitedRows(Rows):
+class LimitedRows(CachedRows):
     """The first `most` rows are kept."""
 
-    def __init__(self, kernel: Kernel, features: Array, most: float, room: Room | None = None) -> None:
+    def __init__(self, kernel: Kernel, features: Array, most: float, room: RowMemory | None = None) -> None:
         super().__init__(kernel, features, room)
         self._most = most
         self._others: Array = features[:0, :]  # the features of candidates whose rows are not kept

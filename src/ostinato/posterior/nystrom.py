@@ -19,7 +19,7 @@ from ostinato.arrays import Array, Matrix, Namespace, Vector, from_numpy, grown,
 from ostinato.kernels import Kernel
 from ostinato.measurements.tally import Statistics, Tally
 from ostinato.posterior.blocks import Block, BlockedVector, Blocks
-from ostinato.posterior.cache import Indices, Rows
+from ostinato.posterior.cache import CachedRows, Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.model import Drawn
 from ostinato.posterior.pending import Ghost
@@ -204,7 +204,7 @@ class Nystrom:
         variances: list[Array] = []
         for start in range(0, block.size, SWEEP):
             part = slice(start, min(start + SWEEP, block.size))
-            k_x = cast("Rows", block.cache).some(self.inducing, part)
+            k_x = cast("CachedRows", block.cache).some(self.inducing, part)
             means.append(made.mean(k_x) + self.prior_mean)
             variances.append(made.variance(k_x, block.prior_variance[part]))
         return self.xp.concat(means), self._not_below_least(self.xp.concat(variances), block.prior_variance)

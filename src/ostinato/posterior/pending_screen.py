@@ -11,8 +11,8 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.posterior.cache import Indices
-from ostinato.posterior.few import Few
 from ostinato.posterior.ghost import ExactGhost
+from ostinato.posterior.pending_pointwise import PendingPointwise
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screen_block import Terms
 
@@ -20,28 +20,28 @@ from ostinato.posterior.screen_block import Terms
 class PendingScreen(Screen):
     """Variances are at most as kept, as ever; of candidates that are known exactly, as when they were looked at."""
 
-    def __init__(self, screen: Screen, few: Few) -> None:
+    def __init__(self, screen: Screen, few: PendingPointwise) -> None:
         self.__dict__.update(vars(screen.fork()))
         self._few, self._taken_up = few, 0
         self._known = np.zeros(few.size, dtype=bool)
 
-    def know(self, candidates: Indices, variances: Vector) -> None:
-        super().know(candidates, variances)
+    def set_variances(self, candidates: Indices, variances: Vector) -> None:
+        super().set_variances(candidates, variances)
         self._known[candidates] = True
 
     def tighten(self) -> bool:
         """Take up what was imagined since the last time; False where that was nothing, or it cannot be done."""
         imagined, posterior = self._few.imagined, self._few.posterior
         own = cast("ExactGhost", imagined.ghost).measured[self.filled :]  # only imagined, so that they come last
-        if self._taken_up == len(imagined) or self.rough or not posterior.fits(self.filled + len(own)):
+        if self._taken_up == len(imagined) or self.needs_repair or not posterior.fits(self.filled + len(own)):
             return False
         self.refine(np.arange(self._few.size))
         self.add(posterior.features[own])
         self.condition([(p, 0.0) for p in imagined.terms[self._taken_up :]])
         self._taken_up = len(imagined)
         known = np.flatnonzero(self._known)
-        super().know(known, self._few.at_each(known)[1])  # what they had seen was taken off again
-        return not self.rough
+        super().set_variances(known, self._few.at_each(known)[1])  # what they had seen was taken off again
+        return not self.needs_repair
 
     @property
     def terms(self) -> Terms:
@@ -53,7 +53,7 @@ class PendingScreen(Screen):
         """The least and the most that the variance of each candidate may be, κ² = 1; None where that is not known."""
         self.refine(np.arange(self._few.size))
         self.tighten()
-        if self._taken_up < len(self._few.imagined) or self.rough:
+        if self._taken_up < len(self._few.imagined) or self.needs_repair:
             return None
         variances = self.variances
         return variances - self.variance_error, variances + self.variance_error

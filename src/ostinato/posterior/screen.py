@@ -28,11 +28,11 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.screen_block import Led, Off, ScreenBlock, Sought, Terms
+from ostinato.posterior.screen_block import ErrorBounds, LeadingCandidates, ScreenBlock, SearchCriterion, Terms
 
 SLOPES = (1.5, 4.0)  # the least and the most that a standard deviation counts
-ENOUGH = 0.02  # error of means and variances from which both are computed afresh
-LITTLE = 0.003  # error up to which covariances are computed in the faster way that adds to it
+REPAIR_ABOVE = 0.02  # error of means and variances from which both are computed afresh
+LOOSE_UP_TO = 0.003  # error up to which covariances are computed in the faster way that adds to it
 
 
 class Screen:
@@ -66,9 +66,9 @@ class Screen:
         return all(count <= block.affordable * sum(each.size for each in self._blocks) for block in self._blocks)
 
     @property
-    def rough(self) -> bool:
-        """Whether rounding may have made errors that are better repaired."""
-        return max(self.mean_error, self.variance_error) > ENOUGH
+    def needs_repair(self) -> bool:
+        """Whether rounding errors may have grown so large that means and variances should be computed afresh."""
+        return max(self.mean_error, self.variance_error) > REPAIR_ABOVE
 
     def add(self, X: Matrix) -> None:
         """More unique candidates."""
@@ -119,7 +119,7 @@ class Screen:
         if len(loose) < len(each):
             return
         self._loose = np.max(loose, axis=0)
-        if max(float(self._errors(alpha)), 2 * float(np.linalg.norm(self._errors(W)))) > LITTLE:
+        if max(float(self._errors(alpha)), 2 * float(np.linalg.norm(self._errors(W)))) > LOOSE_UP_TO:
             self._loose = np.zeros(0)
             return
         for block in self._blocks:
@@ -132,7 +132,7 @@ class Screen:
             self.mean_error = max(self.mean_error, self._off(self._kappa * factor.alpha))
             self._follow()
 
-    def know_all(self, mean: Vector, variance: Vector, factor: Factor, off: float) -> None:
+    def adopt(self, mean: Vector, variance: Vector, factor: Factor, off: float) -> None:
         """Means and variances of all candidates in double precision, which may be off by this much."""
         self.mean_error = self.variance_error = off
         self.refined_by(factor)
@@ -146,9 +146,9 @@ class Screen:
         return any(block.lazy for block in self._blocks)
 
     @property
-    def busy(self) -> float:
+    def updated_share(self) -> float:
         """The share of all candidates that is brought up to date at a time, where that is lazy; else 0."""
-        return max(block.busy for block in self._blocks)
+        return max(block.updated_share for block in self._blocks)
 
     def _follow(self) -> None:
         alpha = self._coefficients(self._kappa * cast("Factor", self._factor).alpha)
@@ -186,11 +186,11 @@ class Screen:
             for slope, bar in zip(SLOPES, bars, strict=True):
                 block.refine_high(W, slope, bar)
 
-    def know(self, candidates: Indices, variances: Vector) -> None:
+    def set_variances(self, candidates: Indices, variances: Vector) -> None:
         """What the variances of some candidates, in increasing order, are in double precision."""
         start = 0
         for block, here in self._parts(candidates):
-            block.know(here, variances[start : start + len(here)] / self._kappa**2)
+            block.set_variances(here, variances[start : start + len(here)] / self._kappa**2)
             start += len(here)
 
     def _coefficients(self, P: Matrix | Vector) -> Any:
@@ -220,15 +220,15 @@ class Screen:
         """Whether it finds what may be chosen by itself, in double precision: one block, on a card."""
         return self._blocks[0].settles
 
-    def leading(self, sought: Sought, taken: Collection[int]) -> Led:
+    def leading(self, criterion: SearchCriterion, taken: Collection[int]) -> LeadingCandidates:
         """The candidates that may be chosen, but for those that are taken."""
         out = np.array(sorted(taken), dtype=np.int64)
-        return self._blocks[0].leading(sought, Off(self.mean_error, self.variance_error), out, self.terms)
+        return self._blocks[0].leading(criterion, ErrorBounds(self.mean_error, self.variance_error), out, self.terms)
 
-    def leading_draw(self, leap: Any, sought: Sought, taken: Indices) -> Led:
-        """The candidates that may be the highest in a draw, but for those that are taken; of a card (`draws.Leap`)."""
-        off = self._kappa * self._off(self._kappa * leap.coefficients) + leap.f.off
-        return self._blocks[0].leading_draw(leap, sought, 2 * off, taken)
+    def leading_draw(self, drawn: Any, criterion: SearchCriterion, taken: Indices) -> LeadingCandidates:
+        """The candidates that may be the highest in a draw (`draws.CardDraw`), but for those that are taken."""
+        off = self._kappa * self._off(self._kappa * drawn.coefficients) + drawn.f.off
+        return self._blocks[0].leading_draw(drawn, criterion, 2 * off, taken)
 
     @property
     def terms(self) -> Terms:

@@ -36,8 +36,8 @@ Along: TypeAlias = Callable[[Matrix], Any]  # from orthonormal directions, one a
 
 
 @dataclass(frozen=True)
-class Sought:
-    """What is looked for, in the units of values: the candidates of the highest `value(mean, variance, places)`.
+class SearchCriterion:
+    """What a search maximises, in the units of values: `value(mean, variance, places)` of a candidate.
 
     bound(mean, variance): the most that a value may be; higher where the mean is, and where the variance is.
     least(value, mean, variance): what another candidate must reach to be chosen where the best is this one.
@@ -53,7 +53,7 @@ class Sought:
     slope: float | None = None  # where the bound is mean + slope · standard deviation
 
 
-class Led(NamedTuple):
+class LeadingCandidates(NamedTuple):
     """Candidates that may be chosen, in increasing order, with mean, variance and value in double precision."""
 
     candidates: Indices
@@ -62,8 +62,8 @@ class Led(NamedTuple):
     values: Vector
 
 
-class Off(NamedTuple):
-    """By how much means may be off, and by how much variances may be more."""
+class ErrorBounds(NamedTuple):
+    """The largest errors: by how much a mean may be off, and by how much a variance may be too small."""
 
     mean: float
     variance: float
@@ -130,7 +130,7 @@ class ScreenBlock(ABC):
     strip: int  # covariances that are summed at a time
     settles = False  # whether it finds what may be chosen by itself, in double precision
     lazy = False  # whether it puts off what comes until it matters
-    busy = 0.0  # if so, the share of candidates that is brought up to date at a time
+    updated_share = 0.0  # if so, the share of candidates that is brought up to date at a time
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
 
     @abstractmethod
@@ -177,11 +177,11 @@ class ScreenBlock(ABC):
 
     # Blocks that settle choices by themselves:
 
-    def leading(self, sought: Sought, off: Off, taken: Indices, terms: Terms) -> Led:
+    def leading(self, criterion: SearchCriterion, off: ErrorBounds, taken: Indices, terms: Terms) -> LeadingCandidates:
         """The candidates that may be chosen, but for those that are taken."""
         raise NotImplementedError
 
-    def leading_draw(self, leap: Any, sought: Sought, off: float, taken: Indices) -> Led:
+    def leading_draw(self, drawn: Any, criterion: SearchCriterion, off: float, taken: Indices) -> LeadingCandidates:
         """Those that may be the highest in a draw, which may be off by so much here; in units of f."""
         raise NotImplementedError
 
@@ -205,7 +205,7 @@ class ScreenBlock(ABC):
         """The highest mean + slope · standard deviation of some that are spread over the block and refined."""
         return -inf
 
-    def know(self, places: Indices, variances: Vector) -> None:  # noqa: B027 (nothing, unless there is something to refine)
+    def set_variances(self, places: Indices, variances: Vector) -> None:  # noqa: B027 (nothing, unless there is something to refine)
         """What the variances at some places are."""
 
     @abstractmethod
@@ -391,7 +391,7 @@ class HostBlock(ScreenBlock):
     def reach(self, slope: float) -> float:
         return float(np.max(self._reach(slope, self._sample)))
 
-    def know(self, places: Indices, variances: Vector) -> None:
+    def set_variances(self, places: Indices, variances: Vector) -> None:
         self._variance[places], self._refined[places], self._largest = variances, True, None
 
     def at(self, places: Indices) -> tuple[Vector, Vector]:

@@ -18,7 +18,7 @@ from ostinato.posterior.screen import Screen
 from ostinato.posterior.screen_block import HostBlock, ScreenBlock
 
 BLOCK = 125_000  # candidates of a block
-HELD = 32  # terms, at most, that are taken up by a screen one by one
+MAX_DEFERRED = 32  # terms, at most, that are taken up by a screen one by one
 
 
 class Screening:
@@ -28,22 +28,22 @@ class Screening:
         """memory, extent: of the same candidates, where they are known. device: a GPU."""
         self.screen: Screen | None = None
         self._memory, self._extent, self._device = memory, extent, device
-        self._held: list[tuple[Vector, float]] = []
+        self._deferred: list[tuple[Vector, float]] = []
         self._outdated = True
 
-    def hold(self, p: Vector, z: float) -> None:
+    def defer(self, p: Vector, z: float) -> None:
         """A term for when somebody looks."""
-        self._held.append((p, z))
+        self._deferred.append((p, z))
 
-    def outdate(self) -> None:
+    def invalidate(self) -> None:
         """What was measured is another thing now."""
-        self._held, self._outdated = [], True
+        self._deferred, self._outdated = [], True
 
     def released(self) -> "Screening":
         """Another one with this one's memory, which starts again."""
         memory = self._memory if self.screen is None else () if self.lazy else self.screen.memory
         self.screen, self._memory = None, ()
-        self.outdate()
+        self.invalidate()
         return Screening(memory, self._extent, self._device)
 
     @property
@@ -54,7 +54,9 @@ class Screening:
         """A screen that knows all that was measured."""
         self.screen, self._outdated = screen, False
 
-    def brought_up(self, kernel: Kernel, features: Matrix, measured: Indices, kappa2: float, factor: Factor) -> bool:
+    def bring_up_to_date(
+        self, kernel: Kernel, features: Matrix, measured: Indices, kappa2: float, factor: Factor
+    ) -> bool:
         """Whether there is a screen that knows all that was measured; some kernels have none."""
         if self.screen is None:
             blocks = self._blocks(kernel, features, kappa2)
@@ -62,20 +64,20 @@ class Screening:
                 return False
             self.screen = Screen(blocks, sqrt(kappa2))
             self._memory, self._outdated = (), True
-        screen, held, outdated = self.screen, self._held, self._outdated
-        self._held, self._outdated = [], True  # until all is done: what is stopped half-way is made anew
+        screen, held, outdated = self.screen, self._deferred, self._outdated
+        self._deferred, self._outdated = [], True  # until all is done: what is stopped half-way is made anew
         screen.add(features[measured[screen.filled :]])
-        if not outdated and len(held) <= HELD:
+        if not outdated and len(held) <= MAX_DEFERRED:
             screen.condition(held)
-        if outdated or len(held) > HELD or screen.rough:
+        if outdated or len(held) > MAX_DEFERRED or screen.needs_repair:
             screen.refresh(factor)
         else:
             screen.refined_by(factor)
         self._outdated = False
-        if screen.rough and self._device and not self._device.double:  # a card has double precision, too
+        if screen.needs_repair and self._device and not self._device.double:  # a card has double precision, too
             self._device, self.screen = replace(self._device, double=True), None
             del screen  # and all that is on the card
-            return self.brought_up(kernel, features, measured, kappa2, factor)
+            return self.bring_up_to_date(kernel, features, measured, kappa2, factor)
         return True
 
     def _blocks(self, kernel: Kernel, features: Matrix, kappa2: float) -> Sequence[ScreenBlock] | None:

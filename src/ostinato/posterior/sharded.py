@@ -1,7 +1,7 @@
 """The exact posterior over candidates that are on workers: the q-sized half is here, the other one there.
 
 Every question to the workers comes with the facts, which are q-sized: whoever answers it needs nothing else but the
-candidates' own files (`part.py`).
+candidates' own files (`worker_posterior.py`).
 """
 
 import pickle
@@ -18,9 +18,9 @@ from ostinato.posterior.blocks import Blocks, prior_variance_of
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.part import Facts, Settings, largest_variance, means_range, most_hopeful
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
+from ostinato.posterior.worker_posterior import Facts, Settings, largest_variance, means_range, most_hopeful
 
 EVERYWHERE = (
     "This looks at all candidates at once, and those of a ShardedTable are on their workers: goal='find', UCB and "
@@ -29,10 +29,10 @@ EVERYWHERE = (
 )
 
 
-class Elsewhere(Screening):
-    """What workers find out for themselves from the facts."""
+class RemoteScreening(Screening):
+    """A screening that stores no terms: workers make their screens from the facts."""
 
-    def hold(self, p: Vector, z: float) -> None:
+    def defer(self, p: Vector, z: float) -> None:
         return
 
 
@@ -45,8 +45,8 @@ class ShardedPosterior(Posterior):
     def _is_screened(self, xp: Namespace) -> bool:
         return True
 
-    def _unseen(self) -> Screening:
-        return Elsewhere()
+    def _new_screening(self) -> Screening:
+        return RemoteScreening()
 
     @property
     def _shards(self) -> ShardedFeatures:
@@ -93,13 +93,13 @@ class ShardedPosterior(Posterior):
         return None
 
     @property
-    def sketch(self) -> Screen | None:
+    def rough_screen(self) -> Screen | None:
         return None
 
-    def _made_blocks(self) -> NoReturn:
+    def _build_blocks(self) -> NoReturn:
         raise InvalidSetting(EVERYWHERE)
 
-    blocks = cast("Blocks", cached_property(_made_blocks))
+    blocks = cast("Blocks", cached_property(_build_blocks))
 
     def over_candidates(self) -> NoReturn:
         raise InvalidSetting(EVERYWHERE)

@@ -24,7 +24,7 @@ import msgspec
 from ostinato.arrays import Array, Namespace, grown, namespace_of
 from ostinato.errors import InvalidKernel
 from ostinato.posterior.factor import Factor, reciprocal
-from ostinato.posterior.growing import Growing
+from ostinato.posterior.incremental_factor import IncrementalFactor
 
 FLUSH = 32
 STRIP = 512
@@ -84,7 +84,7 @@ class Unique:
             self._check_positive(k, v)
         return Direction(slot, p, max(v, 0.0))  # below zero by rounding only: anything more was refused
 
-    def beyond(self, k_x: Array, k: float) -> Direction:
+    def direction_of_new(self, k_x: Array, k: float) -> Direction:
         """The same for a candidate without a slot, of covariances k_x with those in slots; its own coefficient, 1, is
         the last."""
         p = -self.times(k_x)
@@ -151,9 +151,9 @@ class Unique:
         self._w[: self.size], self._l[: self.size], self._m[: self.size] = w, reciprocal(w), m
         self.heaviest = float(self._xp.max(w)) if self.size else 0.0
 
-    def factor(self, growing: Growing | None = None) -> Factor:
+    def factor(self, growing: IncrementalFactor | None = None) -> Factor:
         """A fresh factorisation of what was measured; or one that goes on from the last."""
-        return (growing or Growing()).factor(self.K, self.w, self.m)
+        return (growing or IncrementalFactor()).factor(self.K, self.w, self.m)
 
     def adopt(self, factor: Factor) -> None:
         """Replace what was kept incrementally by a fresh factorisation of it."""

@@ -30,7 +30,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
         return str(self.__struct_config__.tag)
 
 
-class Told(Event, frozen=True, kw_only=True, tag="tell"):
+class ValuesTold(Event, frozen=True, kw_only=True, tag="tell"):
     """Values were taken in; in a study they are on disk."""
 
     task: Task
@@ -50,8 +50,8 @@ class NewBest(Event, frozen=True, kw_only=True, tag="best"):
         return f"new best: {self.best}"
 
 
-class Down(Event, frozen=True, kw_only=True, tag="outage"):
-    """Nothing can be measured, whatever the candidate: the run pauses. `failure` is what the last one said."""
+class OutageBegan(Event, frozen=True, kw_only=True, tag="outage"):
+    """An outage began: nothing can be measured, and the run pauses. `failure` is what the last one said."""
 
     message: str
     failure: str
@@ -60,8 +60,8 @@ class Down(Event, frozen=True, kw_only=True, tag="outage"):
         return self.message
 
 
-class Up(Event, frozen=True, kw_only=True, tag="resumed"):
-    """It works again, after so many seconds."""
+class OutageEnded(Event, frozen=True, kw_only=True, tag="resumed"):
+    """An outage is over, after so many seconds."""
 
     message: str
     seconds: float
@@ -70,7 +70,7 @@ class Up(Event, frozen=True, kw_only=True, tag="resumed"):
         return self.message
 
 
-class Ended(Event, frozen=True, kw_only=True, tag="stop"):
+class RunEnded(Event, frozen=True, kw_only=True, tag="stop"):
     """The run is over, and why: "budget", "interrupted", "exhausted", the rule that held, or the error that was raised.
 
     `best` is what it recommends, where anything was measured.
@@ -84,7 +84,7 @@ class Ended(Event, frozen=True, kw_only=True, tag="stop"):
 
 
 Listener: TypeAlias = Callable[[Event], object]
-Looked: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]  # answers a question about the optimiser
+AskOptimizer: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]  # answers a question about the optimiser
 
 
 class Events:
@@ -95,32 +95,32 @@ class Events:
         self._index: int | None = None  # of the candidate that was last said to be the best
         self._next_look = 0.0
 
-    def begun(self, looked: Looked) -> None:
+    def begun(self, looked: AskOptimizer) -> None:
         """What a run begins with is no news."""
-        best = looked(_best) if self._heard else None
+        best = looked(_best) if self._has_listeners else None
         self._index = None if best is None else best.index
 
     def told(self, task: Task, values: list[float]) -> None:
-        self.tell(Told(study=self.study, task=task, values=values))
+        self.tell(ValuesTold(study=self.study, task=task, values=values))
 
-    def ended(self, why: str, looked: Looked) -> None:
+    def ended(self, why: str, looked: AskOptimizer) -> None:
         """The last of them; a storage that does not answer is no reason to say nothing."""
-        if not self._heard:
+        if not self._has_listeners:
             return
         best: Best | None = None
         with suppress(OstinatoError):
             best = looked(_best)
         self._compare(best)
-        self.tell(Ended(study=self.study, why=why, best=best))
+        self.tell(RunEnded(study=self.study, why=why, best=best))
 
     def tell(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
 
-    def look_for_best(self, looked: Looked) -> None:
+    def look_for_best(self, looked: AskOptimizer) -> None:
         """Say so where another candidate is the best; looking takes a twentieth of the time at most."""
         start = monotonic()
-        if self._heard and start >= self._next_look:
+        if self._has_listeners and start >= self._next_look:
             self._compare(looked(_best))
             self._next_look = monotonic() + SHARE * (monotonic() - start)
 
@@ -130,7 +130,7 @@ class Events:
             self.tell(NewBest(study=self.study, best=best))
 
     @property
-    def _heard(self) -> bool:
+    def _has_listeners(self) -> bool:
         return len(self._listeners) > 1 or LOGGER.isEnabledFor(logging.INFO)
 
 
@@ -140,7 +140,7 @@ def _best(optimizer: Optimizer) -> Best | None:
 
 def logged(event: Event) -> None:
     """A record of the logger "ostinato": its attribute `event` is the event's name, and `details` all it says."""
-    level = logging.WARNING if isinstance(event, Down) else logging.INFO
+    level = logging.WARNING if isinstance(event, OutageBegan) else logging.INFO
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, "%s", event, extra={"event": event.kind, "details": plain(event)})
 
@@ -162,11 +162,11 @@ def callbacks(
 
     def listener(event: Event) -> None:
         match event:
-            case Told() if on_tell is not None:
+            case ValuesTold() if on_tell is not None:
                 on_tell(event.task, event.values)
             case NewBest() if on_best is not None:
                 on_best(event.best)
-            case Ended() if on_stop is not None:
+            case RunEnded() if on_stop is not None:
                 on_stop(event.why)
             case _:
                 pass

@@ -27,34 +27,34 @@ from weakref import WeakKeyDictionary
 
 from ostinato.checks import whole
 from ostinato.errors import InvalidSetting
-from ostinato.running.measure import Measure, Timed
+from ostinato.running.measure import Measure, TimedValues
 
 THREADS = "ostinato-worker"
 SHORT = 1.0  # seconds that a task of several repeats is to take where its values are stored as they come
 
 
-class Raised:
+class RaisedError:
     """An error of the user's function. One that cannot be sent to another process arrives there in words."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def __reduce__(self) -> "tuple[type[Raised], tuple[Exception]]":
+    def __reduce__(self) -> "tuple[type[RaisedError], tuple[Exception]]":
         try:
             pickle.loads(pickle.dumps(self.error))  # our own bytes: whether it comes back at all
         except Exception:
-            return Raised, (RuntimeError("".join(traceback.format_exception(self.error))),)
-        return Raised, (self.error,)
+            return RaisedError, (RuntimeError("".join(traceback.format_exception(self.error))),)
+        return RaisedError, (self.error,)
 
 
-class Measured(NamedTuple):
+class TaskOutcome(NamedTuple):
     """What came of a task: values, the error that ended it, if one did, the seconds it took.
 
     ended: when, by the clock of whoever measured, whose values say by the same clock when they came. host: its machine.
     """
 
-    values: Timed
-    raised: Raised | None
+    values: TimedValues
+    raised: RaisedError | None
     seconds: float
     ended: float
     host: str
@@ -67,21 +67,21 @@ class Workers(Protocol):
     short: float  # seconds that a task of several repeats is to take, at most
     seen: bool  # whether values are seen before a task is over
 
-    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[TaskOutcome]":
         """Measure a candidate so often; or less often, where that would take much longer than a short task."""
         ...
 
     def wait(
-        self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
-    ) -> "set[Future[Measured]]":
+        self, running: "Collection[Future[TaskOutcome]]", seconds: float, *, every: bool = False
+    ) -> "set[Future[TaskOutcome]]":
         """What is done, after waiting so long for any of it, or for every one."""
         ...
 
-    def so_far(self, future: "Future[Measured]") -> Sequence[float]:
+    def so_far(self, future: "Future[TaskOutcome]") -> Sequence[float]:
         """What was measured of a task, as far as that can be seen; all of it when it is over, unless it was lost."""
         ...
 
-    def came(self, future: "Future[Measured]") -> Sequence[float]:
+    def came(self, future: "Future[TaskOutcome]") -> Sequence[float]:
         """When each of these values came, by this process's clock."""
         ...
 
@@ -98,34 +98,34 @@ class CallingThread:
 
     def __init__(self, report: Callable[[int], object]) -> None:
         self._report = report
-        self._begun: dict[Future[Measured], tuple[Measure, Any, int]] = {}
+        self._begun: dict[Future[TaskOutcome], tuple[Measure, Any, int]] = {}
 
-    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
-        future: Future[Measured] = Future()
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[TaskOutcome]":
+        future: Future[TaskOutcome] = Future()
         self._begun[future] = measure, candidate, repeats
         return future
 
     def wait(
-        self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
-    ) -> "set[Future[Measured]]":
+        self, running: "Collection[Future[TaskOutcome]]", seconds: float, *, every: bool = False
+    ) -> "set[Future[TaskOutcome]]":
         for future in running:
             if not future.done():
                 self._do(future, *self._begun.pop(future))
         return set(running)
 
-    def _do(self, future: "Future[Measured]", measure: Measure, candidate: Any, repeats: int) -> None:
-        values, raised, start = Timed(), None, perf_counter()
+    def _do(self, future: "Future[TaskOutcome]", measure: Measure, candidate: Any, repeats: int) -> None:
+        values, raised, start = TimedValues(), None, perf_counter()
         try:
             measure(candidate, repeats, values, self._report)
         except Exception as error:
-            raised = Raised(error)
+            raised = RaisedError(error)
         finally:
-            future.set_result(Measured(values, raised, perf_counter() - start, monotonic(), socket.gethostname()))
+            future.set_result(TaskOutcome(values, raised, perf_counter() - start, monotonic(), socket.gethostname()))
 
-    def so_far(self, future: "Future[Measured]") -> Sequence[float]:
+    def so_far(self, future: "Future[TaskOutcome]") -> Sequence[float]:
         return values_of(future)
 
-    def came(self, future: "Future[Measured]") -> Sequence[float]:
+    def came(self, future: "Future[TaskOutcome]") -> Sequence[float]:
         return values_of(future).came
 
     def shutdown(self) -> None:
@@ -142,11 +142,11 @@ class Pool:
         self.workers = _workers(given) if workers is None else whole("workers", workers)
         self._executor = self._made()
         self.seen = isinstance(self._executor, ThreadPoolExecutor)
-        self._begun: WeakKeyDictionary[Future[Measured], Timed] = WeakKeyDictionary()
-        self._ended: WeakKeyDictionary[Future[Measured], float] = WeakKeyDictionary()
+        self._begun: WeakKeyDictionary[Future[TaskOutcome], TimedValues] = WeakKeyDictionary()
+        self._ended: WeakKeyDictionary[Future[TaskOutcome], float] = WeakKeyDictionary()
 
-    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[Measured]":
-        values = Timed()
+    def submit(self, measure: Measure, candidate: Any, repeats: int) -> "Future[TaskOutcome]":
+        values = TimedValues()
         what = (measured, measure, candidate, repeats, 2 * self.short, values)
         try:
             future = self._executor.submit(*what)
@@ -162,13 +162,13 @@ class Pool:
             future.add_done_callback(self._note_end)
         return future
 
-    def _note_end(self, future: "Future[Measured]") -> None:
+    def _note_end(self, future: "Future[TaskOutcome]") -> None:
         self._ended[future] = monotonic()
 
-    def so_far(self, future: "Future[Measured]") -> Timed:
-        return values_of(future) if future.done() else self._begun.get(future, Timed())
+    def so_far(self, future: "Future[TaskOutcome]") -> TimedValues:
+        return values_of(future) if future.done() else self._begun.get(future, TimedValues())
 
-    def came(self, future: "Future[Measured]") -> Sequence[float]:
+    def came(self, future: "Future[TaskOutcome]") -> Sequence[float]:
         """Other processes may be on machines with clocks of their own: what they brought ended when it was brought."""
         values = self.so_far(future)
         if self.seen or not values:
@@ -177,8 +177,8 @@ class Pool:
         return [at + later for at in values.came]
 
     def wait(
-        self, running: "Collection[Future[Measured]]", seconds: float, *, every: bool = False
-    ) -> "set[Future[Measured]]":
+        self, running: "Collection[Future[TaskOutcome]]", seconds: float, *, every: bool = False
+    ) -> "set[Future[TaskOutcome]]":
         return wait(running, seconds, ALL_COMPLETED if every else FIRST_COMPLETED).done
 
     def shutdown(self) -> None:
@@ -205,7 +205,7 @@ class Pool:
         )
 
 
-def measured(measure: Measure, candidate: Any, repeats: int, patience: float, values: Timed) -> Measured:
+def measured(measure: Measure, candidate: Any, repeats: int, patience: float, values: TimedValues) -> TaskOutcome:
     """What was measured. It runs where workers are.
 
     values: an empty list, in which whoever shares it with the worker sees them as they come.
@@ -214,14 +214,14 @@ def measured(measure: Measure, candidate: Any, repeats: int, patience: float, va
     try:
         measure(candidate, repeats, values, patience=patience)
     except Exception as error:
-        raised = Raised(error)
-    return Measured(values, raised, perf_counter() - start, monotonic(), socket.gethostname())
+        raised = RaisedError(error)
+    return TaskOutcome(values, raised, perf_counter() - start, monotonic(), socket.gethostname())
 
 
-def values_of(future: "Future[Measured]") -> Timed:
+def values_of(future: "Future[TaskOutcome]") -> TimedValues:
     """The values of a task that is over; none where its worker was lost."""
     if not future.done() or future.cancelled() or future.exception() is not None:
-        return Timed()
+        return TimedValues()
     return future.result().values
 
 

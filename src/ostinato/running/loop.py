@@ -1,9 +1,9 @@
 """The loop: tasks to workers, values back, until the budget is spent. One for memory and for studies.
 
 In memory the calling thread is the one worker, and a task is a whole batch. In a study repeats of one batch run side by
-side, and a task is one measurement, or as many as take about a second; values are stored sooner than that (`keeping`).
-A worker that is lost, or too slow, loses nothing: its repeats are handed out again, and whoever answers first is
-believed.
+side, and a task is one measurement, or as many as take about a second; values are stored sooner than that
+(`value_writer`). A worker that is lost, or too slow, loses nothing: its repeats are handed out again, and whoever
+answers first is believed.
 """
 
 import sys
@@ -26,20 +26,20 @@ from ostinato.errors import (
     notify,
 )
 from ostinato.running.events import Events
-from ostinato.running.executors import Measured, Workers, error_of, is_lost
+from ostinato.running.executors import TaskOutcome, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
-from ostinato.running.keeping import Keeping
 from ostinato.running.measure import Measure
-from ostinato.running.pausing import OUTAGE, TICK, Failures, Pausing
+from ostinato.running.pausing import OUTAGE, TICK, OutageMonitor, PausableTasks
 from ostinato.running.progress import SHARE, Reporter
 from ostinato.running.task import Task
+from ostinato.running.value_writer import ValueWriter
 from ostinato.stopping import met, spending, watched
 
 GRACE = 1.0  # seconds for what was told to stop
 LOSSES = 3  # of the same repeats with their worker, after which they count as failed
 
 
-class Tasks(Failures, Protocol):
+class Tasks(PausableTasks, Protocol):
     """Where a run gets its tasks and takes its values: a study, or an optimiser in memory."""
 
     def ask(self, limit: int | None = None, *, share: int = 1) -> Task | None: ...
@@ -85,14 +85,14 @@ class Run:
         self._tasks, self._measure, self._workers, self._report = tasks, measure, workers, report
         self._events = events
         self._rules, self._limits = watched(stop), spending(stop)
-        self._keeping = Keeping(tasks, workers, self._heard)
-        self._running: dict[Future[Measured], Task] = {}
+        self._writer = ValueWriter(tasks, workers, self._on_stored)
+        self._running: dict[Future[TaskOutcome], Task] = {}
         self._suspects: list[Task] = []  # lost again and again with their workers: they are measured alone
         self._lost: Counter[tuple[int, int]] = Counter()
         self._seconds: float | None = None  # that a measurement took lately
         self._unpaid: str | None = None  # the limit that pays for nothing more
-        self._began: dict[Future[Measured], float] = {}
-        self._pausing = Pausing(tasks, measure, workers, events)
+        self._began: dict[Future[TaskOutcome], float] = {}
+        self._pausing = OutageMonitor(tasks, measure, workers, events)
         self._next_answer = 0.0  # not before then
 
     def until_the_end(self, interrupts: Interrupts) -> str:
@@ -168,7 +168,7 @@ class Run:
             self._unpaid = repr(self._limits[left.index(min(left))])
             return None
         try:
-            task = self._keeping.asked(lambda: self._tasks.ask(self._short(), share=self._workers.workers))
+            task = self._writer.asked(lambda: self._tasks.ask(self._short(), share=self._workers.workers))
         except NothingToAsk:
             if self._running:  # what is under way still counts
                 return None
@@ -187,7 +187,7 @@ class Run:
         """How many repeats make a task that is soon over; one, as long as nobody knows."""
         if self._measure.vectorized or self._workers.short == inf:
             return None
-        return 1 if self._seconds is None else int(max(1, self._keeping.short() / max(self._seconds, 1e-9)))
+        return 1 if self._seconds is None else int(max(1, self._writer.short() / max(self._seconds, 1e-9)))
 
     def _affordable(self) -> list[int]:
         """For how many more repeats each limit still pays, when those that are assigned to anybody are measured."""
@@ -195,7 +195,7 @@ class Run:
             return []
         in_hand, mine = Counter(self._tasks.in_hand()), Counter[int]()
         for future, task in self._running.items():
-            mine[task.batch] += self._keeping.left(future, task)
+            mine[task.batch] += self._writer.repeats_left(future, task)
         return self._tasks.looked(
             lambda optimizer: [limit.affordable(optimizer, in_hand | mine) for limit in self._limits]
         )
@@ -223,9 +223,9 @@ class Run:
                 sleep(TICK)
             return
         with interrupts.released():
-            done = self._workers.wait(self._running, self._keeping.pause(self._running.values(), TICK))
-        stored = self._keeping.store(self._running, done)
-        self._pausing.weigh()
+            done = self._workers.wait(self._running, self._writer.pause(self._running.values(), TICK))
+        stored = self._writer.store(self._running, done)
+        self._pausing.judge_failures()
         alone = len(self._running) == 1
         for future in done:
             self._take(future, self._running[future], alone=alone)
@@ -236,16 +236,16 @@ class Run:
         else:
             self._keep_answer()
 
-    def _over(self, future: Future[Measured]) -> Task:
-        self._keeping.forget(future)
+    def _over(self, future: Future[TaskOutcome]) -> Task:
+        self._writer.forget(future)
         self._began.pop(future, None)
         return self._running.pop(future)
 
-    def _heard(
-        self, future: Future[Measured], task: Task, values: list[float], came: Sequence[float], taken: Sequence[bool]
+    def _on_stored(
+        self, future: Future[TaskOutcome], task: Task, values: list[float], came: Sequence[float], taken: Sequence[bool]
     ) -> None:
         """Values that were stored, but for those that others had told before: all of a task, or some of its repeats."""
-        self._pausing.hear(task, values, came, self._began[future])
+        self._pausing.record(task, values, came, self._began[future])
         self._began[future] = came[-1]
         if all(taken):
             self._events.told(task, values)
@@ -261,7 +261,7 @@ class Run:
             self._tasks.keep_answer()
             self._next_answer = monotonic() + SHARE * (monotonic() - start)
 
-    def _take(self, future: Future[Measured], task: Task, *, alone: bool) -> None:
+    def _take(self, future: Future[TaskOutcome], task: Task, *, alone: bool) -> None:
         """What a worker has brought: values (stored by now), an error of the function, or nothing if it was lost."""
         error = error_of(future)
         if error is not None:
@@ -273,7 +273,7 @@ class Run:
         if len(values) < task.repeats:
             self._tasks.release(task)
         if raised is not None and isinstance(raised.error, Outage):
-            self._pausing.hear_outage(task, raised.error)
+            self._pausing.record_outage(task, raised.error)
         elif raised is not None:
             raised.error.add_note(f"Raised while {task.candidate} was measured; everything before it is kept.")
             raise raised.error
@@ -287,9 +287,9 @@ class Run:
         key = (task.batch, task.start)
         self._lost[key] += 1
         if self._lost[key] >= LOSSES and alone:
-            self._keeping.tell(task, [nan] * task.repeats, task.start)
-            self._pausing.hear(task, [nan] * task.repeats, [monotonic()] * task.repeats, monotonic())
-            self._pausing.weigh()
+            self._writer.tell(task, [nan] * task.repeats, task.start)
+            self._pausing.record(task, [nan] * task.repeats, [monotonic()] * task.repeats, monotonic())
+            self._pausing.judge_failures()
             notify(
                 f"A worker ended {LOSSES} times while it measured {task.candidate} ({error}): that counts as failed.",
                 LostWorkers,
@@ -327,10 +327,10 @@ class Run:
         """Nobody waits any more: what was measured is put aside before a storage is tried that may not answer."""
         self._tasks.hurry()
         self._measure.stop()
-        self._keeping.put_aside(self._running)
+        self._writer.put_aside(self._running)
         with suppress(KeyboardInterrupt):
             self._workers.wait(self._running, GRACE, every=True)
-        self._keeping.put_aside(self._running)
+        self._writer.put_aside(self._running)
 
     def _wait_for_the_rest(self, interrupts: Interrupts) -> None:
         said, start = False, monotonic()
@@ -343,12 +343,12 @@ class Run:
                 under_way = counted(len(self._running), "task")
                 print(f"waiting for {under_way} under way; Ctrl-C stops at once", file=sys.stderr)
 
-    def _keep(self, done: Collection[Future[Measured]]) -> None:
+    def _keep(self, done: Collection[Future[TaskOutcome]]) -> None:
         """The values of tasks at the end of a run, if they have any; what else went wrong matters no more."""
         try:
-            self._keeping.store(self._running, done, at_once=True)
+            self._writer.store(self._running, done, at_once=True)
         except Exception:
-            self._keeping.put_aside(self._running)
+            self._writer.put_aside(self._running)
         for future in done:
             self._give_up(self._over(future))
 

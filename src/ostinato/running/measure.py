@@ -16,16 +16,16 @@ from ostinato.measurements.tally import LARGEST
 from ostinato.running.on_failure import COUNT, OnFailure
 
 
-class Timed(list[float]):
+class TimedValues(list[float]):
     """Values as they come, and when each of them came, by the clock of the process that measures."""
 
     def __init__(self, values: Iterable[float] = (), came: Iterable[float] = ()) -> None:
         super().__init__(values)
         self.came = list(came)
 
-    def __reduce__(self) -> "tuple[type[Timed], tuple[list[float], list[float]]]":
+    def __reduce__(self) -> "tuple[type[TimedValues], tuple[list[float], list[float]]]":
         """To other processes, and back."""
-        return Timed, (list(self), self.came)
+        return TimedValues, (list(self), self.came)
 
     def append(self, value: float) -> None:
         self.came.append(monotonic())  # first: whoever looks meanwhile finds a moment for every value
@@ -36,11 +36,11 @@ class Timed(list[float]):
             self.append(value)
 
 
-class Enough(Event):
-    """A sign to threads. What is sent to other processes is a sign of their own."""
+class StopSignal(Event):
+    """Tells threads to begin no more repeats. A copy in another process is a signal of its own."""
 
-    def __reduce__(self) -> tuple[type["Enough"], tuple[()]]:
-        return Enough, ()
+    def __reduce__(self) -> tuple[type["StopSignal"], tuple[()]]:
+        return StopSignal, ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Measure:
     catch: tuple[type[Exception], ...]
     outcome: Outcome = REAL
     on_failure: OnFailure = COUNT
-    enough: Enough = field(default_factory=Enough, repr=False, compare=False)
+    stop_signal: StopSignal = field(default_factory=StopSignal, repr=False, compare=False)
     said: list[str] = field(default_factory=list[str], repr=False, compare=False)
 
     def __call__(
@@ -79,12 +79,16 @@ class Measure:
             values.append(self._one(candidate))
             report(len(values))
             in_a_row = in_a_row + 1 if isnan(values[-1]) else 0
-            if perf_counter() - start > patience or self.enough.is_set() or in_a_row >= self.on_failure.most_in_a_row:
+            if (
+                perf_counter() - start > patience
+                or self.stop_signal.is_set()
+                or in_a_row >= self.on_failure.most_in_a_row
+            ):
                 return
 
     def finish(self) -> None:
         """Begin no more repeats, where this is heard (in threads)."""
-        self.enough.set()
+        self.stop_signal.set()
 
     def stop(self) -> None:
         """Whatever it is doing is wanted no more; where the function can be told so (`stop`), it is."""

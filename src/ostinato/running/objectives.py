@@ -24,20 +24,20 @@ from ostinato.running.program import Program, program_of_command
 from ostinato.running.template import Template
 
 Process: TypeAlias = "subprocess.Popen[bytes]"
-MUCH = 100_000  # bytes of what a program printed that are looked at
-LAST = 300  # characters of an error that are shown
+OUTPUT_READ = 100_000  # bytes of what a program printed that are looked at
+ERROR_SHOWN = 300  # characters of an error that are shown
 
 
-class Stopped(Exception):
+class ProgramStopped(Exception):
     """A program was stopped because nobody waits for it any more: that is not a failed measurement."""
 
 
-class Impossible(Failed):
+class ImpossibleNumber(Failed):
     """What a program printed is a number, and not one that is measured."""
 
 
 @dataclass
-class Failures:
+class FailureCount:
     """How many measurements failed, and what the last one said."""
 
     count: int = 0
@@ -47,7 +47,7 @@ class Failures:
 
     def add(self, words: str) -> None:
         with self.lock:
-            self.count, self.last = self.count + 1, words[-LAST:]
+            self.count, self.last = self.count + 1, words[-ERROR_SHOWN:]
 
     def first_impossible(self) -> bool:
         """Whether no value was of another kind before."""
@@ -56,7 +56,7 @@ class Failures:
         return not before
 
 
-class Running:
+class RunningPrograms:
     """The programs that run, so that they can be stopped together."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Running:
         """A program, in a group of its own; when the block is left, neither it nor what it started runs any more."""
         with self._lock:
             if self._stopped:
-                raise Stopped
+                raise ProgramStopped
             process = _begun(arguments, environment, out, errors)
             self._processes.add(process)
         try:
@@ -82,7 +82,7 @@ class Running:
             if process.returncode is None:
                 _kill(process)
         if self._stopped and process.returncode:
-            raise Stopped
+            raise ProgramStopped
 
     def stop(self) -> None:
         with self._lock:
@@ -105,8 +105,8 @@ class Command:
     timeout: float | None = None
     retries: int = 0
     outcome: Outcome = REAL  # what kind of number a value is: others are measurements that failed
-    failures: Failures = field(default_factory=Failures)
-    running: Running = field(default_factory=Running, repr=False)
+    failures: FailureCount = field(default_factory=FailureCount)
+    running: RunningPrograms = field(default_factory=RunningPrograms, repr=False)
 
     def __post_init__(self) -> None:
         self._template.check()
@@ -120,7 +120,7 @@ class Command:
             try:
                 return self._once(candidate)
             except Failed as error:
-                if isinstance(error, Impossible) and self.failures.first_impossible():
+                if isinstance(error, ImpossibleNumber) and self.failures.first_impossible():
                     said = str(error).removeprefix("it ")
                     notify(
                         f"The program {said}: that and others like it are measurements that failed.", ImpossibleValue
@@ -178,7 +178,7 @@ class Command:
             raise Failed(f"{error}, for {dict(candidate)}") from None
         if not self.outcome.has(value):
             words = f"it printed {value:g}, which is not a measurement of outcome={self.outcome.name!r}"
-            raise Impossible(f"{words} ({self.outcome.words}), for {dict(candidate)}")
+            raise ImpossibleNumber(f"{words} ({self.outcome.words}), for {dict(candidate)}")
         return value
 
 
@@ -190,7 +190,7 @@ def _begun(arguments: list[str], environment: dict[str, str], out: IO[bytes], er
 
 def _read(file: IO[bytes]) -> str:
     """The end of what was printed, which is what counts."""
-    file.seek(max(0, file.seek(0, os.SEEK_END) - MUCH))
+    file.seek(max(0, file.seek(0, os.SEEK_END) - OUTPUT_READ))
     return file.read().decode(errors="replace")
 
 

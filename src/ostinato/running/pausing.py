@@ -25,14 +25,14 @@ from msgspec.structs import replace
 
 from ostinato.errors import InvalidFeedback, OstinatoError, Outage, Paused, notify
 from ostinato.optimizer import Optimizer
-from ostinato.running.events import LOGGER, Down, Events, Up
-from ostinato.running.executors import Measured, Workers, error_of, is_lost
+from ostinato.running.events import LOGGER, Events, OutageBegan, OutageEnded
+from ostinato.running.executors import TaskOutcome, Workers, error_of, is_lost
 from ostinato.running.interrupts import Interrupts
 from ostinato.running.measure import Measure
 from ostinato.running.outage import Evidence
-from ostinato.running.said import lasting, say
-from ostinato.running.suspects import Log, Suspects
+from ostinato.running.suspects import FailureLog, Suspects
 from ostinato.running.task import Place, Task
+from ostinato.running.timestamped import lasting, say
 
 T = TypeVar("T")
 TICK = 0.5  # seconds after which those who wait look again
@@ -57,7 +57,7 @@ class Pause(msgspec.Struct, frozen=True):
     paused: bool = True
 
 
-class Failures(Log, Protocol):
+class PausableTasks(FailureLog, Protocol):
     """What a pause needs of those that hand out tasks."""
 
     def looked(self, question: Callable[[Optimizer], T]) -> T: ...
@@ -78,10 +78,10 @@ class Failures(Log, Protocol):
     def keep_answer(self) -> None: ...
 
 
-class Pausing:
-    """The failures since the last value, and what is made of them."""
+class OutageMonitor:
+    """Watches for outages: judges the failures since the last value, pauses the run, and ends the pause."""
 
-    def __init__(self, tasks: Failures, measure: Measure, workers: Workers, events: Events) -> None:
+    def __init__(self, tasks: PausableTasks, measure: Measure, workers: Workers, events: Events) -> None:
         self._tasks, self._measure, self._workers, self._how = tasks, measure, workers, measure.on_failure
         self._events = events
         self._suspects = Suspects(tasks)
@@ -96,7 +96,7 @@ class Pausing:
 
     # Hearing
 
-    def hear(self, task: Task, values: Sequence[float], came: Sequence[float], begun: float) -> None:
+    def record(self, task: Task, values: Sequence[float], came: Sequence[float], begun: float) -> None:
         """Values of a task that were told, NaN for such as failed; when each came, and when the first was begun."""
         for place, (value, at) in enumerate(zip(values, came, strict=True)):
             if isnan(value):
@@ -107,7 +107,7 @@ class Pausing:
         if self._how.way == "stop" and any(map(isnan, values)):
             self.ended = FAILURE
 
-    def weigh(self) -> None:
+    def judge_failures(self) -> None:
         """What the failures mean, when all that was stored together was heard."""
         if self._how.pauses and self._suspects.take_news():
             self._suspects.look()
@@ -142,17 +142,17 @@ class Pausing:
             self._tasks.keep_pause(None)
         self._remembered = len(judged)
 
-    def hear_outage(self, task: Task, error: Outage) -> None:
+    def record_outage(self, task: Task, error: Outage) -> None:
         """A task that could not be measured, nor could any other."""
         self._down, self._said = task, str(error)
 
     def _fail(self, at: float, failed: Task) -> None:
         self._said = self._measure.complaint or f"{failed.candidate} failed"
-        self._suspects.fail(at, failed)
+        self._suspects.add_failure(at, failed)
 
     def _work(self, begun: float, at: float) -> None:
         """A value: the row is over."""
-        self._suspects.work(begun, at)
+        self._suspects.add_value(begun, at)
         self._evidence = self._down = None
 
     def _forget(self) -> None:
@@ -216,7 +216,7 @@ class Pausing:
     def close(self) -> None:
         """The end of a run: failures that nobody came to judge are taken back, to be on the safe side."""
         with suppress(OstinatoError):  # the note stays, and the next run takes them back
-            self.weigh()
+            self.judge_failures()
             if self.in_doubt:
                 self._take_back("the run ended before it was known whether it was an outage")
             self._tasks.take_back_rest(over=True)
@@ -265,7 +265,7 @@ class Pausing:
             return any_will_do and value is not None
         return True
 
-    def _is_interrupted(self, interrupts: Interrupts, future: "Future[Measured]") -> bool:
+    def _is_interrupted(self, interrupts: Interrupts, future: "Future[TaskOutcome]") -> bool:
         """Wait for a measurement. The first Ctrl-C ends the run when it is over, and the second one at once."""
         try:
             self._wait_for(interrupts, future)
@@ -283,12 +283,12 @@ class Pausing:
             raise
         return True
 
-    def _wait_for(self, interrupts: Interrupts, future: "Future[Measured]") -> None:
+    def _wait_for(self, interrupts: Interrupts, future: "Future[TaskOutcome]") -> None:
         while not future.done():
             with interrupts.released():
                 self._workers.wait([future], TICK)
 
-    def _came_of(self, future: "Future[Measured]", candidate: Any) -> tuple[float | None, str]:
+    def _came_of(self, future: "Future[TaskOutcome]", candidate: Any) -> tuple[float | None, str]:
         """One value, NaN where it failed, None where nothing can be measured; and what it then said."""
         error = error_of(future)
         if error is not None:
@@ -344,7 +344,7 @@ class Pausing:
         if not self._works(interrupts, probed, any_will_do=unstarted and not known):
             return False
         words = f"measuring again, after {lasting(self._ago)}"
-        self._events.tell(Up(study=self._events.study, message=words, seconds=self._ago))
+        self._events.tell(OutageEnded(study=self._events.study, message=words, seconds=self._ago))
         say(words)
         return True
 
@@ -371,7 +371,7 @@ class Pausing:
             f"Nothing can be measured, whatever the candidate: the run pauses at {now:%H:%M:%S}, and tries again at "
             f"{at}. These failures do not count.{until} The last failure: {self._said}"
         )
-        self._events.tell(Down(study=self._events.study, message=words, failure=self._said))
+        self._events.tell(OutageBegan(study=self._events.study, message=words, failure=self._said))
         notify(words, Paused)
 
     def _tell(self, words: str) -> None:

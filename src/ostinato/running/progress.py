@@ -17,7 +17,7 @@ from ostinato.optimizer import Optimizer
 
 Reporter: TypeAlias = Callable[[int], None]
 Draw: TypeAlias = Callable[[int, int, str], None]
-Looked: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]
+AskOptimizer: TypeAlias = Callable[[Callable[[Optimizer], Any]], Any]
 LINES = 60.0  # seconds between two lines where there is no terminal to draw on
 EVERY = 0.1  # seconds between two updates, at the least
 SHARE = 20  # times as long as an update took: where the best is costly to tell, it is told less often
@@ -26,7 +26,7 @@ FIRST = "looking at the candidates"  # shown until the first answer is there, wh
 
 
 @contextmanager
-def reporter(looked: Looked, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
+def reporter(looked: AskOptimizer, budget: int, show: bool | None = None) -> Generator[Reporter, None, None]:
     """A function to call with the number of measurements not yet told; it draws ten times a second at most.
 
     Where nobody looks it draws nothing; where it is to draw and there is no terminal, it writes a line a minute.

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from ostinato.running.row import Row
+from ostinato.running.failure_row import FailureRow
 from ostinato.running.task import Place, Task
 
 
-class Log(Protocol):
+class FailureLog(Protocol):
     """What all runs of a program have told."""
 
     def failed_in_rows(self) -> list[list[Task]]:
@@ -22,22 +22,22 @@ class Log(Protocol):
 class Suspects:
     """The failures since the last value, and, apart from them, a row that is over."""
 
-    def __init__(self, log: Log) -> None:
-        self._log, self._own = log, Row()
+    def __init__(self, log: FailureLog) -> None:
+        self._log, self._own = log, FailureRow()
         self._together = list[Task]()  # since anybody got a value, if any of this run's own are among them
         self.past = list[Task]()  # a row that is over, of which it is not known what it means
         self._unsettled = set[Place]()  # this run's own, and after a judgement those of its row
         self._news = False  # something was heard since that was looked into
 
-    def fail(self, at: float, task: Task) -> None:
+    def add_failure(self, at: float, task: Task) -> None:
         """A failure of one repeat, and when it came."""
-        self._own.fail(at, task)
+        self._own.add_failure(at, task)
         self._unsettled.add(task.place)
         self._news = True
 
-    def work(self, begun: float, at: float) -> None:
+    def add_value(self, begun: float, at: float) -> None:
         """A value."""
-        self._own.work(begun, at)
+        self._own.add_value(begun, at)
         self._news = True
 
     def take_news(self) -> bool:

@@ -15,14 +15,14 @@ from ostinato.service import dashboard
 from ostinato.service.configuration import Config
 from ostinato.service.dashboard.drawings import close_drawings
 from ostinato.service.dashboard.pages import refused_page, wants_page
-from ostinato.service.direct import Direct
 from ostinato.service.errors import PROBLEM, Problem, Refused, refusal_of
+from ostinato.service.fast_routes import FastRoutes
 from ostinato.service.gate import Gate
 from ostinato.service.guards import check_role
 from ostinato.service.openapi import description
 from ostinato.service.requests import StrictRequest, empty_body
 from ostinato.service.routes import ROUTES
-from ostinato.service.routes.making import API
+from ostinato.service.routes.decorators import API
 from ostinato.service.service import Service
 from ostinato.storage import Storage
 
@@ -59,7 +59,7 @@ class Application(Gate):
             state=State({"service": service, "description": description(ROUTES)}),
             lifespan=[_lifespan],
         )
-        super().__init__(Direct(self.litestar, service, ROUTES), service)
+        super().__init__(FastRoutes(self.litestar, service, ROUTES), service)
         self.litestar.state["failures"] = self.failures
 
 

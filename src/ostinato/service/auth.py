@@ -19,7 +19,7 @@ PAUSE = 0.05  # seconds between two reads because of tokens that are not among t
 SESSION = 7 * 86_400.0  # seconds for which a browser is known
 CODE = 3_600.0  # seconds for which a one-time code can be used
 OWNER = Identity(OWNER_NAME, OWNER_NAME, Role.ADMIN)  # whoever started the server
-MANY = 10_000  # sessions
+MAX_SESSIONS = 10_000  # sessions
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class Authentication:
         """What a browser's cookie says from now on."""
         now = monotonic()
         self._sessions = {key: each for key, each in self._sessions.items() if now < each.until}
-        while len(self._sessions) >= MANY:
+        while len(self._sessions) >= MAX_SESSIONS:
             self._sessions.pop(next(iter(self._sessions)))
         cookie = secrets.token_urlsafe(32)
         self._sessions[digest_of(cookie)] = Session(identity, now + SESSION)

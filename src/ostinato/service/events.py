@@ -19,7 +19,7 @@ EVERY = 1.0  # seconds between two looks at a study that somebody watches
 ALIVE = 15.0  # seconds after which a stream in which nothing happens says so
 
 
-class Moment(msgspec.Struct, frozen=True):
+class StudyCounters(msgspec.Struct, frozen=True):
     """Counters of a study, which change whenever anything is asked, told, handed out or put right."""
 
     asked: int
@@ -42,7 +42,7 @@ class Watch:
     """Those who watch one study."""
 
     def __init__(self) -> None:
-        self.queues: set[asyncio.Queue[Moment | None]] = set()
+        self.queues: set[asyncio.Queue[StudyCounters | None]] = set()
         self.task: asyncio.Task[None] | None = None
         self.look = asyncio.Event()
 
@@ -51,7 +51,7 @@ async def _always() -> bool:
     return True
 
 
-async def _next(queue: asyncio.Queue[Moment | None]) -> bytes | None:
+async def _next(queue: asyncio.Queue[StudyCounters | None]) -> bytes | None:
     """What a stream says next; that it is alive where nothing happens, and None at its end."""
     try:
         async with asyncio.timeout(ALIVE):
@@ -114,16 +114,16 @@ class Events:
         if self._is_full:
             raise Refused(503, "busy", "Too many streams are open: close one, or try again.", {"retry-after": "10"})
 
-    def _join(self, name: str) -> asyncio.Queue[Moment | None]:
+    def _join(self, name: str) -> asyncio.Queue[StudyCounters | None]:
         watch = self._watched.setdefault(name, Watch())
-        queue: asyncio.Queue[Moment | None] = asyncio.Queue(1)
+        queue: asyncio.Queue[StudyCounters | None] = asyncio.Queue(1)
         watch.queues.add(queue)
         if watch.task is not None:
             watch.task.cancel()  # begun anew, so that whoever comes is told where it stands
         watch.task = asyncio.create_task(self._follow(name, watch))
         return queue
 
-    def _leave(self, name: str, queue: asyncio.Queue[Moment | None]) -> None:
+    def _leave(self, name: str, queue: asyncio.Queue[StudyCounters | None]) -> None:
         watch = self._watched[name]
         watch.queues.discard(queue)
         if not watch.queues:
@@ -139,7 +139,7 @@ class Events:
             tell(watch, None)
 
     async def _look(self, name: str, watch: Watch) -> None:
-        last: Moment | None = None
+        last: StudyCounters | None = None
         while True:
             watch.look.clear()
             moment = await self._service.viewing(name, moment_of)
@@ -154,7 +154,7 @@ class Events:
                 continue
 
 
-def tell(watch: Watch, moment: Moment | None) -> None:
+def tell(watch: Watch, moment: StudyCounters | None) -> None:
     """The newest moment takes the place of one that somebody slow has not read yet; None ends all streams."""
     for queue in watch.queues:
         if queue.full():
@@ -162,10 +162,10 @@ def tell(watch: Watch, moment: Moment | None) -> None:
         queue.put_nowait(moment)
 
 
-def moment_of(study: Study) -> Moment:
+def moment_of(study: Study) -> StudyCounters:
     """Where a study stands, by its counters."""
     record, assigned = study.counters()
-    return Moment(
+    return StudyCounters(
         record.asked,
         record.answered - record.failed,
         record.failed,

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from time import monotonic
 
-MANY = 10_000  # buckets that are kept: those that were used last
+MAX_BUCKETS = 10_000  # buckets that are kept: those that were used last
 
 
 class Rate:
@@ -32,5 +32,5 @@ class Rate:
     def _keep(self, key: str, left: float, now: float) -> None:
         self._buckets[key] = left, now
         self._buckets.move_to_end(key)
-        if len(self._buckets) > MANY:
+        if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)

@@ -18,7 +18,7 @@ from ostinato.study import Study
 from ostinato.study.exchange import plain
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ListQuery(msgspec.Struct, frozen=True):
     """Which candidates, in which order."""
 
     offset: int
@@ -28,7 +28,7 @@ class Wanted(msgspec.Struct, frozen=True):
     where: tuple[str, ...]
 
 
-class Counts(msgspec.Struct, frozen=True, eq=False):
+class RowCounts(msgspec.Struct, frozen=True, eq=False):
     """Of every row of the table how often it was measured, and whether it is retired."""
 
     measured: NDArray[np.int64]
@@ -40,12 +40,12 @@ class Counts(msgspec.Struct, frozen=True, eq=False):
         return {"measured": self.measured.astype(np.float64), "retired": self.retired.astype(np.float64)}
 
 
-def counts_of(study: Study) -> Counts:
+def counts_of(study: Study) -> RowCounts:
     """By row of the table."""
     rows, counts = study.table.rows, study.counts()
     measured, retired = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
     measured[list(counts)], retired[study.retired] = list(counts.values()), True
-    return Counts(measured, retired)
+    return RowCounts(measured, retired)
 
 
 def ordered(rows: NDArray[np.intp], keys: NDArray[Any] | None, *, descending: bool) -> NDArray[np.intp]:
@@ -56,7 +56,7 @@ def ordered(rows: NDArray[np.intp], keys: NDArray[Any] | None, *, descending: bo
     return rows[np.argsort(-own if descending else own, kind="stable")]
 
 
-def listed(study: Study, wanted: Wanted) -> CandidatesOut:
+def listed(study: Study, wanted: ListQuery) -> CandidatesOut:
     """The candidates that meet all conditions, some of them."""
     counts = counts_of(study)
     rows = np.flatnonzero(meeting(study.table, wanted.where, counts.own))
@@ -70,7 +70,7 @@ def listed(study: Study, wanted: Wanted) -> CandidatesOut:
     return CandidatesOut(candidates=found, total=len(rows), next=end if end < len(rows) else None)
 
 
-def _keys(study: Study, counts: Counts, sort: str) -> NDArray[Any] | None:
+def _keys(study: Study, counts: RowCounts, sort: str) -> NDArray[Any] | None:
     """By what to sort; None where that is by row, also before the model says anything."""
     if sort == "measured":
         return counts.measured
@@ -90,7 +90,7 @@ def _predicted(study: Study, points: Any) -> Prediction | None:
         return None
 
 
-def _shown(study: Study, row: int, counts: Counts) -> CandidateOut:
+def _shown(study: Study, row: int, counts: RowCounts) -> CandidateOut:
     measured, retired = int(counts.measured[row]), bool(counts.retired[row])
     return CandidateOut(row=row, candidate=plain(study.candidate(row)), measured=measured, retired=retired)
 

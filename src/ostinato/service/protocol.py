@@ -19,7 +19,7 @@ from ostinato.service.errors import PROBLEM, Refused
 WHOLE = "ostinato.whole"  # among the extensions in a request's scope: writes a whole answer, by `send_whole`
 
 
-class Part(Enum):
+class RequestPart(Enum):
     """What of a request is waited for."""
 
     HEADERS = "headers"
@@ -32,8 +32,8 @@ class TimedProtocol(HttpToolsProtocol):
     def __init__(self, limits: Limits, **own: Any) -> None:
         super().__init__(**own)
         self._limits = limits
-        self._awaited: Part | None = Part.HEADERS  # of the request that is arriving
-        self._timed: Part | None = None  # what the deadline is for
+        self._awaited: RequestPart | None = RequestPart.HEADERS  # of the request that is arriving
+        self._timed: RequestPart | None = None  # what the deadline is for
         self._deadline: asyncio.TimerHandle | None = None
         self._waited = 0  # bytes of headers that came meanwhile
 
@@ -43,10 +43,10 @@ class TimedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._awaited = Part.HEADERS
+        self._awaited = RequestPart.HEADERS
 
     def on_headers_complete(self) -> None:
-        self._awaited = Part.BODY
+        self._awaited = RequestPart.BODY
         super().on_headers_complete()
         self.scope["extensions"] = {WHOLE: partial(send_whole, self.cycle)}  # type: ignore[typeddict-item]
 
@@ -58,7 +58,7 @@ class TimedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._awaited is not self._timed:
             self._watch()
-        if self._awaited is Part.HEADERS:
+        if self._awaited is RequestPart.HEADERS:
             self._waited += len(data)
             if self._waited > self._limits.headers:
                 words = f"The headers are larger than {self._limits.headers:,} bytes: send fewer, or shorter ones."
@@ -82,13 +82,13 @@ class TimedProtocol(HttpToolsProtocol):
 
     @property
     def _seconds(self) -> float:
-        return self._limits.body_seconds if self._awaited is Part.BODY else self._limits.header_seconds
+        return self._limits.body_seconds if self._awaited is RequestPart.BODY else self._limits.header_seconds
 
     def _too_slow(self) -> None:
         if self.flow.read_paused:  # it is the server that does not read on
             self._watch()
             return
-        what = "body" if self._awaited is Part.BODY else "headers"
+        what = "body" if self._awaited is RequestPart.BODY else "headers"
         words = f"The {what} did not arrive within {self._seconds:g} s: send all at once."
         self._refuse(Refused(408, f"slow-{what}", words))
 
@@ -97,7 +97,7 @@ class TimedProtocol(HttpToolsProtocol):
         self._stop_watching()
         if self.transport.is_closing():
             return
-        answered = self._awaited is Part.BODY and self.cycle.response_started
+        answered = self._awaited is RequestPart.BODY and self.cycle.response_started
         if not answered:
             body, problem = msgspec.json.encode(refused.problem), refused.problem
             head = (

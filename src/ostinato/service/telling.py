@@ -11,10 +11,10 @@ from ostinato.service.tokens import Identity
 from ostinato.storage import Source
 from ostinato.study.exchange import Answer
 from ostinato.study.intake import Report
-from ostinato.study.origins import here
+from ostinato.study.origins import this_machine
 from ostinato.study.reading import read_answer
 
-HERE = here()
+THIS_MACHINE = this_machine()
 
 
 def report_of(told: Told, outcome: Outcome, teller: Identity) -> Report:
@@ -26,7 +26,11 @@ def report_of(told: Told, outcome: Outcome, teller: Identity) -> Report:
         )
     read = read_answer(told.values, told.stderr, told.successes, told.trials, outcome)
     source = Source(
-        told.program or "", told.version or "", HERE.host, check_worker(teller, told.worker) or "", token=teller.name
+        told.program or "",
+        told.version or "",
+        THIS_MACHINE.host,
+        check_worker(teller, told.worker) or "",
+        token=teller.name,
     )
     return Report(told.batch, told.start, read, source, _said(told))
 

@@ -18,14 +18,14 @@ import msgspec
 from ostinato.errors import OstinatoError, StudyDiffers, Unavailable, UnknownStudy
 from ostinato.service.studies import Studies
 from ostinato.study import Study
-from ostinato.study.group import Teller
+from ostinato.study.group import GroupWriter
 from ostinato.study.intake import Report
 
 MOST = 4_000  # reports in one transaction
 GATHERING, GATHERINGS = 0.003, 16  # seconds in which others may come, and how often at most
 
 
-class Waiting(msgspec.Struct, frozen=True, eq=False):
+class PendingRequest(msgspec.Struct, frozen=True, eq=False):
     """A request that waits for its acknowledgement."""
 
     study: str
@@ -38,8 +38,8 @@ class GroupCommit:
 
     def __init__(self, studies: Studies) -> None:
         self._studies = studies
-        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
-        self._tellers: dict[str, tuple[Study, Teller]] = {}
+        self._queue: SimpleQueue[PendingRequest | None] = SimpleQueue()
+        self._tellers: dict[str, tuple[Study, GroupWriter]] = {}
         self._lock, self._thread, self._closed = Lock(), None, False
         self._together = 1  # requests in the last transaction
         self.transactions = 0  # how many there were, for those who measure
@@ -47,7 +47,7 @@ class GroupCommit:
     async def tell(self, study: str, reports: Sequence[Report]) -> int:
         """Store the reports of one request, all or none; returns how many repeats are new, when that is on disk."""
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._put(Waiting(study, reports, answer))
+        self._put(PendingRequest(study, reports, answer))
         return await answer
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class GroupCommit:
             self._queue.put(None)
             thread.join()
 
-    def _put(self, waiting: Waiting) -> None:
+    def _put(self, waiting: PendingRequest) -> None:
         """Let it wait for the thread that writes; nothing is let in after the end."""
         with self._lock:
             if self._closed:
@@ -71,7 +71,7 @@ class GroupCommit:
     def _write(self) -> None:
         while True:
             waiting, ends = self._taken()
-            by_study: dict[str, list[Waiting]] = {}
+            by_study: dict[str, list[PendingRequest]] = {}
             for each in waiting:
                 by_study.setdefault(each.study, []).append(each)
             for study, own in by_study.items():
@@ -79,9 +79,9 @@ class GroupCommit:
             if ends:
                 return
 
-    def _taken(self) -> tuple[list[Waiting], bool]:
+    def _taken(self) -> tuple[list[PendingRequest], bool]:
         """All that waits now, up to some thousands; at least one. And whether that is all there will be."""
-        found, reports = list[Waiting](), 0
+        found, reports = list[PendingRequest](), 0
         while not found or (reports < MOST and not self._queue.empty()):
             each = self._queue.get()
             if each is None:
@@ -100,7 +100,7 @@ class GroupCommit:
             seen, tries = now, tries + 1
             sleep(GATHERING)
 
-    def _store(self, study: str, waiting: Sequence[Waiting]) -> None:
+    def _store(self, study: str, waiting: Sequence[PendingRequest]) -> None:
         """One transaction; whatever happens, everybody gets an answer."""
         self.transactions += 1
         try:
@@ -119,7 +119,7 @@ class GroupCommit:
             self._studies.forget(name)
             return self._teller(name).take(requests)
 
-    def _teller(self, name: str) -> Teller:
+    def _teller(self, name: str) -> GroupWriter:
         study = self._studies.opened(name).viewing
         known = self._tellers.get(name)
         if known is None or known[0] is not study:

@@ -21,7 +21,7 @@ import msgspec
 
 from ostinato.measurements.batches import BatchFacts
 from ostinato.storage.patience import Patience
-from ostinato.storage.values import Told
+from ostinato.storage.values import StoredFeedback
 
 SLACK = 1.5  # times its length: a lease that ends later than this from now was given by a clock that has jumped back
 LONGEST = 31 * 86_400.0  # seconds of a lease that was given before lengths were stored
@@ -112,7 +112,7 @@ class LogRow(msgspec.Struct, frozen=True):
 
     batch: int
     start: int
-    told: Told
+    told: StoredFeedback
     source: Source | None = None
     began: float = 0.0
 
@@ -123,7 +123,7 @@ class Entry(msgspec.Struct, frozen=True):
     number: int
     batch: int
     start: int
-    told: Told
+    told: StoredFeedback
     at: float
     source: int = 0
     began: float = 0.0
@@ -282,7 +282,9 @@ class Writer(Reader):
     def append_all(self, rows: Sequence[LogRow]) -> list[Entry]:
         """Rows of the log. Aggregates are others' matter."""
 
-    def append(self, batch: int, start: int, told: Told, source: Source | None = None, began: float = 0.0) -> Entry:
+    def append(
+        self, batch: int, start: int, told: StoredFeedback, source: Source | None = None, began: float = 0.0
+    ) -> Entry:
         """A row of the log."""
         return self.append_all([LogRow(batch, start, told, source, began)])[0]
 

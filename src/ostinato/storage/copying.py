@@ -10,7 +10,7 @@ from ostinato.errors import Damaged, InvalidSetting
 from ostinato.storage import schema
 from ostinato.storage.rows import LOG, seal_of
 
-MANY = 10_000  # rows that are copied at a time
+ROWS_AT_ONCE = 10_000  # rows that are copied at a time
 Values: TypeAlias = "dict[str, Any]"
 
 
@@ -48,7 +48,7 @@ def _parts(
 ) -> Iterator[list[Values]]:
     query = select(table).where(table.c.study == study).order_by(*table.primary_key.columns)
     try:
-        for part in source.execute(query).partitions(MANY):
+        for part in source.execute(query).partitions(ROWS_AT_ONCE):
             yield [_checked(table, row) for row in part]
     except DBAPIError as error:
         raise unreadable(error) from error

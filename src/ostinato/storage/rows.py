@@ -19,7 +19,7 @@ from ostinato.measurements.tally import Statistics
 from ostinato.records import Batch
 from ostinato.storage.base import BatchRecord, Entry, Lease, Revision, Source, StudyRecord
 from ostinato.storage.schema import batches
-from ostinato.storage.values import Kind, Told
+from ostinato.storage.values import Kind, StoredFeedback
 
 # Columns that the first schema did not have, those together that came together.
 LATER = (
@@ -90,7 +90,7 @@ def entry_of(row: Row[Any]) -> Entry:
     """The row of the log that a row says."""
     if row.check != seal_of({name: getattr(row, name) for name in LOG}, row.data):
         raise ValueError(row.number)
-    told = Told(row.repeats, Kind(row.kind), row.data)
+    told = StoredFeedback(row.repeats, Kind(row.kind), row.data)
     return Entry(row.number, row.batch, row.start, told, row.at, row.source, row.began)
 
 

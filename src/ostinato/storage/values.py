@@ -26,24 +26,24 @@ class Kind(IntEnum):
     SUMMARY = 2  # mean and squared deviations of so many repeats
 
 
-class Told(msgspec.Struct, frozen=True):
+class StoredFeedback(msgspec.Struct, frozen=True):
     """Feedback for consecutive repeats, ready to be kept."""
 
     count: int
     kind: Kind
     data: bytes
 
-    def part(self, start: int, stop: int) -> "Told":
+    def part(self, start: int, stop: int) -> "StoredFeedback":
         """Some of the repeats."""
         if self.kind == Kind.SUMMARY:
             return self
         rows = self.numbers().reshape(-1, self.count)
-        return Told(stop - start, self.kind, rows[:, start:stop].tobytes())
+        return StoredFeedback(stop - start, self.kind, rows[:, start:stop].tobytes())
 
-    def then(self, others: Iterable["Told"]) -> "Told":
+    def then(self, others: Iterable["StoredFeedback"]) -> "StoredFeedback":
         """With others after it, all of them plain values."""
         parts = [self, *others]
-        return Told(sum(each.count for each in parts), self.kind, b"".join(each.data for each in parts))
+        return StoredFeedback(sum(each.count for each in parts), self.kind, b"".join(each.data for each in parts))
 
     def numbers(self) -> Vector:
         """As they are kept."""
@@ -81,25 +81,27 @@ def _changed(values: Vector, changes: Mapping[int, float | None]) -> tuple[Vecto
     return changed, kept
 
 
-def told_values(values: Vector, errors: Vector | None = None) -> Told:
+def told_values(values: Vector, errors: Vector | None = None) -> StoredFeedback:
     """Single values, as float64, with their standard errors where they have some. They are checked."""
     one_nan_one_zero = np.where(np.isnan(values), np.nan, values + 0.0)  # so that the same answer has the same bytes
     if errors is None:
-        told = Told(len(values), Kind.VALUES, one_nan_one_zero.astype("<f8", copy=False).tobytes())
+        told = StoredFeedback(len(values), Kind.VALUES, one_nan_one_zero.astype("<f8", copy=False).tobytes())
     else:
-        told = Told(len(values), Kind.WEIGHTED, np.concatenate([one_nan_one_zero, errors]).astype("<f8").tobytes())
+        told = StoredFeedback(
+            len(values), Kind.WEIGHTED, np.concatenate([one_nan_one_zero, errors]).astype("<f8").tobytes()
+        )
     told.feedback()
     return told
 
 
-def told_value(value: float) -> Told:
+def told_value(value: float) -> StoredFeedback:
     """A single value that is known to be finite, and not too large."""
-    return Told(1, Kind.VALUES, pack("<d", value + 0.0))
+    return StoredFeedback(1, Kind.VALUES, pack("<d", value + 0.0))
 
 
-def told_summary(statistics: Statistics) -> Told:
+def told_summary(statistics: Statistics) -> StoredFeedback:
     """A count, a mean and squared deviations."""
     if statistics.n < 1:
         raise InvalidFeedback("No measurements were given: tell at least one.")
     data = np.array([statistics.mean, statistics.squares], dtype="<f8").tobytes()
-    return Told(int(statistics.n), Kind.SUMMARY, data)
+    return StoredFeedback(int(statistics.n), Kind.SUMMARY, data)

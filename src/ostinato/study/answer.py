@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ostinato.errors import OstinatoError
 from ostinato.records import Best, Outlier
 from ostinato.storage import Reader, StudyRecord
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 
 if TYPE_CHECKING:
     from ostinato.optimizer import Optimizer
@@ -46,7 +46,7 @@ def answer_of(optimizer: "Optimizer", *, counts_only: bool = False) -> Answer:
     )
 
 
-def last_answer(stored: Stored, reader: Reader) -> Answer | None:
+def last_answer(stored: StoredStudy, reader: Reader) -> Answer | None:
     """What was stored, if it holds at the reader's moment; code is not stored, so that what it says may not hold."""
     data = None if stored.has_code else reader.answer()
     if data is None or not _is_ours(data):
@@ -57,7 +57,7 @@ def last_answer(stored: Stored, reader: Reader) -> Answer | None:
     return replace(answer, best=best, outliers=tuple(outliers))
 
 
-def keep(stored: Stored, record: StudyRecord, answer: Answer) -> None:
+def keep(stored: StoredStudy, record: StudyRecord, answer: Answer) -> None:
     """Store what was answered at a moment of the study.
 
     Whoever looks does not wait for those who write: where it is locked, has moved on, or cannot be written to, nothing

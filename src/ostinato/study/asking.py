@@ -15,22 +15,22 @@ from msgspec.structs import replace
 from ostinato.checks import counted, text
 from ostinato.errors import Damaged, NothingToAsk
 from ostinato.optimizer.decide import decide
+from ostinato.optimizer.decision import Decision
 from ostinato.optimizer.plan import Wish
-from ostinato.optimizer.thinking import Decision
 from ostinato.records import Batch
 from ostinato.running.events import LOGGER
 from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Lease, Reader
 from ostinato.study.changing import close_retired
 from ostinato.study.leases import in_hand
-from ostinato.study.request import HandingOut, Request, left_of
-from ostinato.study.stored import Stored
+from ostinato.study.request import Request, TaskAllocation, left_of
+from ostinato.study.stored import StoredStudy
 from ostinato.study.workers import check_worker, name_of, this_worker
 
 TRIES = 4  # to hand out what is there, or to decide; the last within the lock
 
 
-def tasks_for(stored: Stored, request: Request) -> list[Task]:
+def tasks_for(stored: StoredStudy, request: Request) -> list[Task]:
     """What is there to hand out, and what is decided besides."""
     found, missing = list[Task](), None
     with stored.lock:
@@ -68,39 +68,39 @@ def digest(key: str) -> str:
     return sha256(text("key", key).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-class Missing(NamedTuple):
-    """What a decision is to be made on: the most measurements, and of a plan what is missing."""
+class DecisionRequest(NamedTuple):
+    """What is to be decided: at most how many measurements, and of a plan what is missing."""
 
     most: int | None
     wish: Wish | None
 
 
-def _decided(stored: Stored, missing: Missing) -> Decision:
+def _decided(stored: StoredStudy, missing: DecisionRequest) -> Decision:
     """What this process would decide at the moment."""
     with stored.storage.read(stored.name) as reader:
         core = stored.synced(reader).optimizer.core
     decision = decide(core.known, *missing)
-    if decision.known.looked.aside:
+    if decision.known.outlier_review.outliers:
         core.warn_of_outliers(decision)
     return decision
 
 
 def _commit(
-    stored: Stored, request: Request, decision: Decision | None, *, last: bool
-) -> tuple[list[Task], Missing | None]:
+    stored: StoredStudy, request: Request, decision: Decision | None, *, last: bool
+) -> tuple[list[Task], DecisionRequest | None]:
     """Tasks, and what is still to be decided on, if anything: the state may have moved since a decision."""
     try:
         with stored.storage.write(stored.name) as writer:
             stored.look(writer)
             if writer.record.retired:
                 close_retired(stored, writer)
-            handing = HandingOut(writer, request)
+            handing = TaskAllocation(writer, request)
             if changed := handing.take(handing.waiting):
                 writer.change_batches([*changed.values()])
             missing, decided = None, dict[int, BatchRecord]()
             if handing.wanted > 0 and handing.left != 0:
                 wish = request.wish and replace(request.wish, slots=handing.wanted, workers=None)
-                missing = Missing(handing.left, wish)
+                missing = DecisionRequest(handing.left, wish)
             if missing is not None and last:
                 decision = decide(stored.synced(writer).optimizer.core.known, *missing)
             if missing is not None and decision is not None and stored.replica is not None:
@@ -135,7 +135,7 @@ def shortage(reader: Reader, request: Request, found: int) -> str:
     return f"{short}: {why}" if short else why
 
 
-def _task(stored: Stored, reader: Reader, lease: Lease, decided: BatchRecord | None) -> Task:
+def _task(stored: StoredStudy, reader: Reader, lease: Lease, decided: BatchRecord | None) -> Task:
     """What a worker sees of a lease. decided: its batch, where that was decided just now; else it is read."""
     batch = _batch_of(stored, reader, lease) if decided is None else decided.facts.batch
     who = lease.worker
@@ -143,7 +143,7 @@ def _task(stored: Stored, reader: Reader, lease: Lease, decided: BatchRecord | N
     return Task(stored.name, lease.batch, batch.index, batch.candidate, *given)
 
 
-def _batch_of(stored: Stored, reader: Reader, lease: Lease) -> Batch:
+def _batch_of(stored: StoredStudy, reader: Reader, lease: Lease) -> Batch:
     """The batch of a lease, with its candidate's row."""
     found = reader.batch(lease.batch)
     if found is None:

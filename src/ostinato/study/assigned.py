@@ -8,25 +8,25 @@ from time import monotonic
 from ostinato.checks import counted
 from ostinato.storage import Lease, Reader
 from ostinato.study.records import Assigned
-from ostinato.study.stored import Stored
-from ostinato.study.workers import Gone, name_of, token_of
+from ostinato.study.stored import StoredStudy
+from ostinato.study.workers import GivenUpCheck, name_of, token_of
 
-SOON = 2.0  # seconds of waiting after which it is said for what
-AGAIN = 60.0  # seconds after which it is said again, where only the time has changed
-FEW = 3  # workers that are named
+SAY_AFTER = 2.0  # seconds of waiting after which it is said for what
+SAY_AGAIN_AFTER = 60.0  # seconds after which it is said again, where only the time has changed
+WORKERS_NAMED = 3  # workers that are named
 
 
-def assigned(stored: Stored) -> list[Assigned]:
+def assigned(stored: StoredStudy) -> list[Assigned]:
     """Every lease, by batch and repeat."""
 
     def find(reader: Reader) -> list[Assigned]:
-        gone = Gone(reader.now(), local=reader.local)
+        gone = GivenUpCheck(reader.now(), local=reader.local)
         return [_one(stored, reader, lease, gone) for lease in reader.leases() if lease.worker]
 
     return stored.read(find)
 
 
-def _one(stored: Stored, reader: Reader, lease: Lease, gone: Gone) -> Assigned:
+def _one(stored: StoredStudy, reader: Reader, lease: Lease, gone: GivenUpCheck) -> Assigned:
     batch = stored.batch(reader, lease.batch)
     state = "gone" if gone.has_ended(lease) else "over" if gone(lease) else "held"
     return Assigned(
@@ -43,23 +43,23 @@ def _one(stored: Stored, reader: Reader, lease: Lease, gone: Gone) -> Assigned:
     )
 
 
-class Waiting:
+class WaitMessage:
     """Says what a run waits for: once, when that changes, and now and then while leases are renewed."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredStudy) -> None:
         self._stored = stored
-        self.over()
+        self.reset()
 
-    def over(self) -> None:
+    def reset(self) -> None:
         """There is something to do."""
         self._since: float | None = None
         self._said: tuple[dict[str, int], float, float] | None = None  # who holds how many, until when; and when said
 
-    def words(self) -> str | None:
+    def message(self) -> str | None:
         """What to say now; None where nothing is new."""
         now = monotonic()
         self._since = now if self._since is None else self._since
-        if now - self._since < SOON:
+        if now - self._since < SAY_AFTER:
             return None
         counts, until, left = self._stored.read(_held)
         if not counts or (self._said and self._said[0] == counts and not self._is_worth(until, now)):
@@ -68,7 +68,7 @@ class Waiting:
         return f"{in_words(counts, left)}; `{self._remedy()}` frees {'it' if sum(counts.values()) == 1 else 'them'}"
 
     def _is_worth(self, until: float, now: float) -> bool:
-        return self._said is not None and until != self._said[1] and now - self._said[2] >= AGAIN
+        return self._said is not None and until != self._said[1] and now - self._said[2] >= SAY_AGAIN_AFTER
 
     def _remedy(self) -> str:
         storage = self._stored.storage
@@ -80,7 +80,7 @@ class Waiting:
 def _held(reader: Reader) -> tuple[dict[str, int], float, float]:
     """How many repeats who holds, until when, and in how many seconds that is: clocks may differ."""
     now, counts = reader.now(), Counter[str]()
-    gone = Gone(now, local=reader.local)
+    gone = GivenUpCheck(now, local=reader.local)
     held = [lease for lease in reader.leases() if lease.worker and not gone(lease)]
     for lease in held:
         counts[name_of(lease.worker)] += lease.count
@@ -93,9 +93,9 @@ def in_words(counts: dict[str, int], seconds: float) -> str:
     now = datetime.now()
     until = now + timedelta(seconds=min(seconds, 1e9))
     moment = f"{until:%H:%M:%S}" if until.date() == now.date() else f"{until:%Y-%m-%d %H:%M:%S}"
-    names = list(counts)[:FEW]
-    if len(counts) > FEW:
-        names.append(counted(len(counts) - FEW, "other"))
+    names = list(counts)[:WORKERS_NAMED]
+    if len(counts) > WORKERS_NAMED:
+        names.append(counted(len(counts) - WORKERS_NAMED, "other"))
     who = f"{', '.join(names[:-1])} and {names[-1]} hold" if len(names) > 1 else f"{names[0]} holds"
     they = "they renew" if len(names) > 1 else "it renews"
     measurements = counted(sum(counts.values()), "measurement")

@@ -18,10 +18,10 @@ from ostinato.study.candidates import retired_of
 from ostinato.study.leases import in_hand
 from ostinato.study.revise import forget, without_round
 from ostinato.study.settings import with_setting
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 
 
-def add(stored: Stored, rows: Any, noise_std: Any = None, *, again: bool) -> list[int]:
+def add(stored: StoredStudy, rows: Any, noise_std: Any = None, *, again: bool) -> list[int]:
     """More candidates from now on, with noise of their own where all have that; returns their indices."""
 
     def change(writer: Writer) -> list[int]:
@@ -42,7 +42,7 @@ def add(stored: Stored, rows: Any, noise_std: Any = None, *, again: bool) -> lis
     return added
 
 
-def take_missing(stored: Stored, candidates: Any, missing: int, noise_std: Any, *, extend: bool) -> None:
+def take_missing(stored: StoredStudy, candidates: Any, missing: int, noise_std: Any, *, extend: bool) -> None:
     """The last `missing` rows that were given, after all those that the study has, are added; or refused."""
     given = read_candidates(candidates)
     rows = [given[row] for row in range(given.rows - missing, given.rows)]
@@ -56,17 +56,17 @@ def take_missing(stored: Stored, candidates: Any, missing: int, noise_std: Any, 
     add(stored, rows if given.named else np.asarray(rows), noise, again=True)
 
 
-def retire(stored: Stored, rows: Any) -> int:
+def retire(stored: StoredStudy, rows: Any) -> int:
     """Candidates that are not to be measured any more; returns how many rows that is."""
     return _change(stored, rows, lambda retired, given: retired | given)
 
 
-def restore(stored: Stored, rows: Any) -> int:
+def restore(stored: StoredStudy, rows: Any) -> int:
     """Retired candidates may be measured again; returns how many rows that is."""
     return _change(stored, rows, lambda retired, given: retired - given)
 
 
-def _change(stored: Stored, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
+def _change(stored: StoredStudy, rows: Any, join: Callable[[set[int], set[int]], set[int]]) -> int:
     stored.hold(rows)
 
     def change(writer: Writer) -> int:
@@ -93,7 +93,7 @@ def _numbers(table: Candidates, rows: Any) -> set[int]:
     return {named} if isinstance(named, int) else set(named)
 
 
-def close_retired(stored: Stored, writer: Writer) -> None:
+def close_retired(stored: StoredStudy, writer: Writer) -> None:
     """Batches of retired candidates whose worker did not answer in time will not be made."""
     rows = retired_of(writer.record)
     if rows:

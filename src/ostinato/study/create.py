@@ -14,8 +14,8 @@ from ostinato.optimizer import Optimizer
 from ostinato.optimizer.settings import noise_variances
 from ostinato.stopping import watched
 from ostinato.storage import Storage, StudyRecord, open_storage
+from ostinato.study.candidate_difference import difference, differs_at
 from ostinato.study.candidates import has_same_files, table_of
-from ostinato.study.differing import difference, differs_at
 from ostinato.study.settings import as_text
 
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from ostinato.errors import OstinatoError
 from ostinato.storage import Entry, Writer
 from ostinato.study.intake import Intake, Report
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 
-MANY = 100_000  # batches whose last row is known
+LAST_ROWS_KEPT = 100_000  # batches whose last row is known
 
 
-class Teller:
+class GroupWriter:
     """Takes in groups of answers for one study. It remembers the last rows that it wrote, which need no check."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredStudy) -> None:
         self._stored = stored
         self._last: dict[int, int] = {}
 
@@ -36,6 +36,6 @@ class Teller:
             return found
 
         found = self._stored.write(once)
-        if len(self._last) > MANY:
+        if len(self._last) > LAST_ROWS_KEPT:
             self._last.clear()
         return found

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ostinato.errors import InvalidFeedback, OstinatoError, Unavailable, UnknownBatch
 from ostinato.storage import BatchRecord, Entry, Lease, LogRow, Source, Writer
-from ostinato.storage.values import Kind, Told
+from ostinato.storage.values import Kind, StoredFeedback
 from ostinato.study import log
 from ostinato.study.exchange import Answer, check_candidate
 from ostinato.study.leases import answered, next_of, without
@@ -27,7 +27,7 @@ class Report(msgspec.Struct, frozen=True):
 
     batch: int
     start: int | None
-    told: Told
+    told: StoredFeedback
     source: Source
     answer: Answer | None = None
 
@@ -35,16 +35,16 @@ class Report(msgspec.Struct, frozen=True):
 def take(writer: Writer, reports: Sequence[Report]) -> int:
     """Keep what is new of some reports, all of them or none; returns how many repeats that is."""
     intake = Intake(writer, reports, {}, _no_candidate)
-    new = sum(intake.one(report) for report in reports)
+    new = sum(intake.take_report(report) for report in reports)
     intake.write()
     return new
 
 
 def _no_candidate(row: int) -> Any:
-    raise NotImplementedError(f"row {row}: reports that name their candidate are a Teller's matter")
+    raise NotImplementedError(f"row {row}: reports that name their candidate are a GroupWriter's matter")
 
 
-class State(msgspec.Struct):
+class BatchState(msgspec.Struct):
     """A batch, as it will be when all is written. rows: those of the log that are new."""
 
     batch: BatchRecord
@@ -69,7 +69,7 @@ class Intake:
             leases.setdefault(lease.batch, []).append(lease)
         batches = writer.batches_of(asked)
         self._before: dict[int, Sequence[Lease]] = {number: leases.get(number, []) for number in batches}
-        self._states = {number: State(batch, self._before[number]) for number, batch in batches.items()}
+        self._states = {number: BatchState(batch, self._before[number]) for number, batch in batches.items()}
         self._rows: list[LogRow] = []
         self._answered = self._failed = 0
 
@@ -78,7 +78,7 @@ class Intake:
         kept = [replace(state) for state in map(self._states.get, {each.batch for each in reports}) if state]
         before = len(self._rows), self._answered, self._failed
         try:
-            return sum(self.one(report) for report in reports)
+            return sum(self.take_report(report) for report in reports)
         except Unavailable:
             raise  # nothing is wrong with the request: all of the group is tried again
         except (OstinatoError, ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -87,7 +87,7 @@ class Intake:
             _, self._answered, self._failed = before
             return error if isinstance(error, OstinatoError) else _unreadable(reports, error)
 
-    def one(self, report: Report) -> int:
+    def take_report(self, report: Report) -> int:
         """Take in what is new of one report; returns how many repeats that is."""
         state, told = self._state(report.batch), report.told
         start = self._next(state) if report.start is None else report.start
@@ -124,7 +124,7 @@ class Intake:
         writer.change(replace(record, **counts))
         return entries
 
-    def _state(self, number: int) -> State:
+    def _state(self, number: int) -> BatchState:
         state = self._states.get(number)
         if state is None:
             raise UnknownBatch(f"Batch {number} is none that was asked for in this study.")
@@ -132,7 +132,7 @@ class Intake:
             log.check_last(self._writer, state.batch)
         return state
 
-    def _check(self, state: State, start: int, report: Report) -> None:
+    def _check(self, state: BatchState, start: int, report: Report) -> None:
         """Whether a batch has these repeats, is of that candidate, and has values of this kind."""
         facts, told = state.batch.facts, report.told
         if start < 0 or start + told.count > facts.places:
@@ -149,7 +149,7 @@ class Intake:
                 f"Batch {facts.id} has values with standard errors and without: tell all of one kind."
             )
 
-    def _next(self, state: State) -> int:
+    def _next(self, state: BatchState) -> int:
         """The first repeat that has no value."""
         facts = state.batch.facts
         if not state.rows:
@@ -159,7 +159,7 @@ class Intake:
         left = without(range(facts.places), sorted(taken, key=lambda each: each.start))
         return left[0].start if left else facts.places
 
-    def _new(self, state: State, repeats: range, told: Told) -> list[range]:
+    def _new(self, state: BatchState, repeats: range, told: StoredFeedback) -> list[range]:
         """Repeats that have no value yet; an error where one has another value."""
         writer, facts = self._writer, state.batch.facts
         there = writer.overlapping(facts.id, repeats.start, len(repeats))
@@ -175,7 +175,7 @@ class Intake:
                 taken.append(own)
         return without(repeats, sorted(taken, key=lambda each: each.start))
 
-    def _append(self, state: State, row: LogRow) -> None:
+    def _append(self, state: BatchState, row: LogRow) -> None:
         """A row of the log, and what the batch comes to with it."""
         feedback, record = row.told.feedback(), self._writer.record
         numbered, number = record.numbered + self._answered, record.told + len(self._rows) + 1

@@ -12,12 +12,12 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from ostinato.storage import BatchRecord, Lease, Reader, Writer
-from ostinato.study.workers import Gone, name_of, token_of
+from ostinato.study.workers import GivenUpCheck, name_of, token_of
 
 
 def in_hand(reader: Reader) -> dict[int, int]:
     """How many repeats of each batch are assigned to workers whose time is not over."""
-    given_up, counts = Gone(reader.now(), local=reader.local), Counter[int]()
+    given_up, counts = GivenUpCheck(reader.now(), local=reader.local), Counter[int]()
     for lease in reader.leases():
         if not given_up(lease):
             counts[lease.batch] += lease.count

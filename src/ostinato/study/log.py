@@ -14,11 +14,16 @@ from ostinato.measurements.feedback import Feedback
 from ostinato.measurements.history import Measured
 from ostinato.storage import BatchRecord, Entry, LogRow, Reader, Source, Writer
 from ostinato.storage.schema import FULL, SHARED
-from ostinato.storage.values import Kind, Told
+from ostinato.storage.values import Kind, StoredFeedback
 
 
 def observe(
-    writer: Writer, told: Sequence[tuple[int, Told]], source: Source, began: float = 0.0, *, apart: bool = False
+    writer: Writer,
+    told: Sequence[tuple[int, StoredFeedback]],
+    source: Source,
+    began: float = 0.0,
+    *,
+    apart: bool = False,
 ) -> list[Entry]:
     """Measurements that nobody asked for, by row of the table, in batches with numbers below 0; returns the new rows.
 
@@ -57,7 +62,7 @@ def observe(
     return entries
 
 
-def _shared(told: Told, *, before: bool) -> str:
+def _shared(told: StoredFeedback, *, before: bool) -> str:
     """Which observations of a candidate some more of them join.
 
     Those with standard errors stay apart from others, and those from before the first decision from later ones: a
@@ -123,7 +128,7 @@ def check_last(reader: Reader, batch: BatchRecord) -> None:
         )
 
 
-def check_counts(writer: Writer, entry: Entry, start: int, told: Told) -> None:
+def check_counts(writer: Writer, entry: Entry, start: int, told: StoredFeedback) -> None:
     """What was taken back does not count when it is told again: the same value is nothing new, another is refused."""
     last = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
     for place, repeat in enumerate(entry.repeats):
@@ -140,7 +145,7 @@ def check_counts(writer: Writer, entry: Entry, start: int, told: Told) -> None:
             )
 
 
-def check_same(writer: Writer, entry: Entry, start: int, told: Told) -> None:
+def check_same(writer: Writer, entry: Entry, start: int, told: StoredFeedback) -> None:
     """What is told again must be what was told, or what counts in place of it."""
     low, high = max(entry.start, start), min(entry.start + entry.told.count, start + told.count)
     if entry.told.part(low - entry.start, high - entry.start) == told.part(low - start, high - start):
@@ -152,9 +157,9 @@ def check_same(writer: Writer, entry: Entry, start: int, told: Told) -> None:
 def check_alike(
     batch: int,
     start: int,
-    told: Told,
+    told: StoredFeedback,
     again: int,
-    told_again: Told,
+    told_again: StoredFeedback,
     corrected: Mapping[int, float | None] | None = None,
 ) -> None:
     """Whether what was told of some repeats, or corrected since by place, is what is told again of them."""

@@ -16,24 +16,24 @@ from ostinato.running.program import Program
 from ostinato.running.task import Place, Task
 from ostinato.storage import Reader
 from ostinato.study.asking import key_of, tasks_for
-from ostinato.study.assigned import Waiting
-from ostinato.study.failing import LATELY, LONG_AGO, of_outages, recent, rows_of
+from ostinato.study.assigned import WaitMessage
 from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.origins import source_of
 from ostinato.study.pauses import PauseNote, Recovery
 from ostinato.study.reading import read_values
+from ostinato.study.recent_failures import OUTAGE_ROWS, RECENT_ROWS, failure_rows, outage_failures, recent_spans
 from ostinato.study.request import Request
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.telling import observe_all
 from ostinato.study.unsaved import Unsaved
 from ostinato.study.workers import own_name
 
 T = TypeVar("T")
-REST = "of an outage that was judged before"
+JUDGED_OUTAGE = "of an outage that was judged before"
 
 
-class Teller(Protocol):
-    """What a run needs of its study, but for tasks."""
+class StudyForRun(Protocol):
+    """The methods of a study that a run uses, besides those for tasks."""
 
     def tell(self, task: Task, values: Any, *, start: int | None = None) -> int: ...
 
@@ -59,11 +59,13 @@ class RunTasks:
     judges: whether it takes back failures of outages; else every failure counts.
     """
 
-    def __init__(self, study: Teller, stored: Stored, lease: float, program: Program, *, judges: bool) -> None:
+    def __init__(
+        self, study: StudyForRun, stored: StoredStudy, lease: float, program: Program, *, judges: bool
+    ) -> None:
         self._study, self._stored, self._program, self._judges = study, stored, program, judges
         self._heart = Heartbeat(lambda keys: stored.storage.renew(stored.name, keys, lease), lease)
         self._note, self._recovery = PauseNote(stored, lease), Recovery(stored, lease)
-        self._waiting, self._unsaved = Waiting(stored), Unsaved(stored.name, stored.created, stored.storage)
+        self._waiting, self._unsaved = WaitMessage(stored), Unsaved(stored.name, stored.created, stored.storage)
         self._in_vain = self._remarked = False
 
     def __enter__(self) -> "RunTasks":
@@ -83,13 +85,13 @@ class RunTasks:
         """The next repeats."""
         self._remark()
         if self._recovery.looked():
-            self._take_back_rest(LONG_AGO, over=True)
+            self._take_back_rest(OUTAGE_ROWS, over=True)
         with self._stored.lock:
             request = Request(key_of(None), self._heart.lease, limit, share, mine=self._heart.held)
             found = [self._marked(task) for task in tasks_for(self._stored, request)]
         for task in found:
             self._heart.hold(task.key)
-            self._waiting.over()
+            self._waiting.reset()
         return found[0] if found else None
 
     def _marked(self, task: Task) -> Task:
@@ -158,7 +160,7 @@ class RunTasks:
 
     def waiting(self) -> str | None:
         """What is waited for, where that is new."""
-        return self._waiting.words()
+        return self._waiting.message()
 
     def _remark(self) -> None:
         """Where others measured the same because this process did not run, that can be helped."""
@@ -186,19 +188,23 @@ class RunTasks:
 
     def failed_in_rows(self) -> list[list[Task]]:
         """What failed lately in all runs with the same program."""
-        return self._stored.read(lambda reader: rows_of(recent(reader, self._program.name)))
+        return self._stored.read(lambda reader: failure_rows(recent_spans(reader, self._program.name)))
 
     def take_back_rest(self, *, over: bool) -> Collection[Place]:
         """What else failed in all these runs, of outages that any of them has judged."""
-        return self._take_back_rest(LATELY if over else LONG_AGO, over=over)
+        return self._take_back_rest(RECENT_ROWS if over else OUTAGE_ROWS, over=over)
 
     def _take_back_rest(self, rows: int, *, over: bool) -> Collection[Place]:
         def look(reader: Reader) -> list[Task]:
-            return of_outages(recent(reader, self._program.name, rows), over=over) if reader.record.revised else []
+            return (
+                outage_failures(recent_spans(reader, self._program.name, rows), over=over)
+                if reader.record.revised
+                else []
+            )
 
         rest = self._stored.read(look) if self._judges else []
         if rest:
-            self._study.retract(rest, failures=True, why=REST)
+            self._study.retract(rest, failures=True, why=JUDGED_OUTAGE)
         return {task.place for task in rest}
 
     def keep_answer(self) -> None:

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from ostinato.checks import text
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Lease, Reader, Source
-from ostinato.storage.values import Told
+from ostinato.storage.values import StoredFeedback
 from ostinato.study.workers import name_of, token_of
 
 UNKNOWN = Source()
 
 
-def here() -> Source:
-    """This machine, and nothing else."""
+def this_machine() -> Source:
+    """A source that names this machine, and nothing else."""
     return Source(host=socket.gethostname())
 
 
@@ -25,7 +25,7 @@ def key_digest(key: str) -> str:
     return sha256(text("key", key).encode(errors="surrogatepass")).hexdigest()
 
 
-def with_content(source: Source, told: Iterable[tuple[int, Told]]) -> Source:
+def with_content(source: Source, told: Iterable[tuple[int, StoredFeedback]]) -> Source:
     """With a digest of what is told, by row of the table: by which the same request is known from another one."""
     digest = sha256()
     for index, each in told:

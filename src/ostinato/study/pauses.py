@@ -14,7 +14,7 @@ from ostinato.study.heartbeat import Heartbeat
 from ostinato.study.paused import Note, notes_of
 from ostinato.study.revise import failures_of, revise
 from ostinato.study.settings import with_pauses
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.workers import this_worker
 
 UNJUDGED = "a run was killed before it was known whether it was an outage"
@@ -26,7 +26,7 @@ class PauseNote:
     So others know soon that the run has ended without a word, also on machines from where its process is not seen.
     """
 
-    def __init__(self, stored: Stored, lease: float) -> None:
+    def __init__(self, stored: StoredStudy, lease: float) -> None:
         self._stored, self._lease, self._run = stored, lease, f"{this_worker()}|{uuid4().hex}"
         self._heart = Heartbeat(lambda _: self._store(patient=False), lease)
         self._kept: tuple[float, Pause] | None = None  # what it says, and when that was said
@@ -78,7 +78,7 @@ class Recovery:
     Later, because a run on another machine is known to be lost only when its note is over. seconds: between two looks.
     """
 
-    def __init__(self, stored: Stored, seconds: float) -> None:
+    def __init__(self, stored: StoredStudy, seconds: float) -> None:
         self._stored, self._seconds = stored, seconds
         self._next = monotonic() + seconds
 
@@ -91,7 +91,7 @@ class Recovery:
         return True
 
 
-def recover(stored: Stored, *, forget: bool = True) -> None:
+def recover(stored: StoredStudy, *, forget: bool = True) -> None:
     """Take back what a run that was killed had no time to judge. forget: also that others have given up."""
 
     def lost_of(reader: Reader) -> list[Note]:

@@ -11,14 +11,14 @@ from ostinato.checks import brief, counted
 from ostinato.errors import InvalidFeedback
 from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import LARGEST
-from ostinato.storage.values import Told, told_summary, told_value, told_values
+from ostinato.storage.values import StoredFeedback, told_summary, told_value, told_values
 
 NAMES = ("value", "stderr", "count", "std", "successes", "trials")  # of what `read_one` takes
 GIVE_VALUES = "give values, with None or nan for a measurement that failed; or successes and trials"
 GIVE_VALUE = "give a value, None or nan for a measurement that failed; or successes and trials"
 
 
-def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
+def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> StoredFeedback:
     if stderr is None and outcome.real and isinstance(values, list) and (one := _one_of(cast("list[Any]", values))):
         return one
     y = outcome.values(values)
@@ -34,13 +34,13 @@ def read_values(values: Any, stderr: Any, outcome: Outcome = REAL) -> Told:
     return told_values(y, errors)
 
 
-def _one_of(values: list[Any]) -> Told | None:
+def _one_of(values: list[Any]) -> StoredFeedback | None:
     """A single number, as most answers of instruments are, in a tenth of the time; None for all else."""
     value = values[0] if len(values) == 1 else None
     return told_value(value) if type(value) is float and abs(value) <= LARGEST else None
 
 
-def read_answer(values: Any, stderr: Any, successes: Any, trials: Any, outcome: Outcome) -> Told:
+def read_answer(values: Any, stderr: Any, successes: Any, trials: Any, outcome: Outcome) -> StoredFeedback:
     """Values, or successes of so many trials, of a task; UNSET for values that were left out."""
     if successes is None and trials is None:
         if values is UNSET:
@@ -51,13 +51,13 @@ def read_answer(values: Any, stderr: Any, successes: Any, trials: Any, outcome: 
     return read_trials(successes, trials, outcome)
 
 
-def read_trials(successes: Any, trials: Any, outcome: Outcome) -> Told:
+def read_trials(successes: Any, trials: Any, outcome: Outcome) -> StoredFeedback:
     """One value a trial, successes first: so that the same answer is told in the same words."""
     counts = outcome.successes(successes, trials)
     return told_values(np.repeat([1.0, 0.0], [int(successes), int(counts.n) - int(successes)]))
 
 
-def read_pair(given: Any, outcome: Outcome) -> tuple[Any, Told]:
+def read_pair(given: Any, outcome: Outcome) -> tuple[Any, StoredFeedback]:
     """A candidate, and what was measured of it by its names."""
     pair: Any = cast("Any", given) if isinstance(given, (tuple, list)) else ()
     if len(pair) != 2 or not isinstance(pair[1], Mapping):
@@ -80,7 +80,7 @@ def read_one(
     trials: float | None = None,
     *,
     outcome: Outcome = REAL,
-) -> Told:
+) -> StoredFeedback:
     """A value, None for one that failed; an average of so many; or successes of so many trials."""
     if successes is not None or trials is not None:
         return told_summary(outcome.successes(_whole("successes", successes), _whole("trials", trials)))

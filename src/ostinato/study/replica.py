@@ -13,8 +13,8 @@ from ostinato.errors import Damaged
 from ostinato.measurements.batches import BatchFacts
 from ostinato.measurements.robust import Limits
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.facts import Mind, Told
-from ostinato.optimizer.thinking import Decision
+from ostinato.optimizer.decision import Decision
+from ostinato.optimizer.facts import DecisionState, Told
 from ostinato.records import Reason
 from ostinato.storage import BatchRecord, Reader, StudyRecord, Writer
 from ostinato.storage.values import Kind
@@ -25,7 +25,7 @@ COUNTERS = ("asked", "observed", "told", "answered", "decided", "closed")  # the
 TOLD = ("told", "answered", "failed")  # what telling changes, and nothing else
 REMADE = ("created", "closed", "revised", "digest", "retired")  # where one of these has changed, it is made anew
 AS_TEXT = msgspec.json.Encoder(enc_hook=methodcaller("tolist"))  # of reasons, which hold arrays
-FAR = 500  # rows of the log from which making it anew is quicker than following
+REMAKE_FROM = 500  # rows of the log from which making it anew is quicker than following
 
 
 class Replica:
@@ -43,7 +43,7 @@ class Replica:
         self._robust = bool(settings.get("robust"))
         limits = {batch.facts.id: each for batch in batches if (each := self._limits(batch)) is not None}
         told = list(self._told(reader, limits)) if self._robust else []
-        what = (facts, self._mind(record), gaps_of(reader), retired_of(record))
+        what = (facts, self._decision_state(record), gaps_of(reader), retired_of(record))
         self.optimizer.core.recall(*what, told=told, limits=limits)
         self._at = record
 
@@ -54,23 +54,29 @@ class Replica:
             return False  # an older copy was put in its place
         if record.told == then.told and record.decided == then.decided and record.state != then.state:
             return False
-        if any(getattr(record, name) != getattr(then, name) for name in REMADE) or record.told - then.told > FAR:
+        if (
+            any(getattr(record, name) != getattr(then, name) for name in REMADE)
+            or record.told - then.told > REMAKE_FROM
+        ):
             return False
-        core, mind = self.optimizer.core, self._mind(record) if record.decided != then.decided else None
-        if mind is not None and mind.fit_state != core.state.mind.fit_state:
+        core, decision_state = (
+            self.optimizer.core,
+            self._decision_state(record) if record.decided != then.decided else None,
+        )
+        if decision_state is not None and decision_state.fit_state != core.state.decision_state.fit_state:
             return False
         if (record.asked, record.observed) != (then.asked, then.observed):
             self._follow_new(reader.batches(since=then))
         joined = None if self._robust else Kind.VALUES  # with robust=True what was told together is looked at together
-        rows = reader.log(after=then.told, most=FAR)
+        rows = reader.log(after=then.told, most=REMAKE_FROM)
         for (batch, _), own in groupby(rows, lambda row: (row.batch, 0 if row.told.kind == joined else row.number)):
             if batch >= 0 and batch not in core.known.state.ledger.open:
                 return False  # a late answer, for a batch that was closed
             first, *rest = (row.told for row in own)
             told = first.then(rest) if rest else first
-            core.hear(batch, {self._candidates[batch]: told.feedback()}, quietly=True)
-        if mind is not None:
-            core.resume(mind)
+            core.add_feedback(batch, {self._candidates[batch]: told.feedback()}, quietly=True)
+        if decision_state is not None:
+            core.resume(decision_state)
         if record.budget != then.budget:
             core.state.budget = record.budget
         self._at = record
@@ -84,9 +90,13 @@ class Replica:
             if batch.facts.id >= 0:
                 core.follow(self._facts(batch), self._limits(batch))
 
-    def _mind(self, record: StudyRecord) -> Mind | None:
-        mind, table = mind_of(record), self.optimizer.core.problem.table
-        return mind.renumbered(table.number_of) if mind is not None and isinstance(table, Sampled) else mind
+    def _decision_state(self, record: StudyRecord) -> DecisionState | None:
+        decision_state, table = decision_state_of(record), self.optimizer.core.problem.table
+        return (
+            decision_state.renumbered(table.number_of)
+            if decision_state is not None and isinstance(table, Sampled)
+            else decision_state
+        )
 
     def _facts(self, batch: BatchRecord) -> BatchFacts:
         """With the reason of a batch where its certificate needs it: how near to the highest score it was."""
@@ -122,14 +132,16 @@ class Replica:
         record, core = writer.record, self.optimizer.core
         if replace(self._at, **{name: getattr(record, name) for name in TOLD}) != record:
             return {}
-        batches = core.take_up(decision)
+        batches = core.commit(decision)
         if batches[0].id != record.asked:
             raise Damaged(f"The study {record.name!r} is damaged: batch {batches[0].id} comes after {record.asked}.")
-        mind, table = decision.mind, core.problem.table
+        decision_state, table = decision.decision_state, core.problem.table
         if isinstance(table, Sampled):
             keep_table(writer, table)
-            mind = mind.renumbered(table.index_of)  # points have the same indices everywhere, and numbers here
-        state, asked = msgspec.json.encode(mind), record.asked + len(batches)
+            decision_state = decision_state.renumbered(
+                table.index_of
+            )  # points have the same indices everywhere, and numbers here
+        state, asked = msgspec.json.encode(decision_state), record.asked + len(batches)
         writer.change(replace(writer.record, asked=asked, state=state, decided=record.decided + 1))
         self._candidates |= {asked.batch.id: asked.candidate for asked in decision.asked}
         self._at = replace(writer.record, **{name: getattr(self._at, name) for name in TOLD})
@@ -140,9 +152,9 @@ class Replica:
         }
 
 
-def mind_of(record: StudyRecord) -> Mind | None:
+def decision_state_of(record: StudyRecord) -> DecisionState | None:
     """What the next decision rests on; None before the first."""
-    return msgspec.json.decode(record.state, type=Mind) if record.state else None
+    return msgspec.json.decode(record.state, type=DecisionState) if record.state else None
 
 
 def _check(record: StudyRecord, facts: list[BatchFacts]) -> None:

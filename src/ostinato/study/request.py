@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ostinato.optimizer.plan import Wish
 from ostinato.storage import BatchRecord, Lease, StudyRecord, Writer
 from ostinato.study.leases import without
-from ostinato.study.workers import Gone
+from ostinato.study.workers import GivenUpCheck
 
 UNLIMITED = 2**62  # measurements: more than there will ever be
 
@@ -31,8 +31,10 @@ class Request(msgspec.Struct, frozen=True):
     mine: frozenset[str] = frozenset()
 
 
-class HandingOut:
-    """Repeats for one request, within one `write`: what there is is read once, and every batch and lease changed once.
+class TaskAllocation:
+    """Allocates repeats to one request, within one `write`.
+
+    What there is is read once, and every batch and lease is changed once.
 
     own: its leases; what was handed out to it already, and not heard of, is handed out to it. wanted: how many
     measurements it is still to be given. waiting: batches of which it may be given some, by number. left: how many
@@ -42,7 +44,7 @@ class HandingOut:
     def __init__(self, writer: Writer, request: Request) -> None:
         self._writer, self._request, self.now = writer, request, writer.now()
         record, leases, unfinished = writer.record, writer.leases(), writer.unfinished()
-        given_up, held = Gone(self.now, local=writer.local, mine=request.mine), Counter[int]()
+        given_up, held = GivenUpCheck(self.now, local=writer.local, mine=request.mine), Counter[int]()
         self._free = [lease for lease in leases if given_up(lease)]
         for lease in leases:
             held[lease.batch] += lease.count

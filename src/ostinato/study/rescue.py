@@ -10,7 +10,7 @@ from ostinato.study.origins import UNKNOWN
 from ostinato.study.records import Measurement, by_place, measurements_of
 
 T = TypeVar("T")
-MANY = 1_000  # rows read at once, where none of them is damaged
+ROWS_AT_ONCE = 1_000  # rows read at once, where none of them is damaged
 
 
 class Rescued:
@@ -44,9 +44,9 @@ class Rescued:
 
     def _entries(self) -> Iterator[tuple[int, Entry | None]]:
         """Every row of the log with its number: many at a time, and one by one around those that are damaged."""
-        for start in range(0, self._told, MANY):
-            numbers = range(start + 1, min(start + MANY, self._told) + 1)
-            found = self._whole(lambda reader, start=start: reader.log(after=start, most=MANY))
+        for start in range(0, self._told, ROWS_AT_ONCE):
+            numbers = range(start + 1, min(start + ROWS_AT_ONCE, self._told) + 1)
+            found = self._whole(lambda reader, start=start: reader.log(after=start, most=ROWS_AT_ONCE))
             if found is not None and len(found) == len(numbers):
                 yield from zip(numbers, found, strict=True)
                 continue

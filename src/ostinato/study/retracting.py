@@ -13,12 +13,12 @@ from ostinato.running.task import Task
 from ostinato.storage import BatchRecord, Reader
 from ostinato.study.records import Measurement
 from ostinato.study.revise import failures_of, failures_since
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.view import measurements_in
 
 
-class Named(NamedTuple):
-    """Measurements as a user names them: by a task, a batch, a candidate and a value, number, or as failures."""
+class MeasurementSelection(NamedTuple):
+    """Which measurements a user means: by a task, a batch, a candidate and a value, number, or as failures."""
 
     what: Any
     value: float | None
@@ -27,7 +27,7 @@ class Named(NamedTuple):
     failures: bool
     since: Any
 
-    def listed(self, stored: Stored) -> Callable[[Reader], list[int]]:
+    def listed(self, stored: StoredStudy) -> Callable[[Reader], list[int]]:
         """Their numbers, at the moment of a reader; whatever is wrong with the names is said before."""
         self._check()
         since = _seconds(self.since)
@@ -56,7 +56,7 @@ class Named(NamedTuple):
         if self.since and not failures:
             raise InvalidFeedback("since= is for failures: give failures=True too, or leave it out.")
 
-    def _numbers(self, stored: Stored) -> list[int]:
+    def _numbers(self, stored: StoredStudy) -> list[int]:
         what = self.what
         if self.batch is not None:
             return told_of(stored, integer("batch", self.batch))
@@ -97,7 +97,7 @@ def failures_among(reader: Reader, tasks: Iterable[Task]) -> list[int]:
     return [n for task in tasks for n in failures_of(reader, task.batch, range(task.start, task.stop))]
 
 
-def last_of(stored: Stored, candidate: Any, given: Any) -> int:
+def last_of(stored: StoredStudy, candidate: Any, given: Any) -> int:
     """The number of the last measurement of a candidate that gave this value."""
     index, last, value = stored.index(candidate), list[float](), stored.outcome.single(given)
     found: int | None = None
@@ -115,7 +115,7 @@ def last_of(stored: Stored, candidate: Any, given: Any) -> int:
     return found
 
 
-def told_of(stored: Stored, batch: int, repeats: range | None = None) -> list[int]:
+def told_of(stored: StoredStudy, batch: int, repeats: range | None = None) -> list[int]:
     """The numbers of all that was told of a batch, or of some of its repeats."""
 
     def own(reader: Reader) -> list[Measurement]:

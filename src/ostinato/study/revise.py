@@ -15,16 +15,16 @@ from ostinato.errors import Damaged, InvalidFeedback
 from ostinato.measurements.batches import number_at, place_among
 from ostinato.measurements.history import Measured
 from ostinato.measurements.outcomes import Outcome
-from ostinato.optimizer.facts import Looked, Mind
+from ostinato.optimizer.facts import DecisionState, OutlierReview
 from ostinato.storage import BatchRecord, Entry, Reader, Revision, Writer
 from ostinato.storage.values import Kind, told_values
 from ostinato.study.intake import Report, take
-from ostinato.study.origins import here
+from ostinato.study.origins import this_machine
 
 Changes = dict[int, dict[int, float | None]]  # row of the log → place in it → the value that counts, None for none
 
 
-class Sum(msgspec.Struct, frozen=True):
+class CountedRows(msgspec.Struct, frozen=True):
     """What counts of some rows of the log: measurements, failures, and how many were taken back."""
 
     measured: Measured = Measured()
@@ -32,13 +32,13 @@ class Sum(msgspec.Struct, frozen=True):
     withdrawn: int = 0
     first: int = 0
 
-    def plus(self, entry: Entry, number: int, changes: Mapping[int, float | None]) -> "Sum":
+    def plus(self, entry: Entry, number: int, changes: Mapping[int, float | None]) -> "CountedRows":
         """One row more, the first of whose measurements has this number."""
         feedback = entry.told.feedback(changes)
         measured = feedback.measured(1, number - 1, 0)
         if measured.at:
             measured = replace(measured, at=number + entry.told.count - 1)
-        return Sum(
+        return CountedRows(
             self.measured + measured,
             self.failed + feedback.failed,
             self.withdrawn + entry.told.count - feedback.answered,
@@ -73,20 +73,20 @@ def revise(
 def forget(writer: Writer, gaps_before: Sequence[int] | None = None) -> None:
     """The next decision rests on the facts as they are now, and on no fit or round that was made before."""
     if writer.record.state:
-        mind, gaps = msgspec.json.decode(writer.record.state, type=Mind), gaps_of(writer)
+        decision_state, gaps = msgspec.json.decode(writer.record.state, type=DecisionState), gaps_of(writer)
         before = gaps if gaps_before is None else gaps_before
-        began = None if mind.began is None else place_among(number_at(mind.began, before), gaps)
-        _remember(writer, Mind(mind.random, [], None, Looked(), began))
+        began = None if decision_state.began is None else place_among(number_at(decision_state.began, before), gaps)
+        _remember(writer, DecisionState(decision_state.random, [], None, OutlierReview(), began))
 
 
 def without_round(writer: Writer) -> None:
     """What was decided and not handed out yet is decided anew."""
     if writer.record.state:
-        _remember(writer, replace(msgspec.json.decode(writer.record.state, type=Mind), round=[]))
+        _remember(writer, replace(msgspec.json.decode(writer.record.state, type=DecisionState), round=[]))
 
 
-def _remember(writer: Writer, mind: Mind) -> None:
-    writer.change(replace(writer.record, state=msgspec.json.encode(mind), decided=writer.record.decided + 1))
+def _remember(writer: Writer, decision_state: DecisionState) -> None:
+    writer.change(replace(writer.record, state=msgspec.json.encode(decision_state), decided=writer.record.decided + 1))
 
 
 def _revisions(writer: Writer, wanted: Mapping[int, float | None], why: str, outcome: Outcome) -> Iterator[Revision]:
@@ -120,7 +120,7 @@ def skip(writer: Writer, batch: int, repeat: int) -> None:
     """A repeat that will not be made: it failed, and that is taken back. No decision knew of it."""
     if _is_skipped(writer, batch, repeat):
         return
-    if take(writer, [Report(batch, repeat, told_values(np.array([np.nan])), here())]):
+    if take(writer, [Report(batch, repeat, told_values(np.array([np.nan])), this_machine())]):
         number, row = (
             writer.record.numbered,
             writer.record.told,
@@ -145,7 +145,7 @@ def _work_out(writer: Writer, number: int, *, again: bool) -> None:
         )
     entries = sorted(writer.overlapping(number, 0, batch.facts.places), key=lambda entry: entry.number)
     firsts, changes = writer.first_numbers([entry.number for entry in entries]), changes_of(writer.revisions(number))
-    found = Sum()
+    found = CountedRows()
     for entry in entries:
         found = found.plus(entry, firsts[entry.number], changes.get(entry.number, {}))
     writer.change_batch(_with(batch, found, again=again))
@@ -160,7 +160,7 @@ def _work_out(writer: Writer, number: int, *, again: bool) -> None:
     )
 
 
-def _with(batch: BatchRecord, found: Sum, *, again: bool) -> BatchRecord:
+def _with(batch: BatchRecord, found: CountedRows, *, again: bool) -> BatchRecord:
     facts, measured = batch.facts, found.measured
     waits = again and facts.pending > 0 and not facts.closed
     more = max(0, found.withdrawn - facts.withdrawn) if waits else 0

@@ -35,10 +35,10 @@ if TYPE_CHECKING:  # the optimiser takes longer to import than all else, and muc
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Reader)
-FEW = 16  # rows of a large table that are read one by one; then all of them are
+ROWS_READ_SINGLY = 16  # rows of a large table that are read one by one; then all of them are
 
 
-class Seen(msgspec.Struct, frozen=True, eq=False):
+class CandidatesSnapshot(msgspec.Struct, frozen=True, eq=False):
     """The candidates as they were at some moment: their digest, what they are, and themselves once they were read.
 
     Threads see them at different moments. So this is replaced as a whole, and whoever needs candidates of a moment
@@ -50,8 +50,8 @@ class Seen(msgspec.Struct, frozen=True, eq=False):
     table: Candidates | None = None
 
 
-class Stored:
-    """What everything that is done with a study rests on.
+class StoredStudy:
+    """A study in its storage: reading, writing, its candidates, and the optimiser that follows it.
 
     given: settings that must be those that were stored, and such as are Python code, which is not. candidates: as they
     were given too, with the digest that they would be stored with; a space may have constraints, which are code.
@@ -76,7 +76,7 @@ class Stored:
             raise Damaged(f"{storage!r} is damaged: {problems[0]}. Restore a copy, or see what `ostinato verify` says.")
         record, head = self.read(lambda reader: (reader.record, head_of(reader.table())))
         same = record.digest == digest and not isinstance(candidates, Sampled)
-        self._seen = Seen(record.digest, head, candidates if same else None)
+        self._seen = CandidatesSnapshot(record.digest, head, candidates if same else None)
         self._read_alone = 0
         self._created: float = record.created
         self._given, self._text = dict(given or {}), record.settings
@@ -221,14 +221,14 @@ class Stored:
         self._seen = replace(seen, table=table)
         return table
 
-    def look(self, reader: Reader) -> Seen:
+    def look(self, reader: Reader) -> CandidatesSnapshot:
         """The same, where they need not be read: those that are not as they were are forgotten."""
         if reader.record.created != self._created:
             raise StudyDiffers(f"The study {self.name!r} is not the one that was opened: open it again.")
         seen = self._seen
         if reader.record.digest != seen.digest:
             self._text = reader.record.settings  # noise of each row comes with the rows
-            self._seen = seen = Seen(reader.record.digest, head_of(reader.table()))
+            self._seen = seen = CandidatesSnapshot(reader.record.digest, head_of(reader.table()))
         return seen
 
     def keep_table(self, writer: Writer, table: Candidates) -> None:
@@ -236,7 +236,7 @@ class Stored:
         if table.rows > self.refresh(writer).rows:
             pack = packed(table)
             self.change_table(writer, pack)
-            self._seen = Seen(pack.digest, pack.told, table)
+            self._seen = CandidatesSnapshot(pack.digest, pack.told, table)
 
     def change_table(self, writer: Writer, pack: Packed) -> None:
         """Other candidates in the storage, which are read from there when they are needed.
@@ -283,7 +283,7 @@ class Stored:
         """The same at the reader's moment."""
         seen = self.look(reader)
         self._read_alone += 1
-        alone = seen.head.shards or (seen.head.blocks and self._read_alone <= FEW)
+        alone = seen.head.shards or (seen.head.blocks and self._read_alone <= ROWS_READ_SINGLY)
         if seen.table is None and alone and 0 <= index < seen.head.rows:
             row = row_of(seen.head, index, reader.block)
             return self.refresh(reader)[index] if row is None else row
@@ -305,7 +305,7 @@ class Stored:
             raise UnknownBatch(f"{brief(task)} is not a task of the study {self.name!r}: give what ask() returned.")
 
 
-_OPENED = WeakSet[Stored]()  # in this process
+_OPENED = WeakSet[StoredStudy]()  # in this process
 
 
 def _begin_in_a_fork() -> None:

@@ -19,7 +19,7 @@ from ostinato.errors import (
     Unavailable,
     notify,
 )
-from ostinato.measurements.feedback import Given
+from ostinato.measurements.feedback import FeedbackInput
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.memory import read_limit
 from ostinato.optimizer.plan import Wish
@@ -44,16 +44,16 @@ from ostinato.study.answer import answer_of, keep, last_answer
 from ostinato.study.asking import key_of, shortage, tasks_for
 from ostinato.study.backup import backup
 from ostinato.study.create import create, read_budget
-from ostinato.study.group import Teller
+from ostinato.study.group import GroupWriter
 from ostinato.study.leases import free, is_of
 from ostinato.study.measuring import RunTasks
-from ostinato.study.origins import here, key_digest
+from ostinato.study.origins import key_digest, this_machine
 from ostinato.study.reading import read_answer, read_pair, read_values
 from ostinato.study.request import Request
-from ostinato.study.retracting import Named, last_of
+from ostinato.study.retracting import MeasurementSelection, last_of
 from ostinato.study.revise import revise
 from ostinato.study.settings import program_of, with_program
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 from ostinato.study.view import StudyView
 from ostinato.study.workers import check_worker, token_of
 
@@ -106,7 +106,7 @@ class Study(StudyView):
         else:
             store, pack, missing = create(storage, name, given, budget, settings, patience)
         stop, memory = settings.pop("stop", None), settings.pop("memory_limit", None)
-        super().__init__(Stored(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
+        super().__init__(StoredStudy(name, store, settings, candidates=given, digest=pack.digest if pack else ""))
         self._stored.here = here
         if given is not None:
             self._stored.check_code()  # whoever gives candidates is to measure
@@ -244,9 +244,9 @@ class Study(StudyView):
         read = [(task, read_values(values, None, self.outcome), first) for task, values, first in told]
         return telling.tell_all(self._stored, read) if read else 0
 
-    def teller(self) -> Teller:
+    def teller(self) -> GroupWriter:
         """For whoever takes in the answers of many clients: they are stored together, each accepted by itself."""
-        return Teller(self._stored)
+        return GroupWriter(self._stored)
 
     def observe(
         self,
@@ -267,8 +267,10 @@ class Study(StudyView):
         of no candidates there is nothing to take in.
         key: a name for this one call: called again with the same key, it counts once; with other values, it is refused.
         """
-        given = Given(values, stderr, n, mean, std, successes, trials)
-        telling.observe(self._stored, candidate, given, None if key is None else replace(here(), key=key_digest(key)))
+        given = FeedbackInput(values, stderr, n, mean, std, successes, trials)
+        telling.observe(
+            self._stored, candidate, given, None if key is None else replace(this_machine(), key=key_digest(key))
+        )
 
     def observe_all(
         self,
@@ -290,7 +292,9 @@ class Study(StudyView):
         if rows:
             self._stored.hold(rows)
         told = [(self.index(candidate), each) for candidate, each in read]
-        source = replace(here(), worker=check_worker(worker), token=token, key="" if key is None else key_digest(key))
+        source = replace(
+            this_machine(), worker=check_worker(worker), token=token, key="" if key is None else key_digest(key)
+        )
         return telling.observe_all(self._stored, told, source)
 
     def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:
@@ -379,7 +383,10 @@ class Study(StudyView):
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        words, listed = line("why", why), Named(what, value, number, batch, failures, since).listed(self._stored)
+        words, listed = (
+            line("why", why),
+            MeasurementSelection(what, value, number, batch, failures, since).listed(self._stored),
+        )
         return self._stored.write_once(
             lambda writer: len(revise(writer, dict.fromkeys(listed(writer)), words, self.outcome, again=again))
         )

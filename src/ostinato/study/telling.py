@@ -9,20 +9,20 @@ from ostinato.candidates import Candidates
 from ostinato.candidates.table import is_empty
 from ostinato.checks import counted
 from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch, UnknownCandidate
-from ostinato.measurements.feedback import Given, read_many, read_none
+from ostinato.measurements.feedback import FeedbackInput, read_many, read_none
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Reader, Source, Writer
-from ostinato.storage.values import Told, told_summary
+from ostinato.storage.values import StoredFeedback, told_summary
 from ostinato.study import log
 from ostinato.study.intake import Report, take
 from ostinato.study.leases import give_back, next_of
-from ostinato.study.origins import here, source_of, with_content
+from ostinato.study.origins import source_of, this_machine, with_content
 from ostinato.study.reading import read_values
 from ostinato.study.revise import skip as skip_repeat
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 
 
-def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
+def tell_all(stored: StoredStudy, told: Sequence[tuple[Task, StoredFeedback, int]]) -> int:
     """The values of tasks, each from a repeat on, all of them or none; returns how many are new."""
     for task, each, first in told:
         stored.check_task(task)
@@ -41,7 +41,7 @@ def tell_all(stored: Stored, told: Sequence[tuple[Task, Told, int]]) -> int:
     return stored.write(once)
 
 
-def task_of(stored: Stored, number: int, start: int | None, repeats: int) -> Task:
+def task_of(stored: StoredStudy, number: int, start: int | None, repeats: int) -> Task:
     """Repeats of a batch, by numbers: from `start` on, or the next ones that have no value."""
 
     def find(reader: Reader) -> tuple[int, int, int]:
@@ -55,7 +55,7 @@ def task_of(stored: Stored, number: int, start: int | None, repeats: int) -> Tas
     return Task(stored.name, number, index, stored.candidate(index), first, repeats, 0.0)
 
 
-def release(stored: Stored, task: Task, keep: int) -> None:
+def release(stored: StoredStudy, task: Task, keep: int) -> None:
     """Hand a task back, or all but the first `keep` of its repeats."""
 
     def change(writer: Writer) -> None:
@@ -66,14 +66,14 @@ def release(stored: Stored, task: Task, keep: int) -> None:
     stored.write(change)
 
 
-def skip(stored: Stored, task: Task, repeat: int) -> None:
+def skip(stored: StoredStudy, task: Task, repeat: int) -> None:
     """A repeat of a task, by its number, will not be made."""
     if not task.start <= repeat < task.stop:
         raise InvalidFeedback(f"The task has no repeat {repeat}: it has {task.start} to {task.stop - 1}.")
     stored.write(lambda writer: skip_repeat(writer, task.batch, repeat))
 
 
-def observe(stored: Stored, candidate: Any, given: Given, source: Source | None = None) -> None:
+def observe(stored: StoredStudy, candidate: Any, given: FeedbackInput, source: Source | None = None) -> None:
     """Measurements of one candidate, or of many with one value each, that were not asked for."""
     if is_empty(candidate):
         read_none(given)
@@ -89,7 +89,7 @@ def observe(stored: Stored, candidate: Any, given: Given, source: Source | None 
     observe_all(stored, [(index, told)], source)
 
 
-def _check(stored: Stored, candidate: Any, given: Given) -> None:
+def _check(stored: StoredStudy, candidate: Any, given: FeedbackInput) -> None:
     """What is refused is refused before anything is kept, a point of a space that is new included."""
     known = stored.table
     table = known.holding(candidate)
@@ -102,7 +102,7 @@ def _check(stored: Stored, candidate: Any, given: Given) -> None:
 
 
 def observe_all(
-    stored: Stored, told: Sequence[tuple[int, Told]], source: Source | None = None, seconds: float = 0.0
+    stored: StoredStudy, told: Sequence[tuple[int, StoredFeedback]], source: Source | None = None, seconds: float = 0.0
 ) -> int:
     """All of it, once, also where the first try was kept and not heard of; returns how many measurements are new.
 
@@ -112,7 +112,7 @@ def observe_all(
     if not told:
         return 0
     count = sum(each.count for _, each in told)
-    source = with_content(source, told) if source is not None and source.key else source or here()
+    source = with_content(source, told) if source is not None and source.key else source or this_machine()
     tried: list[Entry] = []  # the first row of every try
 
     def take(writer: Writer) -> int:
@@ -147,7 +147,9 @@ def _is_many(table: Candidates, candidate: Any) -> bool:
     return not isinstance(named, int) and len(named) > 1
 
 
-def _many(stored: Stored, table: Candidates, candidates: Any, given: Given) -> list[tuple[int, Told]]:
+def _many(
+    stored: StoredStudy, table: Candidates, candidates: Any, given: FeedbackInput
+) -> list[tuple[int, StoredFeedback]]:
     """One value, or successes and trials, of each of some candidates; checked as a whole."""
     named, outcome = cast("list[int]", table.named_by(candidates)), stored.outcome
     read_many(named, given, outcome)

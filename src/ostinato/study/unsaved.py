@@ -27,7 +27,7 @@ Tell: TypeAlias = Callable[[Task, list[float]], int]
 FLEETING, LASTING = Path("/tmp"), Path("/var/tmp")
 
 
-class Line(msgspec.Struct, frozen=True):
+class UnsavedLine(msgspec.Struct, frozen=True):
     """The values of some repeats, and where they come from.
 
     created: of the study, by which another one of the same name is told apart.
@@ -109,10 +109,12 @@ class Unsaved:
             notify(f"{home} {words}.", UnsavedValues)
         return new
 
-    def _line(self, task: Task, values: Sequence[float]) -> Line:
+    def _line(self, task: Task, values: Sequence[float]) -> UnsavedLine:
         known = [None if isnan(value) else float(value) for value in values]
         origin = (task.worker, task.program, task.version, task.host)
-        return Line(self._name, task.batch, task.start, task.index, task.candidate, known, self._created, *origin)
+        return UnsavedLine(
+            self._name, task.batch, task.start, task.index, task.candidate, known, self._created, *origin
+        )
 
 
 def _spare() -> list[Path]:
@@ -170,14 +172,14 @@ def _is_cut_off(file: IO[bytes]) -> bool:
     return file.read(1) != b"\n"
 
 
-def _lines(data: bytes) -> Iterator[Line]:
+def _lines(data: bytes) -> Iterator[UnsavedLine]:
     """What can be read; a line that was cut off by a full disk was never acknowledged."""
     for line in data.splitlines():
         with suppress(msgspec.DecodeError):
-            yield msgspec.json.decode(line, type=Line)
+            yield msgspec.json.decode(line, type=UnsavedLine)
 
 
-def _told(tell: Tell, line: Line) -> int:
+def _told(tell: Tell, line: UnsavedLine) -> int:
     """The values of a line; those that others have told before are left out, and no others."""
     task, values = _task(line), [nan if value is None else value for value in line.values]
     with suppress(Conflict):
@@ -189,7 +191,7 @@ def _told(tell: Tell, line: Line) -> int:
     return new
 
 
-def _task(line: Line) -> Task:
+def _task(line: UnsavedLine) -> Task:
     task = Task(line.study, line.batch, line.row, line.candidate, line.start, len(line.values))
     return replace(task, worker=line.worker, program=line.program, version=line.version, host=line.host)
 

@@ -8,7 +8,7 @@ from ostinato.errors import Damaged, OstinatoError
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
 from ostinato.storage import Reader, Storage
-from ostinato.study.revise import Sum, changes_of
+from ostinato.study.revise import CountedRows, changes_of
 
 ROUNDING = 1e-12  # sums of the same values differ by less, between processors
 
@@ -33,7 +33,7 @@ def _checked(reader: Reader) -> Iterator[str]:
     yield from _checked_candidates(reader)
     record = reader.record
     batches = {batch.facts.id: batch for batch in reader.batches()}
-    sums, changes = dict.fromkeys(batches, Sum()), changes_of(reader.revisions())
+    sums, changes = dict.fromkeys(batches, CountedRows()), changes_of(reader.revisions())
     held: dict[int, list[tuple[int, int]]] = {number: [] for number in batches}
     numbered, rows, sources = 0, 0, set[int]()
     while entries := reader.log(after=rows):

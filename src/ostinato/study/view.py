@@ -22,7 +22,7 @@ from ostinato.study.leases import in_hand
 from ostinato.study.origins import Sources
 from ostinato.study.paused import paused_runs
 from ostinato.study.records import Assigned, Measurement, PausedRun, Status, by_place, measurements_of
-from ostinato.study.stored import Stored
+from ostinato.study.stored import StoredStudy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LEVEL = 0.95  # of intervals
-LONG = 0.5  # seconds of working out an answer, from which it is stored
+STORE_ANSWER_AFTER = 0.5  # seconds of working out an answer, from which it is stored
 
 
 class StudyView:
     """The answers of a study: `Study` is this, and what changes it."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredStudy) -> None:
         self._stored = stored
         self._other_stop: Any = None
 
@@ -105,7 +105,7 @@ class StudyView:
         if isinstance(found, Answer):
             return found, read
         answer = answer_of(found, counts_only=bool(stored.missing))
-        if stored.head.blocks or monotonic() - start > LONG:
+        if stored.head.blocks or monotonic() - start > STORE_ANSWER_AFTER:
             keep(stored, record, answer)
         return answer, read
 
@@ -291,14 +291,14 @@ def measurements_in(reader: Reader, batches: Sequence[BatchRecord]) -> list[Meas
     return [each for each in found if each.value is not None]
 
 
-def measurements(stored: Stored, *, everything: bool = False) -> Iterator[Measurement]:
+def measurements(stored: StoredStudy, *, everything: bool = False) -> Iterator[Measurement]:
     """All that was told until now, in the order it came."""
     facts = stored.seen(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
     return _measurements(stored, *facts, everything=everything)
 
 
 def _measurements(
-    stored: Stored, batches: Sequence[BatchRecord], revisions: Sequence[Any], told: int, *, everything: bool
+    stored: StoredStudy, batches: Sequence[BatchRecord], revisions: Sequence[Any], told: int, *, everything: bool
 ) -> Iterator[Measurement]:
     rows, revised = {batch.facts.id: batch.facts.index for batch in batches}, by_place(revisions)
     after, number, sources = 0, 1, Sources()
@@ -365,7 +365,7 @@ def _progress(reader: Reader) -> Progress:
     return Progress(reader.record, pending, sum(in_hand(reader).values()), paused_runs(reader))
 
 
-def _status(stored: Stored, answer: Answer, progress: Progress) -> Status:
+def _status(stored: StoredStudy, answer: Answer, progress: Progress) -> Status:
     """Where a study stands at the moment that both speak of."""
     record, in_flight = progress.record, progress.in_flight
     return Status(

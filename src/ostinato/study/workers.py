@@ -51,8 +51,8 @@ def own_name() -> str:
     return name_of(f"{this_worker()}|")
 
 
-class Gone:
-    """Whether a lease was given up: its time is over, or its worker is known to have ended.
+class GivenUpCheck:
+    """Checks whether a lease was given up: its time is over, or its worker is known to have ended.
 
     now: by the storage's clock. local: as for `is_gone`. mine: keys of leases of the one who asks, who knows that it is
     there.

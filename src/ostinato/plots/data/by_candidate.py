@@ -57,7 +57,7 @@ class Measurements(Series, frozen=True, kw_only=True):
     shown: tuple[float, float] | None = None
 
 
-class _Believed(msgspec.Struct, frozen=True):
+class _Estimates(msgspec.Struct, frozen=True):
     """What is known of the candidates shown, before their single values are read."""
 
     series: dict[str, Any]
@@ -70,7 +70,7 @@ class _Believed(msgspec.Struct, frozen=True):
 def measurements(what: Drawable, most: int = MOST) -> Measurements:
     """The best so many of the measured candidates, with every repeat."""
     source, limit = Source.of(what), whole("most", most)
-    found: _Believed = source.looked(lambda optimizer: _believed(source.name, optimizer, limit))
+    found: _Estimates = source.looked(lambda optimizer: _estimates(source.name, optimizer, limit))
     rows = _with_values(source, found.rows)
     note = found.note if rows else ""
     if found.others:
@@ -81,17 +81,17 @@ def measurements(what: Drawable, most: int = MOST) -> Measurements:
     return Measurements(**found.series, missing=found.missing, note=note, rows=rows, others=found.others, shown=shown)
 
 
-def _believed(name: str, optimizer: Optimizer, most: int) -> _Believed:
+def _estimates(name: str, optimizer: Optimizer, most: int) -> _Estimates:
     series, missing = basics(name, optimizer), lacking(optimizer)
     if optimizer.steps == 0 and not optimizer.failures:
-        return _Believed(series, missing=missing)
+        return _Estimates(series, missing=missing)
     failed = _only_failed(optimizer)
     if missing:
-        return _Believed(series, failed[:most], missing="" if failed else missing, note=missing)
+        return _Estimates(series, failed[:most], missing="" if failed else missing, note=missing)
     core = optimizer.core
     numbers = core.known.ranked(core.problem.priority)[0].tolist()
     shown = _rows(optimizer, numbers[:most])
-    return _Believed(series, (*shown, *failed[: most - len(shown)]), len(numbers) - len(shown))
+    return _Estimates(series, (*shown, *failed[: most - len(shown)]), len(numbers) - len(shown))
 
 
 def _rows(optimizer: Optimizer, numbers: list[int]) -> tuple[CandidateRow, ...]:

@@ -17,15 +17,15 @@ from ostinato.checks import counted
 from ostinato.errors import NothingMeasured
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.earlier import answers_after, without_choosing
 from ostinato.optimizer.facts import Fact, Recalled, Told
+from ostinato.optimizer.past_answers import answers_after, without_choosing
 from ostinato.plots.data.common import Series, basics, lacking
 from ostinato.plots.source import Drawable, Source
 
 LEVELS = (*(round(0.05 * i, 2) for i in range(1, 20)), 0.99)
 MOST = 40  # batches
 KNOWN = 5  # different candidates measured before the first of them, where there are so many: as for a diagnosis
-FEW = 5  # batches below which nothing is said
+MIN_BATCHES = 5  # batches below which nothing is said
 SAME = 1e-15  # of the values: differences that are rounding
 NOTE = (
     "Each batch was predicted from the batches before it alone, with the standard deviations that the intervals of "
@@ -67,7 +67,7 @@ def calibration(what: Drawable) -> Calibration:
     return source.looked(lambda optimizer: _calibration(source.name, optimizer))
 
 
-class _Given(msgspec.Struct, frozen=True):
+class _PredictedBatch(msgspec.Struct, frozen=True):
     """A batch in the order told: how many facts came before it, and what it gave."""
 
     before: int
@@ -86,31 +86,31 @@ def _calibration(name: str, optimizer: Optimizer) -> Calibration:
         return Calibration(**common, missing=missing)
     places: list[int] = np.linspace(0, len(later) - 1, min(MOST, len(later))).astype(int).tolist()
     residuals = tuple(_residuals(optimizer, [later[place] for place in places]))
-    if len(residuals) < FEW:
+    if len(residuals) < MIN_BATCHES:
         return Calibration(**common, missing="What was told so far gives no predictions to compare with.")
     shares = tuple(_share(level, [abs(each.z) for each in residuals]) for level in LEVELS)
     some = f" {len(residuals):,} of {len(later):,} batches are shown." if len(later) > MOST else ""
     return Calibration(**common, note=NOTE + some, residuals=residuals, shares=shares)
 
 
-def _given(facts: Sequence[Fact]) -> Iterator[_Given]:
+def _given(facts: Sequence[Fact]) -> Iterator[_PredictedBatch]:
     """Batches with values, each as it was told of."""
     measurements = 0
     for before, fact in enumerate(facts):
         if isinstance(fact, Recalled):
             measurements += fact.facts.answered
             if fact.facts.statistics.n:
-                yield _Given(before, fact.facts.id, fact.candidate, measurements, fact.facts.statistics)
+                yield _PredictedBatch(before, fact.facts.id, fact.candidate, measurements, fact.facts.statistics)
         elif isinstance(fact, Told):
             for number, feedback in fact.feedback.items():
                 measurements += feedback.answered
                 if feedback.statistics.n:
-                    yield _Given(before, fact.batch, number, measurements, feedback.statistics)
+                    yield _PredictedBatch(before, fact.batch, number, measurements, feedback.statistics)
 
 
-def _later(given: Sequence[_Given], needed: int) -> list[_Given]:
+def _later(given: Sequence[_PredictedBatch], needed: int) -> list[_PredictedBatch]:
     """Those before which enough different candidates were measured."""
-    seen, found = dict[int, int](), list[_Given]()
+    seen, found = dict[int, int](), list[_PredictedBatch]()
     for each in given:
         if sum(first < each.before for first in seen.values()) >= needed:
             found.append(each)
@@ -118,19 +118,19 @@ def _later(given: Sequence[_Given], needed: int) -> list[_Given]:
     return found
 
 
-def _too_little(given: Sequence[_Given], later: Sequence[_Given], needed: int) -> str:
+def _too_little(given: Sequence[_PredictedBatch], later: Sequence[_PredictedBatch], needed: int) -> str:
     """Why batches cannot be compared with predictions; empty where they can."""
     averages = [each.statistics.mean for each in given]
     scatter = sum(each.statistics.squares for each in given) ** 0.5
     if len(given) > 1 and max(np.ptp(averages), scatter) <= SAME * max(map(abs, averages)):
         return "All values so far are the same: there is nothing to predict."
-    if len(later) < FEW:
+    if len(later) < MIN_BATCHES:
         first = counted(needed, "different candidate")
-        return f"Calibration needs {FEW} batches after the first {first}: there are {len(later)} so far."
+        return f"Calibration needs {MIN_BATCHES} batches after the first {first}: there are {len(later)} so far."
     return ""
 
 
-def _residuals(optimizer: Optimizer, chosen: Sequence[_Given]) -> Iterator[Residual]:
+def _residuals(optimizer: Optimizer, chosen: Sequence[_PredictedBatch]) -> Iterator[Residual]:
     core, table = optimizer.core, optimizer.core.problem.table
     problem = without_choosing(core.problem)
     for each in chosen:

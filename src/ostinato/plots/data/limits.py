@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from math import floor
 
-FEW = 0.1  # of all values, at most, may lie beyond the axis
-LEAST = 5  # values, from which on it can be said that others are far off
+MAX_SHARE_BEYOND = 0.1  # of all values, at most, may lie beyond the axis
+MIN_VALUES = 5  # values, from which on it can be said that others are far off
 FLAT = 5.0  # times as long as the others take, from which on an axis would flatten them
 REACH = 1.5  # times the length that values take, up to which intervals are shown beyond them
 NAMED = 3  # values that a note names
@@ -27,8 +27,8 @@ def limits(values: Sequence[float], ends: Iterable[float] = ()) -> tuple[float, 
 def _inner(values: Sequence[float]) -> tuple[float, float] | None:
     """The shortest range that holds all but a few; None where it does not differ much from that of all."""
     ordered = sorted(values)
-    few = max(1, floor(FEW * len(ordered)))
-    if len(ordered) < LEAST:
+    few = max(1, floor(MAX_SHARE_BEYOND * len(ordered)))
+    if len(ordered) < MIN_VALUES:
         return None
     held = len(ordered) - few
     low, high = min(zip(ordered, ordered[held - 1 :], strict=False), key=lambda ends: ends[1] - ends[0])

@@ -75,7 +75,7 @@ def _posterior(name: str, optimizer: Optimizer, columns: tuple[Any, ...]) -> Sli
     places = [place_of(table, column) for column in columns]
     if missing:
         return Slice(**common, missing=missing)
-    through = Through.of(optimizer, places)
+    through = SliceCentre.of(optimizer, places)
     if through is None:
         names = " and ".join(axis_of(table, place).name for place in places)
         return Slice(**common, missing=f"No measured candidate has a value for {names}.")
@@ -102,7 +102,7 @@ def _posterior(name: str, optimizer: Optimizer, columns: tuple[Any, ...]) -> Sli
     )
 
 
-class Through:
+class SliceCentre:
     """The candidate that a slice goes through, and the measured ones from the best to the worst."""
 
     def __init__(self, optimizer: Optimizer, number: int, ranked: list[int]) -> None:
@@ -111,7 +111,7 @@ class Through:
         self.index = self.table.index_of(number)
 
     @classmethod
-    def of(cls, optimizer: Optimizer, places: Sequence[int]) -> "Through | None":
+    def of(cls, optimizer: Optimizer, places: Sequence[int]) -> "SliceCentre | None":
         table, core = optimizer.core.problem.table, optimizer.core
         ranked = core.known.ranked(core.problem.priority)[0].tolist()
         found = (each for each in ranked if all(is_there(table, place, table.features[each]) for place in places))
@@ -194,7 +194,7 @@ def _beside(axis: Axis, x: float) -> float:
     return 10**shifted if axis.log else shifted
 
 
-def _dots(optimizer: Optimizer, through: Through, axes: Sequence[Axis]) -> tuple[Dot, ...]:
+def _dots(optimizer: Optimizer, through: SliceCentre, axes: Sequence[Axis]) -> tuple[Dot, ...]:
     table, sign, told = through.table, optimizer.core.problem.sign, dict(optimizer.core.known.told)
     low, high = table.span
     width = np.where(high > low, high - low, 1.0)
@@ -227,7 +227,7 @@ def _hidden(axis: Axis, x: float) -> bool:
     return axis.category and x >= len(axis.levels)
 
 
-def _note(through: Through, axes: Sequence[Axis]) -> str:
+def _note(through: SliceCentre, axes: Sequence[Axis]) -> str:
     row, table = row_of(through.table, through.index), through.table
     names, levels = [axis.name for axis in axes], [axis for axis in axes if axis.category]
     changing = through.depends if any(axis.place not in through.depends for axis in levels) else []

@@ -8,8 +8,8 @@ import numpy as np
 from ostinato.checks import whole
 from ostinato.errors import NothingMeasured
 from ostinato.optimizer import Optimizer
-from ostinato.optimizer.earlier import answers_after, without_choosing
 from ostinato.optimizer.facts import Fact, Recalled, Told
+from ostinato.optimizer.past_answers import answers_after, without_choosing
 from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
 from ostinato.plots.source import Drawable, Source
 from ostinato.records import Estimate

@@ -30,8 +30,8 @@ from ostinato.service.dashboard.html import (
 from ostinato.service.dashboard.measurements import one
 from ostinato.service.dashboard.pages import Fields, action, fragment, page, shown
 from ostinato.service.dashboard.reading import one_value, values_in
-from ostinato.service.dashboard.states import glance, spent
-from ostinato.service.dashboard.tasks import LEASE, Held, ask_for, check_room, held, keeps_setups, runs, tell
+from ostinato.service.dashboard.states import spent, summary_of
+from ostinato.service.dashboard.tasks import LEASE, AssignedRepeats, ask_for, check_room, held, keeps_setups, runs, tell
 from ostinato.service.dashboard.words import candidate_list, in_line, number
 from ostinato.service.guards import check_owner
 from ostinato.service.requests import service_of
@@ -63,7 +63,7 @@ async def bench(
 async def _idle(request: Request[Any, Any, Any], name: str, why: str = "") -> Html:
     leases = await service_of(request).viewing(name, Study.leases)
     own = [each for each in leases if each.token == request.user.name and each.state == "held"]
-    seen = await service_of(request).viewing(name, glance)
+    seen = await service_of(request).viewing(name, summary_of)
     if seen.state == "finished" and not own:
         return div(h1("Measure"), spent(seen), id="bench", class_="bench")
     return div(
@@ -96,13 +96,13 @@ def _own(name: str, own: list[Assigned]) -> Html:
 
 async def _measuring(request: Request[Any, Any, Any], name: str, batch: int, start: int, repeats: int) -> Html:
     service = service_of(request)
-    task: Held = await service.viewing(name, held, batch, max(start, 0), max(repeats, 0))
+    task: AssignedRepeats = await service.viewing(name, held, batch, max(start, 0), max(repeats, 0))
     study = (await service.opened(name)).viewing
     setups = await service.viewing(name, keeps_setups)
     return _task(name, task, study.quantity, binary=study.outcome.binary, setups=setups)
 
 
-def _task(name: str, task: Held, quantity: Quantity, *, binary: bool, setups: bool) -> Html:
+def _task(name: str, task: AssignedRepeats, quantity: Quantity, *, binary: bool, setups: bool) -> Html:
     left, done = task.left, task.repeats - len(task.left)
     times = "once" if task.repeats == 1 else f"{task.repeats} times"
     return div(
@@ -119,20 +119,20 @@ def _task(name: str, task: Held, quantity: Quantity, *, binary: bool, setups: bo
     )
 
 
-def _entry(name: str, task: Held, quantity: Quantity, *, binary: bool) -> Html:
+def _entry(name: str, task: AssignedRepeats, quantity: Quantity, *, binary: bool) -> Html:
     """Two buttons for yes and no, in a form of their own: the Enter key in an empty field must not press one."""
     sent: dict[str, Any] = {"hx_post": address_of(name, "bench", "tell"), **TARGET}
     return div(_yes_or_no(task, sent) if binary else None, _typed(task, quantity, sent, binary=binary))
 
 
-def _yes_or_no(task: Held, sent: dict[str, Any]) -> Html:
+def _yes_or_no(task: AssignedRepeats, sent: dict[str, Any]) -> Html:
     answers = (
         button(words, name="values", value=value, class_="button huge") for words, value in (("Yes", "1"), ("No", "0"))
     )
     return form(_hidden(task), div(*answers, class_="two"), p(class_="form-error", role="alert"), **sent)
 
 
-def _typed(task: Held, quantity: Quantity, sent: dict[str, Any], *, binary: bool) -> Html:
+def _typed(task: AssignedRepeats, quantity: Quantity, sent: dict[str, Any], *, binary: bool) -> Html:
     place = task.left[0] - task.start + 1
     return form(
         _hidden(task),
@@ -163,7 +163,7 @@ def _typed(task: Held, quantity: Quantity, sent: dict[str, Any], *, binary: bool
     )
 
 
-def _hidden(task: Held) -> Html:
+def _hidden(task: AssignedRepeats) -> Html:
     said = {"batch": task.batch, "start": task.start, "repeats": task.repeats, "seen": task.seen}
     return joined(input_(type="hidden", name=key, value=value) for key, value in said.items())
 
@@ -181,13 +181,13 @@ def _done(name: str) -> Html:
     )
 
 
-def _told(name: str, task: Held) -> Html:
+def _told(name: str, task: AssignedRepeats) -> Html:
     """Values so far; the last one can be undone by a large button, others are corrected by touching them."""
     listed = [li(_value(name, task, each), class_="told") for each in task.told]
     return div(h2("Entered"), ol(*listed, class_="told-list"))
 
 
-def _value(name: str, task: Held, each: Measurement) -> Html:
+def _value(name: str, task: AssignedRepeats, each: Measurement) -> Html:
     said = "skipped" if each.value is None else "failed" if isnan(each.value) else number(each.value)
     last = each is task.told[-1]
     return tag(
@@ -211,7 +211,7 @@ def _value(name: str, task: Held, each: Measurement) -> Html:
     )
 
 
-def _others(name: str, task: Held) -> Html:
+def _others(name: str, task: AssignedRepeats) -> Html:
     ways = (
         ("skip", "Skip this one", "It will not be made."),
         ("enough", "Enough of it", "No more repeats: decide anew."),
@@ -264,7 +264,7 @@ async def tell_values(request: Request[Any, Any, Any], study: FromPath[str]) -> 
     """One value or several, for the next repeats."""
     name, fields = from_address(study), await Fields.of(request)
     place, service = _task_in(fields), service_of(request)
-    task: Held = await service.viewing(name, held, *place)
+    task: AssignedRepeats = await service.viewing(name, held, *place)
     binary = (await service.opened(name)).viewing.outcome.binary
     said = "failed" if fields.text("failed") else fields.text("values")
     values = values_in(said, binary=binary)
@@ -303,7 +303,7 @@ async def skip(request: Request[Any, Any, Any], study: FromPath[str]) -> Respons
     """The next repeat will not be made."""
     name, fields = from_address(study), await Fields.of(request)
     batch, start, repeats = _task_in(fields)
-    task: Held = await service_of(request).viewing(name, held, batch, start, repeats)
+    task: AssignedRepeats = await service_of(request).viewing(name, held, batch, start, repeats)
     left = task.left_after(fields.whole("seen", task.seen))
     if left and left[0] in task.left:  # else it was skipped already, and the answer to that was lost
         place = left[0]

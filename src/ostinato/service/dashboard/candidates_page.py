@@ -28,7 +28,7 @@ from ostinato.service.dashboard.html import (
     th,
     tr,
 )
-from ostinato.service.dashboard.listing import PAGE, Believed, Row, Rows, Wanted, believed, page_of
+from ostinato.service.dashboard.listing import PAGE, Row, Rows, TableEstimates, TableQuery, page_of, table_estimates
 from ostinato.service.dashboard.pages import fragment, page, part, shown
 from ostinato.service.dashboard.tables import scrolling_table
 from ostinato.service.dashboard.words import column_names, number, percent
@@ -45,16 +45,16 @@ def wanted_in(
     down: FromQuery[bool] = True,
     measured: FromQuery[bool] = False,
     after: FromQuery[int] = 0,
-) -> Wanted:
+) -> TableQuery:
     """Which rows an address asks for."""
-    return Wanted(find, sort, down, measured, max(after, 0))
+    return TableQuery(find, sort, down, measured, max(after, 0))
 
 
 WANTED: dict[str, Any] = {"dependencies": {"wanted": Provide(wanted_in, sync_to_thread=False)}}
 
 
 @shown("/studies/{study:str}/candidates", **WANTED)
-async def candidates(request: Request[Any, Any, Any], study: FromPath[str], wanted: NamedDependency[Wanted]) -> str:
+async def candidates(request: Request[Any, Any, Any], study: FromPath[str], wanted: NamedDependency[TableQuery]) -> str:
     """The page: the filter at once, the rows as soon as they are known."""
     name = from_address(study)
     return page(
@@ -76,27 +76,31 @@ async def candidates(request: Request[Any, Any, Any], study: FromPath[str], want
 
 
 @part("/studies/{study:str}/parts/candidates", **WANTED)
-async def rows(request: Request[Any, Any, Any], study: FromPath[str], wanted: NamedDependency[Wanted]) -> Response[str]:
+async def rows(
+    request: Request[Any, Any, Any], study: FromPath[str], wanted: NamedDependency[TableQuery]
+) -> Response[str]:
     """A page of rows; the address of the whole page follows it."""
     name = from_address(study)
     drawings = drawings_of(request)
-    known = await drawings.of(name, "believed", believed)
+    known = await drawings.of(name, "believed", table_estimates)
     detail = repr(wanted)
 
     def draw(found: Study) -> tuple[Rows, list[str]]:
-        beliefs: Believed = known.value if len(known.value.counts.measured) == found.table.rows else believed(found)
+        beliefs: TableEstimates = (
+            known.value if len(known.value.counts.measured) == found.table.rows else table_estimates(found)
+        )
         return page_of(found, beliefs, wanted), column_names(found.table)
 
     drawn = await drawings.of(name, "candidates", draw, detail)
     return fragment(_rows(name, *drawn.value), hx_replace_url=address_of(name, "candidates", **_said(wanted)))
 
 
-def _address(name: str, wanted: Wanted, **other: Any) -> str:
+def _address(name: str, wanted: TableQuery, **other: Any) -> str:
     """Of some rows."""
     return address_of(name, "parts", "candidates", **{**_said(wanted), **other})
 
 
-def _said(wanted: Wanted) -> dict[str, Any]:
+def _said(wanted: TableQuery) -> dict[str, Any]:
     return {
         "find": wanted.find,
         "sort": wanted.sort,
@@ -106,7 +110,7 @@ def _said(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _filter(name: str, wanted: Wanted) -> Html:
+def _filter(name: str, wanted: TableQuery) -> Html:
     return form(
         label(
             span("Filter"),
@@ -167,13 +171,13 @@ def _rows(name: str, found: Rows, columns: list[str]) -> Html:
     )
 
 
-def _order(wanted: Wanted) -> Html:
+def _order(wanted: TableQuery) -> Html:
     """How the rows are sorted, for the filter to keep."""
     kept = {key: _said(wanted)[key] for key in ("sort", "down")}
     return joined(input_(type="hidden", form="filter", name=key, value=value) for key, value in kept.items() if value)
 
 
-def _head(name: str, wanted: Wanted, key: str, words: str) -> Html:
+def _head(name: str, wanted: TableQuery, key: str, words: str) -> Html:
     current = wanted.sort == key
     down = not wanted.down if current else key not in ("row",) and not key.startswith("column:")
     mark = ("↓" if wanted.down else "↑") if current else ""

@@ -14,6 +14,7 @@ from ostinato.candidates.files import read_csv_text
 from ostinato.candidates.identifiers import identifiers
 from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting
+from ostinato.service.create import create_study
 from ostinato.service.dashboard.addresses import address_of
 from ostinato.service.dashboard.html import (
     Child,
@@ -41,7 +42,6 @@ from ostinato.service.dashboard.pages import action, fragment, page, shown
 from ostinato.service.dashboard.reading import is_whole, one_value
 from ostinato.service.dashboard.tables import heads_of, plain_table, scrolling
 from ostinato.service.dashboard.words import cell, column_names, number
-from ostinato.service.making import create_study
 from ostinato.service.requests import service_of
 from ostinato.service.schemas import NewStudy
 from ostinato.service.service import unknown
@@ -114,7 +114,7 @@ async def columns(request: Request[Any, Any, Any]) -> Response[str]:
     return fragment(div(_understood(read), _questions(PurePath(name).stem), id="understood", class_="stacked"))
 
 
-class Read(msgspec.Struct, frozen=True):
+class TableSummary(msgspec.Struct, frozen=True):
     """A table in words: rows, those that are the same, and of every column its kind and what it holds."""
 
     rows: int
@@ -123,11 +123,11 @@ class Read(msgspec.Struct, frozen=True):
     identifiers: list[str]
 
 
-def _read(text: str, name: str) -> Read:
+def _read(text: str, name: str) -> TableSummary:
     table_ = read_csv_text(text, name)
     seen = table_.on_logs()
     listed = [(each, *_described(seen, place)) for place, each in enumerate(column_names(seen))]
-    return Read(table_.rows, table_.rows - len(table_), listed, identifiers(table_))
+    return TableSummary(table_.rows, table_.rows - len(table_), listed, identifiers(table_))
 
 
 def _described(table_: Candidates, place: int) -> tuple[str, str]:
@@ -144,7 +144,7 @@ def _described(table_: Candidates, place: int) -> tuple[str, str]:
     return kind, f"{number(ends[0])} to {number(ends[1])}, {counted(len(levels), 'different value')}"
 
 
-def _understood(read: Read) -> Html:
+def _understood(read: TableSummary) -> Html:
     rows = [tr(th(name, scope="row"), td(kind), td(holds)) for name, kind, holds in read.columns]
     heads = heads_of(["Column", "Kind", "Holds"])
     one = "row repeats an earlier one, and counts for it"

@@ -17,7 +17,7 @@ from litestar import Request
 
 from ostinato.errors import StudyDiffers, UnknownStudy
 from ostinato.service.errors import Refused
-from ostinato.service.events import Moment, moment_of
+from ostinato.service.events import StudyCounters, moment_of
 from ostinato.service.requests import service_of
 from ostinato.service.service import Service, unknown
 from ostinato.study import Study
@@ -32,7 +32,7 @@ SOON = 0.1  # seconds after which what is old is asked for again at the earliest
 Key = tuple[str, str, str]  # the study, what, and of which column or page
 
 
-class Drawn(msgspec.Struct, Generic[T], frozen=True):
+class CachedDrawing(msgspec.Struct, Generic[T], frozen=True):
     """What was worked out, and at which moment. again: seconds after which to ask again; 0 where it is new."""
 
     value: T
@@ -54,10 +54,10 @@ class Drawings:
         self._service = service
         self._threads = ThreadPoolExecutor(THREADS, "ostinato-drawing")
         self._studies: OrderedDict[str, Study] = OrderedDict()
-        self._drawn: OrderedDict[Key, Drawn[Any]] = OrderedDict()
-        self._under_way: dict[Key, asyncio.Task[Drawn[Any]]] = {}
+        self._drawn: OrderedDict[Key, CachedDrawing[Any]] = OrderedDict()
+        self._under_way: dict[Key, asyncio.Task[CachedDrawing[Any]]] = {}
 
-    async def of(self, study: str, what: str, draw: Callable[[Study], T], detail: str = "") -> Drawn[T]:
+    async def of(self, study: str, what: str, draw: Callable[[Study], T], detail: str = "") -> CachedDrawing[T]:
         """What `draw` says of the study as it is now, or was a little while ago.
 
         What others wait for already may have begun before the study came to where it is: then it is a little old too.
@@ -80,7 +80,7 @@ class Drawings:
         """End the threads; what has not begun is dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _once(self, key: Key, draw: Callable[[Study], Any]) -> asyncio.Task[Drawn[Any]]:
+    def _once(self, key: Key, draw: Callable[[Study], Any]) -> asyncio.Task[CachedDrawing[Any]]:
         """One task for all who want the same."""
         task = self._under_way.get(key)
         if task is None:
@@ -90,7 +90,7 @@ class Drawings:
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return task
 
-    async def _keep(self, key: Key, draw: Callable[[Study], Any]) -> Drawn[Any]:
+    async def _keep(self, key: Key, draw: Callable[[Study], Any]) -> CachedDrawing[Any]:
         loop = asyncio.get_running_loop()
         drawn = await loop.run_in_executor(self._threads, self._draw, key[0], draw)
         self._drawn[key] = drawn
@@ -98,7 +98,7 @@ class Drawings:
             self._drawn.popitem(last=False)
         return drawn
 
-    def _draw(self, name: str, draw: Callable[[Study], Any]) -> Drawn[Any]:
+    def _draw(self, name: str, draw: Callable[[Study], Any]) -> CachedDrawing[Any]:
         study, start = self._opened(name), monotonic()
         try:
             moment, value = facts_of(study), draw(study)
@@ -106,7 +106,7 @@ class Drawings:
             self._studies.pop(name, None)
             study = self._opened(name)
             moment, value = facts_of(study), draw(study)
-        return Drawn(value, moment, monotonic(), monotonic() - start)
+        return CachedDrawing(value, moment, monotonic(), monotonic() - start)
 
     def _opened(self, name: str) -> Study:
         found = self._studies.get(name)
@@ -135,6 +135,6 @@ def close_drawings(state: Any) -> None:
         state[STATE].close()
 
 
-def facts_of(study: Study) -> tuple[float, Moment]:
+def facts_of(study: Study) -> tuple[float, StudyCounters]:
     """What figures rest on: all counters but those of what is handed out."""
     return study.created, msgspec.structs.replace(moment_of(study), asked=0, assigned=0, budget=None, paused=())

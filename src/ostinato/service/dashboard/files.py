@@ -9,7 +9,7 @@ from litestar import Request, Response
 from litestar.params import FromPath
 
 from ostinato.service.errors import Refused
-from ostinato.service.routes.making import get
+from ostinato.service.routes.decorators import get
 from ostinato.service.tokens import Role
 
 KINDS = {

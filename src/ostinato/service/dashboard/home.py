@@ -30,7 +30,7 @@ from ostinato.service.dashboard.html import (
     tr,
 )
 from ostinato.service.dashboard.pages import may, page, part, shown
-from ostinato.service.dashboard.states import Glance, chip, glance
+from ostinato.service.dashboard.states import StudySummary, chip, summary_of
 from ostinato.service.dashboard.tables import heads_of, plain_table
 from ostinato.service.dashboard.words import in_line, moment, number
 from ostinato.service.errors import problem_of
@@ -44,11 +44,11 @@ PAGE = 50  # studies
 VALUES = 48  # of a sparkline
 
 
-class Listed(msgspec.Struct, frozen=True):
+class StudyListItem(msgspec.Struct, frozen=True):
     """A study in the list; what cannot be read is said instead."""
 
     name: str
-    seen: Glance | None
+    seen: StudySummary | None
     values: tuple[float, ...] = ()
     problem: str = ""
 
@@ -138,12 +138,12 @@ def _pager(total: int, after: int, find: str) -> Html | None:
     )
 
 
-def _listed(studies: Studies, name: str) -> Listed:
+def _listed(studies: Studies, name: str) -> StudyListItem:
     try:
         study = studies.opened(name).viewing
-        return Listed(name, glance(study), last_values(study))
+        return StudyListItem(name, summary_of(study), last_values(study))
     except OstinatoError as error:
-        return Listed(name, None, problem=problem_of(error).detail)
+        return StudyListItem(name, None, problem=problem_of(error).detail)
 
 
 def last_values(study: Study) -> tuple[float, ...]:
@@ -152,7 +152,7 @@ def last_values(study: Study) -> tuple[float, ...]:
     return tuple(each.value for each in told if each.value is not None and isfinite(each.value))
 
 
-def _row(each: Listed, status: Status | None) -> Html:
+def _row(each: StudyListItem, status: Status | None) -> Html:
     link = th(a(each.name, href=address_of(each.name)), scope="row")
     if each.seen is None:
         return tr(link, td(each.problem, colspan=4, class_="error"))

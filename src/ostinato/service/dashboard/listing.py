@@ -12,7 +12,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.service.dashboard.reading import is_whole
 from ostinato.service.dashboard.words import cells
 from ostinato.service.filtering import features_of, passing
-from ostinato.service.listing import Counts, counts_of, ordered
+from ostinato.service.listing import RowCounts, counts_of, ordered
 from ostinato.study import Study
 
 PAGE = 50
@@ -20,7 +20,7 @@ LEVEL = 0.95
 SORTS = ("row", "n", "mean", "low", "high", "std")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class TableQuery(msgspec.Struct, frozen=True):
     """Which candidates to show. sort: one of SORTS, or `column:` and its place."""
 
     find: str = ""
@@ -30,10 +30,10 @@ class Wanted(msgspec.Struct, frozen=True):
     after: int = 0
 
 
-class Believed(msgspec.Struct, frozen=True, eq=False):
-    """Of every row of the table what is believed; None where nothing was measured."""
+class TableEstimates(msgspec.Struct, frozen=True, eq=False):
+    """The estimate of every row of the table; None where nothing was measured."""
 
-    counts: Counts
+    counts: RowCounts
     mean: Vector | None
     std: Vector | None
     low: Vector | None
@@ -62,27 +62,27 @@ class Rows(msgspec.Struct, frozen=True):
 
     rows: tuple[Row, ...]
     total: int
-    wanted: Wanted
+    wanted: TableQuery
     believed: bool
 
 
-def believed(study: Study) -> Believed:
+def table_estimates(study: Study) -> TableEstimates:
     """What is believed of all candidates: arrays, of which a million rows take some tens of megabytes."""
     counts = counts_of(study)
     return study.looked(lambda optimizer: _believed(optimizer, counts))
 
 
-def _believed(optimizer: Optimizer, counts: Counts) -> Believed:
+def _believed(optimizer: Optimizer, counts: RowCounts) -> TableEstimates:
     if not optimizer.has_best:
-        return Believed(counts, None, None, None, None, optimizer.maximizes, None)
+        return TableEstimates(counts, None, None, None, None, optimizer.maximizes, None)
     found = optimizer.predict()
     low, high = (np.array(each) for each in found.interval(LEVEL))
     best = optimizer.core.answers.estimate(LEVEL)
     low[best.index], high[best.index] = best.interval  # less the luck of the one that was chosen
-    return Believed(counts, found.mean, found.std, low, high, optimizer.maximizes, best.index)
+    return TableEstimates(counts, found.mean, found.std, low, high, optimizer.maximizes, best.index)
 
 
-def page_of(study: Study, known: Believed, wanted: Wanted) -> Rows:
+def page_of(study: Study, known: TableEstimates, wanted: TableQuery) -> Rows:
     """A page of the candidates that pass."""
     mask = passing(study.table, wanted.find, known.counts.own)
     if wanted.measured:
@@ -94,7 +94,7 @@ def page_of(study: Study, known: Believed, wanted: Wanted) -> Rows:
     return Rows(shown, len(rows), wanted, known.mean is not None)
 
 
-def _sorted_by(known: Believed, wanted: Wanted) -> Wanted:
+def _sorted_by(known: TableEstimates, wanted: TableQuery) -> TableQuery:
     """The best estimates first, where nothing else was said; rows as they are, where there is none."""
     is_known = wanted.sort in SORTS or wanted.sort.startswith("column:")
     if is_known and not (known.mean is None and wanted.sort in ("mean", "low", "high", "std")):
@@ -104,7 +104,7 @@ def _sorted_by(known: Believed, wanted: Wanted) -> Wanted:
     return msgspec.structs.replace(wanted, sort="mean", down=known.maximizes)
 
 
-def _keys(study: Study, known: Believed, wanted: Wanted) -> NDArray[Any] | None:
+def _keys(study: Study, known: TableEstimates, wanted: TableQuery) -> NDArray[Any] | None:
     if wanted.sort == "n":
         return known.counts.measured
     if wanted.sort.startswith("column:"):
@@ -114,7 +114,7 @@ def _keys(study: Study, known: Believed, wanted: Wanted) -> NDArray[Any] | None:
     return {"mean": known.mean, "low": known.low, "high": known.high, "std": known.std}.get(wanted.sort)
 
 
-def _row(study: Study, known: Believed, index: int, beats: float | None) -> Row:
+def _row(study: Study, known: TableEstimates, index: int, beats: float | None) -> Row:
     def at(values: Vector | None) -> float | None:
         return None if values is None else float(values[index])
 
@@ -132,7 +132,7 @@ def _row(study: Study, known: Believed, index: int, beats: float | None) -> Row:
     )
 
 
-def _beats(study: Study, known: Believed, rows: list[int]) -> dict[int, float]:
+def _beats(study: Study, known: TableEstimates, rows: list[int]) -> dict[int, float]:
     """The probability that each is better than the recommended candidate, from their joint posterior."""
     if known.best is None or known.mean is None or not rows:
         return {}

@@ -40,7 +40,7 @@ from ostinato.storage import Revision
 from ostinato.study import Measurement, Study
 
 
-class Words(msgspec.Struct, frozen=True):
+class LogLabels(msgspec.Struct, frozen=True):
     """What the table says of a study: the heading of values, and candidates by row."""
 
     value: str
@@ -96,11 +96,11 @@ async def _body(
     )
 
 
-def _words(study: Study, rows: set[int]) -> Words:
-    return Words(study.quantity.heading, {row: in_line(study.candidate(row)) for row in rows})
+def _words(study: Study, rows: set[int]) -> LogLabels:
+    return LogLabels(study.quantity.heading, {row: in_line(study.candidate(row)) for row in rows})
 
 
-def _table(request: Request[Any, Any, Any], name: str, found: Page, words: Words, marked: int | None) -> Html:
+def _table(request: Request[Any, Any, Any], name: str, found: Page, words: LogLabels, marked: int | None) -> Html:
     if not found.measurements:
         return empty("Nothing was measured yet. Every measurement will be here, for ever.")
     admin = may(request, Role.ADMIN)

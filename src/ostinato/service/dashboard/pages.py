@@ -30,7 +30,7 @@ from ostinato.service.dashboard.html import (
 from ostinato.service.dashboard.reading import LARGEST, is_whole
 from ostinato.service.errors import Problem, Refused, problem_of
 from ostinato.service.guards import READ_NAME
-from ostinato.service.routes.making import get, post
+from ostinato.service.routes.decorators import get, post
 from ostinato.service.tokens import Role
 
 FIELDS = 20_000  # of a form

@@ -30,9 +30,9 @@ from ostinato.service.dashboard.html import (
 )
 from ostinato.service.dashboard.pages import Fields, action, fragment, page, shown
 from ostinato.service.dashboard.reading import one_value
-from ostinato.service.dashboard.states import glance, spent
+from ostinato.service.dashboard.states import spent, summary_of
 from ostinato.service.dashboard.tables import heads_of, scrolling_table
-from ostinato.service.dashboard.tasks import Held, ask_for, held, keeps_setups, runs, tell
+from ostinato.service.dashboard.tasks import AssignedRepeats, ask_for, held, keeps_setups, runs, tell
 from ostinato.service.dashboard.words import cells, column_names, number
 from ostinato.service.requests import service_of
 from ostinato.service.schemas import Ask
@@ -67,7 +67,7 @@ async def plate(
 
 async def _questions(request: Request[Any, Any, Any], name: str, why: str = "") -> Html:
     columns = await service_of(request).viewing(name, _columns)
-    seen = await service_of(request).viewing(name, glance)
+    seen = await service_of(request).viewing(name, summary_of)
     if seen.state == "finished":
         return div(header(h1("Plan a plate"), class_="head"), spent(seen), id="plate")
     shared = [
@@ -125,7 +125,7 @@ async def _planned(request: Request[Any, Any, Any], name: str, tasks: str, wante
     """The plate. wanted: the wells that were asked for; why: there are fewer."""
     listed = _from_address(tasks)
 
-    def find(study: Study) -> tuple[list[Held], Sheet]:
+    def find(study: Study) -> tuple[list[AssignedRepeats], Sheet]:
         tasks = [held(study, batch, start, min(repeats, MOST)) for batch, start, repeats in listed]
         return tasks, Sheet(column_names(study.table), study.quantity.heading, keeps_setups(study))
 
@@ -170,14 +170,14 @@ def _fewer(wells: int, wanted: int, why: str) -> Html:
     return p(f"{words}: {why}." if why else f"{words}.", class_="lead", role="status")
 
 
-def _wells(name: str, wells: list[tuple[Held, int]], sheet: Sheet) -> Html:
+def _wells(name: str, wells: list[tuple[AssignedRepeats, int]], sheet: Sheet) -> Html:
     next_one = next((well for well in wells if well[1] in well[0].left), None)
     rows = [_well(name, place, well, sheet, chosen=well is next_one) for place, well in enumerate(wells, start=1)]
     heads = heads_of(["Well", *(["Batch"] if sheet.batches else []), *sheet.columns, sheet.value])
     return scrolling_table("Wells of the plate", heads, rows, "plate-table")
 
 
-def _well(name: str, place: int, well: tuple[Held, int], sheet: Sheet, *, chosen: bool) -> Html:
+def _well(name: str, place: int, well: tuple[AssignedRepeats, int], sheet: Sheet, *, chosen: bool) -> Html:
     """A field for the value; a value that was stored leads to where it is undone. chosen: typing starts here."""
     task, repeat = well
     values = cells(task.candidate)

@@ -8,8 +8,8 @@ from ostinato.measurements.typed import one_number
 
 BETWEEN = re.compile(r"[\s;|]+")
 WHOLE = re.compile(r"[0-9]{1,15}")
-MANY = 1_000_000  # trials typed at once
-MOST = 100_000  # values typed at once
+MAX_TRIALS = 1_000_000  # trials typed at once
+MAX_VALUES = 100_000  # values typed at once
 LARGEST = 10**15 - 1  # of whole numbers: far more than there are of anything, and databases can store it
 
 
@@ -31,8 +31,8 @@ def values_in(text: str, *, binary: bool = False) -> list[float]:
     words = [word for word in BETWEEN.split(text.strip()) if word]
     if not words:
         raise InvalidFeedback("No value was given: type a number, or failed.")
-    if len(words) > MOST:
-        raise InvalidFeedback(f"{len(words):,} values were given at once: give {MOST:,} at most.")
+    if len(words) > MAX_VALUES:
+        raise InvalidFeedback(f"{len(words):,} values were given at once: give {MAX_VALUES:,} at most.")
     return [value for word in words for value in (_spelt_out(word) if binary else [one_number(word)])]
 
 
@@ -43,6 +43,6 @@ def _spelt_out(word: str) -> list[float]:
     yes, slash, of = word.partition("/")
     if not (slash and is_whole(yes) and is_whole(of)):
         return [one_number(word)]
-    if not int(yes) <= int(of) <= MANY:
+    if not int(yes) <= int(of) <= MAX_TRIALS:
         raise InvalidFeedback(f"{word} is not so many of so many: write 3/20 for 3 of 20.")
     return [1.0] * int(yes) + [0.0] * (int(of) - int(yes))

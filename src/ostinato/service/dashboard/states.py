@@ -19,7 +19,7 @@ WORDS = {
 }
 
 
-class Glance(msgspec.Struct, frozen=True, kw_only=True):
+class StudySummary(msgspec.Struct, frozen=True, kw_only=True):
     """A study's counters and state: soon read, however large it is."""
 
     name: str
@@ -48,13 +48,13 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
         return f", {self.failures:,} failed" if self.failures else ""
 
     @property
-    def spoken(self) -> str:
+    def screen_reader_text(self) -> str:
         """For those who hear the page."""
         return f"{counted(self.answered, 'measurement')}, {self.state}"
 
 
-class Now(msgspec.Struct, frozen=True):
-    """What changes when something is asked for or a run pauses: read anew each time, since it needs no model."""
+class ActivityCounts(msgspec.Struct, frozen=True):
+    """What is under way: read anew each time, since it changes often and needs no model."""
 
     batches: int
     in_flight: int
@@ -62,23 +62,25 @@ class Now(msgspec.Struct, frozen=True):
     paused: tuple[str, ...]
 
 
-def now_of(study: Study) -> Now:
+def activity_of(study: Study) -> ActivityCounts:
     """What is under way, and which runs pause."""
-    return study.reading(_now)
+    return study.reading(_activity)
 
 
-def _now(reader: Reader) -> Now:
+def _activity(reader: Reader) -> ActivityCounts:
     in_flight = sum(in_hand(reader).values())
     pending = sum(batch.facts.pending for batch in reader.unfinished())
-    return Now(reader.record.asked, in_flight, pending - in_flight, tuple(str(run) for run in paused_runs(reader)))
+    return ActivityCounts(
+        reader.record.asked, in_flight, pending - in_flight, tuple(str(run) for run in paused_runs(reader))
+    )
 
 
-def glance(study: Study) -> Glance:
+def summary_of(study: Study) -> StudySummary:
     """The study at a glance."""
-    return study.reading(lambda reader: _glance(study.name, reader))
+    return study.reading(lambda reader: _summary(study.name, reader))
 
 
-def _glance(name: str, reader: Reader) -> Glance:
+def _summary(name: str, reader: Reader) -> StudySummary:
     record, assigned = reader.record, sum(lease.count for lease in reader.leases())
     if record.budget is not None and record.answered >= record.budget:
         state = "finished"
@@ -88,7 +90,7 @@ def _glance(name: str, reader: Reader) -> Glance:
         state = "running"
     else:
         state = "waiting" if record.answered else "new"
-    return Glance(
+    return StudySummary(
         name=name,
         created=record.created,
         budget=record.budget,
@@ -100,7 +102,7 @@ def _glance(name: str, reader: Reader) -> Glance:
     )
 
 
-def spent(seen: Glance) -> Html:
+def spent(seen: StudySummary) -> Html:
     """Why nothing more is measured, where that would be done."""
     words = f"This study is finished: its budget of {counted(seen.budget or 0, 'measurement')} is spent."
     return empty(words, a("The result", href=address_of(seen.name), class_="button primary"))

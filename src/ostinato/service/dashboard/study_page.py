@@ -18,7 +18,7 @@ from ostinato.records import NEARLY_CERTAIN, Best, Outlier
 from ostinato.service.dashboard.addresses import address_of, from_address
 from ostinato.service.dashboard.charts import coverage, lengths, measured, progress, scatter, slices
 from ostinato.service.dashboard.charts.frame import NARROWEST, WIDEST, Picture, View, numbers_table
-from ostinato.service.dashboard.drawings import Drawn, drawings_of
+from ostinato.service.dashboard.drawings import CachedDrawing, drawings_of
 from ostinato.service.dashboard.html import (
     Child,
     Html,
@@ -45,11 +45,11 @@ from ostinato.service.dashboard.html import (
     ul,
 )
 from ostinato.service.dashboard.pages import PAGE, may, page, part, shown
-from ostinato.service.dashboard.states import Glance, Now, chip, glance, now_of
+from ostinato.service.dashboard.states import ActivityCounts, StudySummary, activity_of, chip, summary_of
 from ostinato.service.dashboard.words import candidate_list, column_names, in_line, number, percent
 from ostinato.service.errors import Refused
 from ostinato.service.requests import service_of, still_sees
-from ostinato.service.routes.making import get
+from ostinato.service.routes.decorators import get
 from ostinato.service.tokens import Role
 from ostinato.study import Study
 from ostinato.study.records import Status
@@ -87,9 +87,9 @@ FIGURES = {
 async def overview(request: Request[Any, Any, Any], study: FromPath[str]) -> str:
     """The study's page."""
     name = from_address(study)
-    seen = await service_of(request).viewing(name, glance)
+    seen = await service_of(request).viewing(name, summary_of)
     known: Status | None = drawings_of(request).known(name, "status")
-    first = _answer(known, await service_of(request).viewing(name, now_of)) if known else None
+    first = _answer(known, await service_of(request).viewing(name, activity_of)) if known else None
     return page(
         request,
         name,
@@ -102,12 +102,12 @@ async def overview(request: Request[Any, Any, Any], study: FromPath[str]) -> str
     )
 
 
-def _head(request: Request[Any, Any, Any], seen: Glance) -> Html:
+def _head(request: Request[Any, Any, Any], seen: StudySummary) -> Html:
     work = work_buttons(request, seen)
     return header(div(h1(seen.name), _counters(seen), class_="title"), work, class_="head")
 
 
-def work_buttons(request: Request[Any, Any, Any], seen: Glance) -> Html | None:
+def work_buttons(request: Request[Any, Any, Any], seen: StudySummary) -> Html | None:
     """What whoever measures wants first; nothing where the budget is spent."""
     if not may(request, Role.WORKER) or seen.state == "finished":
         return None
@@ -118,7 +118,7 @@ def work_buttons(request: Request[Any, Any, Any], seen: Glance) -> Html | None:
     )
 
 
-def _counters(seen: Glance) -> Html:
+def _counters(seen: StudySummary) -> Html:
     bar = (
         tag("progress", value=seen.answered, max=seen.budget, aria_label="Share of the budget that is spent")
         if seen.budget
@@ -136,7 +136,7 @@ def _counters(seen: Glance) -> Html:
         hx_trigger="refresh",
         hx_swap="outerHTML",
         data_live="1",
-        data_spoken=seen.spoken,
+        data_spoken=seen.screen_reader_text,
     )
 
 
@@ -156,7 +156,7 @@ def _lazy(name: str, what: str, title: str, content: Child) -> Html:
 @part("/studies/{study:str}/parts/counters")
 async def counters(request: Request[Any, Any, Any], study: FromPath[str]) -> str:
     """State and counters, as they are now."""
-    return _counters(await service_of(request).viewing(from_address(study), glance))
+    return _counters(await service_of(request).viewing(from_address(study), summary_of))
 
 
 # The answer
@@ -167,10 +167,10 @@ async def answer(request: Request[Any, Any, Any], study: FromPath[str]) -> str:
     """The recommended candidate."""
     name = from_address(study)
     drawn = await drawings_of(request).of(name, "status", Study.status)
-    return _answer(drawn.value, await service_of(request).viewing(name, now_of), drawn.again)
+    return _answer(drawn.value, await service_of(request).viewing(name, activity_of), drawn.again)
 
 
-def _answer(status: Status, now: Now, again: float = 0.0) -> Html:
+def _answer(status: Status, now: ActivityCounts, again: float = 0.0) -> Html:
     name, facts = status.name, _facts(status, now)
     if status.best is not None:
         return div(_recommended(name, status.best), facts, class_="answer-body", data_again=_seconds(again))
@@ -218,7 +218,7 @@ def _standing(best: Best) -> Html:
     )
 
 
-def _facts(status: Status, now: Now) -> Html:
+def _facts(status: Status, now: ActivityCounts) -> Html:
     total = "a space" if status.candidates is None else f"{status.candidates:,}"
     pairs = [
         ("Candidates", total + (f", {status.retired:,} retired" if status.retired else "")),
@@ -239,9 +239,9 @@ async def warnings(request: Request[Any, Any, Any], study: FromPath[str]) -> str
     """What `diagnose` says, and values that do not fit."""
     name = from_address(study)
     drawn = await drawings_of(request).of(name, "warnings", _diagnosed)
-    status: Drawn[Status] = await drawings_of(request).of(name, "status", Study.status)
+    status: CachedDrawing[Status] = await drawings_of(request).of(name, "status", Study.status)
     outliers = drawn.value.outliers if drawn.value else status.value.outliers
-    now = await service_of(request).viewing(name, now_of)
+    now = await service_of(request).viewing(name, activity_of)
     return _diagnosis(drawn.value, [*_paused(now), *_far(request, name, outliers)], drawn.again)
 
 
@@ -256,7 +256,7 @@ def _diagnosed(study: Study) -> Diagnosis | None:
         return None
 
 
-def _paused(now: Now) -> list[Html]:
+def _paused(now: ActivityCounts) -> list[Html]:
     return [li(f"Paused {run}", class_="bad") for run in now.paused]
 
 

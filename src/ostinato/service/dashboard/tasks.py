@@ -23,7 +23,7 @@ LEASE = 3_600.0  # seconds for which a person holds a candidate
 PROGRAM = "dashboard"
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class AssignedRepeats(msgspec.Struct, frozen=True, kw_only=True):
     """Repeats start, …, start + repeats - 1 of a batch, and what was told of them."""
 
     batch: int
@@ -51,7 +51,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
         return [repeat for repeat in range(self.start, self.start + self.repeats) if repeat not in known]
 
 
-def held(study: Study, batch: int, start: int, repeats: int) -> Held:
+def held(study: Study, batch: int, start: int, repeats: int) -> AssignedRepeats:
     """Repeats of a batch, by numbers."""
 
     def find(reader: Reader) -> tuple[int, int]:
@@ -64,7 +64,9 @@ def held(study: Study, batch: int, start: int, repeats: int) -> Held:
     start = min(start, places)
     last = min(start + repeats, places)
     told = of_repeats(study, batch, range(start, last))
-    return Held(batch=batch, start=start, repeats=max(0, last - start), candidate=study.candidate(index), told=told)
+    return AssignedRepeats(
+        batch=batch, start=start, repeats=max(0, last - start), candidate=study.candidate(index), told=told
+    )
 
 
 def keeps_setups(study: Study) -> bool:

@@ -47,7 +47,7 @@ NUMBERS = ("Repeat", "Waiting", "Measured")
 STATES = {"held": "measuring", "over": "time is over", "gone": "process has ended"}
 
 
-class Work(msgspec.Struct, frozen=True):
+class WorkInProgress(msgspec.Struct, frozen=True):
     """What is held, what waits, and which runs pause."""
 
     held: list[Assigned]
@@ -55,7 +55,7 @@ class Work(msgspec.Struct, frozen=True):
     paused: list[str]
 
 
-def work_of(study: Study) -> Work:
+def work_of(study: Study) -> WorkInProgress:
     """What is under way now."""
 
     def find(reader: Reader) -> tuple[list[BatchRecord], dict[int, int], list[str]]:
@@ -64,7 +64,7 @@ def work_of(study: Study) -> Work:
     batches, assigned, paused = study.reading(find)
     left = [(batch, batch.facts.pending - assigned.get(batch.facts.id, 0)) for batch in batches]
     waiting = [(batch, n, in_line(study.candidate(batch.facts.index))) for batch, n in left[:MOST] if n > 0]
-    return Work(study.leases(), waiting, paused)
+    return WorkInProgress(study.leases(), waiting, paused)
 
 
 @shown("/studies/{study:str}/progress")

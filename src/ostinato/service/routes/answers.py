@@ -8,11 +8,11 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from ostinato.errors import InvalidFeedback, InvalidSetting, UnknownCandidate
 from ostinato.optimizer import Optimizer
 from ostinato.service.requests import service_of
-from ostinato.service.routes.making import get, post
+from ostinato.service.responses import best_out, diagnosis_out, prediction_out
+from ostinato.service.routes.decorators import get, post
 from ostinato.service.routes.studies import STUDY
 from ostinato.service.schemas import BestOut, DiagnosisOut, ExplanationOut, Predict, PredictionOut, TopOut
 from ostinato.service.schemas.common import Row
-from ostinato.service.shown import best_out, diagnosis_out, prediction_out
 from ostinato.service.tokens import Role
 from ostinato.study import Study
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from litestar import Request
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
-from ostinato.service.listing import Wanted, listed
-from ostinato.service.making import candidates_of
+from ostinato.service.create import candidates_of
+from ostinato.service.listing import ListQuery, listed
 from ostinato.service.requests import service_of
-from ostinato.service.routes.making import get, post
+from ostinato.service.routes.decorators import get, post
 from ostinato.service.routes.measurements import Page, Place
 from ostinato.service.routes.studies import STUDY
 from ostinato.service.schemas import Add, Added, CandidatesOut, Changed, Rows
@@ -31,7 +31,7 @@ async def list_candidates(
     ] = None,
 ) -> CandidatesOut:
     """Candidates, some at a time: sorted, and those that meet all conditions, with what the model says of them."""
-    wanted = Wanted(offset, limit, sort, descending, tuple(where or ()))
+    wanted = ListQuery(offset, limit, sort, descending, tuple(where or ()))
     return await service_of(request).modelling(study, listed, wanted)
 
 

@@ -16,7 +16,8 @@ from ostinato.errors import InvalidFeedback
 from ostinato.service.errors import Refused
 from ostinato.service.guards import check_owner, check_worker
 from ostinato.service.requests import service_of
-from ostinato.service.routes.making import get, post
+from ostinato.service.responses import batch_out, measurement_out
+from ostinato.service.routes.decorators import get, post
 from ostinato.service.routes.studies import STUDY
 from ostinato.service.schemas import (
     BatchesOut,
@@ -30,7 +31,6 @@ from ostinato.service.schemas import (
     Retract,
 )
 from ostinato.service.service import Service
-from ostinato.service.shown import batch_out, measurement_out
 from ostinato.service.tokens import Identity, Role
 from ostinato.study import Study
 from ostinato.study.lines import csv_rows

@@ -15,7 +15,7 @@ from ostinato.service.auth import COOKIE, SESSION
 from ostinato.service.errors import Refused
 from ostinato.service.gate import SIGN_IN, address_of, cookie_in, too_often, unauthorised
 from ostinato.service.requests import decoded, service_of
-from ostinato.service.routes.making import API, PUBLIC, get, post
+from ostinato.service.routes.decorators import API, PUBLIC, get, post
 from ostinato.service.tokens import Identity, Role
 
 HOME = "/"

@@ -8,13 +8,13 @@ from litestar.params import FromPath, JSONBody
 from litestar.response import Stream
 
 from ostinato.errors import OstinatoError
+from ostinato.service.create import create_study
 from ostinato.service.errors import problem_of
-from ostinato.service.making import create_study
 from ostinato.service.requests import service_of, still_sees
-from ostinato.service.routes.making import API, delete, get, post, put
+from ostinato.service.responses import status_out, study_out
+from ostinato.service.routes.decorators import API, delete, get, post, put
 from ostinato.service.schemas import Budget, NewStudy, StatusOut, StudiesOut, StudyOut, Unreadable
 from ostinato.service.service import unknown
-from ostinato.service.shown import status_out, study_out
 from ostinato.service.studies import Studies
 from ostinato.service.tokens import Role
 from ostinato.study import Study

@@ -7,14 +7,14 @@ from litestar.params import FromPath, JSONBody
 
 from ostinato.errors import InvalidSetting
 from ostinato.optimizer.plan import Wish
-from ostinato.service.direct import Short
+from ostinato.service.fast_routes import FastRoute
 from ostinato.service.guards import check_worker
 from ostinato.service.requests import service_of
-from ostinato.service.routes.making import get, post
+from ostinato.service.responses import lease_out, task_out
+from ostinato.service.routes.decorators import get, post
 from ostinato.service.routes.studies import STUDY
 from ostinato.service.schemas import Ask, Changed, LeasesOut, New, Release, Renew, TasksOut, Told, ToldAll
 from ostinato.service.service import Service
-from ostinato.service.shown import lease_out, task_out
 from ostinato.service.telling import checked_reports, report_of
 from ostinato.service.tokens import Identity, Role
 from ostinato.study import Study
@@ -57,7 +57,7 @@ async def _tell(service: Service, teller: Identity, study: str, data: Told) -> N
     return New(new=new)
 
 
-@post(f"{STUDY}/tell", Role.WORKER, short=Short(Told, _tell), tags=["tasks"], operation_id="tell")
+@post(f"{STUDY}/tell", Role.WORKER, short=FastRoute(Told, _tell), tags=["tasks"], operation_id="tell")
 async def tell(request: HttpRequest[Any, Any, Any], study: FromPath[str], data: JSONBody[Told]) -> New:
     """The values of what was asked for; on disk when this is answered. With `start`, told again they count once.
 
@@ -75,7 +75,7 @@ async def _tell_all(service: Service, teller: Identity, study: str, data: ToldAl
     return New(new=new)
 
 
-@post(f"{STUDY}/tell-all", Role.WORKER, short=Short(ToldAll, _tell_all), tags=["tasks"], operation_id="tellAll")
+@post(f"{STUDY}/tell-all", Role.WORKER, short=FastRoute(ToldAll, _tell_all), tags=["tasks"], operation_id="tellAll")
 async def tell_all(request: HttpRequest[Any, Any, Any], study: FromPath[str], data: JSONBody[ToldAll]) -> New:
     """Many answers at once, stored together: all of them or none."""
     return await _tell_all(service_of(request), request.user, study, data)
@@ -88,7 +88,7 @@ async def _renew(service: Service, identity: Identity, study: str, data: Renew) 
     return Changed(changed=await service.viewing(study, Study.renew_held, *which))
 
 
-@post(f"{STUDY}/heartbeat", Role.WORKER, short=Short(Renew, _renew), tags=["tasks"], operation_id="heartbeat")
+@post(f"{STUDY}/heartbeat", Role.WORKER, short=FastRoute(Renew, _renew), tags=["tasks"], operation_id="heartbeat")
 async def heartbeat(request: HttpRequest[Any, Any, Any], study: FromPath[str], data: JSONBody[Renew]) -> Changed:
     """A task, or all that a worker holds, is held anew from now on. 0 where others have got it by now.
 

@@ -21,11 +21,11 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device, check_there
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
+from ostinato.posterior.mean_range import range_of_means
 from ostinato.posterior.screening import Screening
-from ostinato.posterior.top import range_of_means
 
 FORESEEN = ("foresight", "before", "after")  # what is kept of what is in flight, until more is measured
-FEW = 16  # candidates of which more was measured, up to which a model is updated and not made anew
+MAX_MODEL_UPDATES = 16  # candidates of which more was measured, up to which a model is updated and not made anew
 
 
 class Settings(NamedTuple):
@@ -49,8 +49,8 @@ class Facts(NamedTuple):
     m: Vector
 
 
-class Visited:
-    """The features of a shard's candidates, and of visitors."""
+class FeaturesWithVisitors:
+    """The features of a shard's candidates, and of measured candidates from other shards (visitors)."""
 
     ndim = 2
 
@@ -89,24 +89,24 @@ class Visited:
         return self._places[number]
 
 
-class One:
-    """Noise of 1: weights are in units of each candidate's own."""
+class UnitNoise:
+    """A noise of 1 for every candidate: weights are in units of each candidate's own."""
 
     def __getitem__(self, candidate: int) -> float:
         return 1.0
 
 
-class PartPosterior(Posterior):
+class WorkerPosterior(Posterior):
     """The posterior of a shard's candidates, after all that was measured anywhere."""
 
-    def __init__(self, features: Visited, settings: Settings) -> None:
+    def __init__(self, features: FeaturesWithVisitors, settings: Settings) -> None:
         self._settings = settings
         if settings.device is not None:
             check_there(settings.device)
         super().__init__(
             cast("Any", features),
             settings.kernel,
-            cast("Any", One()),
+            cast("Any", UnitNoise()),
             mean=settings.mean,
             block_size=BLOCK_SIZE,
             device=settings.device,
@@ -118,14 +118,14 @@ class PartPosterior(Posterior):
     def _largest_variance(self, xp: Namespace) -> float:
         return self._settings.kappa2
 
-    def _unseen(self) -> Screening:
+    def _new_screening(self) -> Screening:
         return Screening(extent=self._settings.extent, device=self.device)
 
     def prior_variance(self, candidate: int) -> float:
         return float(self.kernel.diag(self.features[[candidate]])[0])
 
     def columns(self, candidates: Indices) -> Matrix:
-        if not self.behind and (candidates >= len(self.features)).any():
+        if not self.blocks_outdated and (candidates >= len(self.features)).any():
             return to_numpy(self.kernel(self._X, self.features[candidates]))
         return super().columns(candidates)
 
@@ -133,18 +133,18 @@ class PartPosterior(Posterior):
         away = (candidates >= len(self.features)).any()
         return self._afresh_at.at(candidates) if away else super().at_each(candidates)
 
-    def rest(self) -> None:
+    def drop_double_precision(self) -> None:
         """Forget what has the size of the candidates in double precision, where single precision will do again."""
-        if self.screened and not self.behind:
-            self.fall_behind()
-            self._screening, self._foreseen = self._unseen(), {}
+        if self.screened and not self.blocks_outdated:
+            self.drop_blocks()
+            self._screening, self._foreseen = self._new_screening(), {}
 
 
-class Held(NamedTuple):
-    """The last model of a shard, and the facts that it knows."""
+class CachedModel(NamedTuple):
+    """The last model of a shard, kept for the next question, and the facts that it knows."""
 
-    model: PartPosterior
-    features: Visited
+    model: WorkerPosterior
+    features: FeaturesWithVisitors
     facts: Facts
 
     def more(self, facts: Facts) -> list[tuple[int, float, float]] | None:
@@ -163,12 +163,12 @@ class Held(NamedTuple):
             if not new > 0:
                 return None
             more.append((place, new, float(facts.w[place] * facts.m[place] - w[place] * m[place]) / new))
-        return more if len(more) <= FEW else None
+        return more if len(more) <= MAX_MODEL_UPDATES else None
 
 
-def model_of(shard: Shard, facts: Facts) -> tuple[PartPosterior, Visited]:
+def model_of(shard: Shard, facts: Facts) -> tuple[WorkerPosterior, FeaturesWithVisitors]:
     """The model of a shard that knows these facts; whatever stops it half-way, it is made anew the next time."""
-    held: Held | None = shard.held.pop("model", None)
+    held: CachedModel | None = shard.held.pop("model", None)
     more = None if held is None else held.more(facts)
     if held is None or more is None:
         model, features = _made(shard, facts, held)
@@ -180,16 +180,16 @@ def model_of(shard: Shard, facts: Facts) -> tuple[PartPosterior, Visited]:
     if held is None or more != []:
         for name in FORESEEN:
             shard.held.pop(name, None)
-    shard.held["model"] = Held(model, features, facts)
+    shard.held["model"] = CachedModel(model, features, facts)
     return model, features
 
 
-def _made(shard: Shard, facts: Facts, held: Held | None) -> tuple[PartPosterior, Visited]:
+def _made(shard: Shard, facts: Facts, held: CachedModel | None) -> tuple[WorkerPosterior, FeaturesWithVisitors]:
     settings: Settings = pickle.loads(facts.settings)
-    features = Visited(_scaled(shard, settings.logs))
-    model = PartPosterior(features, settings)
+    features = FeaturesWithVisitors(_scaled(shard, settings.logs))
+    model = WorkerPosterior(features, settings)
     if held is not None:
-        model.in_place_of(held.model)
+        model.reuse_memory_of(held.model)
     measured = zip(facts.numbers.tolist(), facts.X, facts.w.tolist(), facts.m.tolist(), strict=True)
     tally = Tally()
     for number, row, w, m in measured:
@@ -228,7 +228,7 @@ def most_hopeful(shard: Shard, asked: tuple[Facts, float, int, float]) -> tuple[
     """The candidates of the highest mean + slope · standard deviation, and how high; a sketch will do."""
     facts, slope, count, error = asked
     model, _ = model_of(shard, facts)
-    sketch, kappa = model.sketch, float(np.sqrt(model.kappa2))
+    sketch, kappa = model.rough_screen, float(np.sqrt(model.kappa2))
     if sketch is not None and max(sketch.mean_error, sketch.variance_error) <= error:
         here = np.sort(sketch.highest_reach(slope, count))
         mean, variance = sketch.most(here)

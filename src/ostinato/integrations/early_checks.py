@@ -1,4 +1,4 @@
-"""Settings of an optimiser that is made later, checked as soon as they are given."""
+"""Checks settings as soon as they are given, before their optimiser is made."""
 
 from collections.abc import Mapping
 from typing import Any

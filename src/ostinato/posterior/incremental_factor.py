@@ -1,4 +1,4 @@
-"""The factorisation of a posterior that goes on: O(q²) for each new candidate, where O(q³) would start again.
+"""A Cholesky factorisation that grows: O(q²) for each new candidate, where starting again would take O(q³).
 
 With one more candidate of weight w and covariances k_* with the others, B = I + S K S gets one more row and column,
 b = √w S k_* and 1 + w k. In the notation of `factor.py`,
@@ -20,49 +20,49 @@ import numpy as np
 from ostinato.arrays import Array, Matrix, Vector, namespace_of
 from ostinato.posterior.factor import Factor, factorise
 
-MORE = 8  # candidates that are added one by one
+MAX_ADDED = 8  # candidates that are added one by one
 HEAVIEST = 1e9  # κ² n/λ up to which that is precise
-ROOM = 32  # candidates for which there is room, at the least, when that runs out
+MIN_SPARE_ROWS = 32  # candidates for which there is room, at the least, when that runs out
 
 
-class Grown(NamedTuple):
-    """The last factorisation, with room for more rows; what is in them is never written again."""
+class GrowableFactor(NamedTuple):
+    """A factorisation in matrices with room for more rows. Rows that are filled are never written again."""
 
     w: Vector
     L: Matrix
     W: Matrix
 
 
-class Growing:
-    """The last factorisation, and what goes on from it.
+class IncrementalFactor:
+    """Extends the last factorisation where it can, and factorises anew where it cannot.
 
     It is read and replaced as a whole, so that two threads that look at one posterior do not disturb each other.
     """
 
     def __init__(self) -> None:
-        self._last: Factor | Grown | None = None  # a Factor was made anew, and has no room for more
+        self._last: Factor | GrowableFactor | None = None  # a Factor was made anew, and has no room for more
 
-    def __reduce__(self) -> tuple[type["Growing"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["IncrementalFactor"], tuple[()]]:
         """For pickle and copy: it starts again."""
-        return Growing, ()
+        return IncrementalFactor, ()
 
     def factor(self, K: Array, w: Array, m: Array) -> Factor:
         """The factorisation of what was measured; K must be that of last time, or that with more rows and columns."""
         if namespace_of(K) is not np:
             return factorise(K, w, m)
-        return self._grown(K, w.copy(), m.copy()) or self._anew(K, w.copy(), m.copy())
+        return self._extended(K, w.copy(), m.copy()) or self._anew(K, w.copy(), m.copy())
 
     def _anew(self, K: Matrix, w: Vector, m: Vector) -> Factor:
         factor = factorise(K, w, m)
         self._last = factor if factor.jitter == 0 else None
         return factor
 
-    def _grown(self, K: Matrix, w: Vector, m: Vector) -> Factor | None:
+    def _extended(self, K: Matrix, w: Vector, m: Vector) -> Factor | None:
         last, size = self._last, len(w)
         if last is None or (isinstance(last, Factor) and not last.has_whitener):
             return None
         known = len(last.w)
-        if not 0 < known < size <= known + MORE or not np.array_equal(w[:known], last.w):
+        if not 0 < known < size <= known + MAX_ADDED or not np.array_equal(w[:known], last.w):
             return None
         if float(np.max(w * K.diagonal())) > HEAVIEST:
             return None
@@ -71,16 +71,16 @@ class Growing:
         for place in range(known, size):
             if not _add(L, W, K[place, : place + 1], S[: place + 1]):
                 return None
-        self._last = Grown(w, L, W)
+        self._last = GrowableFactor(w, L, W)
         return _factor_of(K, w, m, L[:size, :size], W[:size, :size])
 
 
-def _with_room(last: Factor | Grown, size: int) -> tuple[Matrix, Matrix]:
+def _with_room(last: Factor | GrowableFactor, size: int) -> tuple[Matrix, Matrix]:
     """L and W of the last factorisation, in matrices of at least this size."""
-    if isinstance(last, Grown) and size <= len(last.L):
+    if isinstance(last, GrowableFactor) and size <= len(last.L):
         return last.L, last.W
-    known, room = len(last.w), size + max(ROOM, size // 2)
-    L, W = (last.L, last.W) if isinstance(last, Grown) else (last.L, last.whitener)
+    known, room = len(last.w), size + max(MIN_SPARE_ROWS, size // 2)
+    L, W = (last.L, last.W) if isinstance(last, GrowableFactor) else (last.L, last.whitener)
     return _copied(L[:known, :known], room), _copied(W[:known, :known], room)
 
 

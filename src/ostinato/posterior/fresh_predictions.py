@@ -1,4 +1,4 @@
-"""Means and variances computed afresh at some candidates, with what all of them need worked out once."""
+"""Means and variances computed from a fresh factorisation, and not from running updates."""
 
 from functools import cached_property
 
@@ -12,12 +12,12 @@ from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
 
 AT_ONCE = 512  # candidates that are computed at a time: their covariances then stay in the processor's cache
-FEW = 256  # candidates, of which means and variances are kept one by one
+REMEMBERED_UP_TO = 256  # candidates, of which means and variances are kept one by one
 ON_DEVICE = 16_384  # the same on other devices, to bound memory
 
 
-class Fresh:
-    """The posterior by a factorisation. At measured candidates where `precise`, by forms that lose no digits."""
+class FreshPredictions:
+    """Predicts from a factorisation. At measured candidates where `precise`, by forms that lose no digits."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Fresh:
         k_x = self._kernel(self._X, X)
         mean = to_numpy(self._factor.mean(k_x)) + self._mean
         variance = np.maximum(to_numpy(self._factor.variance_of_many(k_x, self._kernel.diag(X))), 0.0)
-        if len(candidates) <= FEW:
+        if len(candidates) <= REMEMBERED_UP_TO:
             self._known |= zip(candidates.tolist(), zip(mean.tolist(), variance.tolist(), strict=True), strict=True)
         return mean, variance
 

@@ -1,4 +1,4 @@
-"""A study made, and its budget changed, without anything being measured."""
+"""`ostinato create` and `ostinato budget`: make a study, or change its budget, without measuring anything."""
 
 from typing import Annotated
 

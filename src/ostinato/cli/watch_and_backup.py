@@ -1,4 +1,4 @@
-"""Looking after a study: a live view of it, and copies."""
+"""`ostinato watch` and `ostinato backup`: a live view of a study, and a copy of it."""
 
 from collections.abc import Callable
 from datetime import datetime

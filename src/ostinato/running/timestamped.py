@@ -1,11 +1,11 @@
-"""Lines for whoever comes back after hours."""
+"""Lines on stderr that begin with the date and time."""
 
 import sys
 from datetime import datetime
 
 
 def say(words: str) -> None:
-    """A line, with the moment."""
+    """Print a line that begins with the date and time."""
     print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {words}", file=sys.stderr)
 
 

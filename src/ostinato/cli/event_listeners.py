@@ -1,4 +1,4 @@
-"""Who hears of what happens in a run: a file, and programs that call people."""
+"""Listeners of a run's events: a log file, and programs that notify people."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""Messages in the words of the command line: options where Python has settings."""
+"""Rewrites messages for the command line: `--max-repeats 5` in place of `max_repeats=5`."""
 
 import re
 from collections.abc import Callable, Iterator

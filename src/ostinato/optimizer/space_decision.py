@@ -13,23 +13,23 @@ from msgspec.structs import replace
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates import Sampled
-from ostinato.optimizer.belief import Present, lots_with
+from ostinato.optimizer.belief import CurrentBelief, lots_with
 from ostinato.optimizer.certified import Region, ceiling_of, certified
+from ostinato.optimizer.decision import Decision, DecisionInProgress, Planned
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.search import search
-from ostinato.optimizer.thinking import Decision, Planned, Thinking
 from ostinato.policies import UCB, Belief, Proposal
 from ostinato.policies.belief import Scores
 from ostinato.policies.scored import ScoredPolicy
 from ostinato.posterior import Posterior
 from ostinato.records import Reason
 
-ALIKE = 512  # points of a space that are like the first of a plan in the columns that it shares
+SHARED_POINTS = 512  # points of a space that are like the first of a plan in the columns that it shares
 
 
-class Exploring(Thinking):
-    """One decision in the making, where candidates are points of a space."""
+class SpaceDecision(DecisionInProgress):
+    """A decision while it is made, where candidates are points of a space."""
 
     def __init__(self, known: Knowledge) -> None:
         super().__init__(known)
@@ -43,7 +43,7 @@ class Exploring(Thinking):
         self._looked_at, self._top = 0, None
         return super().next(most, extra)
 
-    def consider(self, extra: Sequence[Proposal] = ()) -> Belief:
+    def belief_for_policy(self, extra: Sequence[Proposal] = ()) -> Belief:
         """What the policy is shown, with the best point that is found."""
         policy, table = self.problem.policy, cast("Sampled", self.problem.table)
         if isinstance(self.known.model, Posterior) and policy.searched:
@@ -59,18 +59,18 @@ class Exploring(Thinking):
         known = super().reason(proposal, belief, first=first)
         return replace(known, searched=self._looked_at, gap=self._gap(proposal.candidate, belief))
 
-    def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
-        return super().decision(self._named(decided), ratio)
+    def conclude(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
+        return super().conclude(self._named(decided), ratio)
 
-    def share(self, columns: list[int], candidate: int) -> None:
+    def share_columns(self, columns: list[int], candidate: int) -> None:
         """All candidates from now on are like this one in some columns, and there are more such points."""
         point = self.problem.features[candidate]
         if not self._shared:
-            alike = self.problem.features[:ALIKE].copy()
+            alike = self.problem.features[:SHARED_POINTS].copy()
             alike[:, columns] = point[columns]
             self._look_at(alike)
         self._shared = {column: float(point[column]) for column in columns}
-        super().share(columns, candidate)
+        super().share_columns(columns, candidate)
 
     def _certify(self, policy: ScoredPolicy, extra: Sequence[Proposal]) -> None:
         """From the best of these on, with a bound on what any point scores."""
@@ -109,15 +109,15 @@ class Exploring(Thinking):
 
     def _scores(self, score: Callable[[Belief], Scores], table: Sampled, points: Matrix) -> Vector:
         """Of all candidates, and of more points."""
-        known = self.known.over(self.problem.over(table.with_trials(points)))
-        return score(Present(known, (), self.barred, self.randomness)).values.flat()
+        known = self.known.for_problem(self.problem.for_table(table.with_trials(points)))
+        return score(CurrentBelief(known, (), self.barred, self.randomness)).values.flat()
 
     def _widen(self, table: Sampled) -> None:
         """More candidates, for this decision and those to come."""
         if table is not self.problem.table:
             same = self.known.model is self._model
-            self.problem = self.problem.over(table)
-            self.known = self.known.over(self.problem)
+            self.problem = self.problem.for_table(table)
+            self.known = self.known.for_problem(self.problem)
             self._model = self.known.model if same else self._model
 
     def _named(self, decided: list[Planned]) -> list[Planned]:

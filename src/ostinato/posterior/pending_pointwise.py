@@ -1,4 +1,4 @@
-"""Means and variances of few of very many candidates, with imagined measurements; the others are not computed."""
+"""Exact means and variances, with measurements in flight, of only those candidates that are asked for."""
 
 import numpy as np
 
@@ -8,8 +8,10 @@ from ostinato.posterior.exact import Posterior
 from ostinato.posterior.pending import Imagined
 
 
-class Few:
-    """Exact at whatever is looked at. What was found is kept, with how many measurements it has seen."""
+class PendingPointwise:
+    """Computes a candidate when it is first asked for, and keeps the result and how many imagined measurements it has
+    seen.
+    """
 
     def __init__(self, posterior: Posterior, imagined: Imagined) -> None:
         self.size, self.posterior, self.imagined = len(posterior.features), posterior, imagined

@@ -1,4 +1,4 @@
-"""How commands start soon."""
+"""What makes commands start quickly."""
 
 import gc
 import os

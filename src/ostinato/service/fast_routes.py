@@ -1,4 +1,4 @@
-"""The short way for requests that come thousands of times a second: from the gate to the study, and back.
+"""Fast routes: requests that come thousands of times a second go from the gate to the study, without Litestar.
 
 A route that is made with `short=` is found here before Litestar looks for it. Access, body, errors and what it does are
 the same functions, called in the same order; Litestar describes it, and answers what is written in another way (a path
@@ -25,15 +25,15 @@ METHOD = "POST"
 JSON = b"application/json"
 
 
-class Short(msgspec.Struct, frozen=True):
-    """What a route takes as its body, and what it does with it: action(service, identity, study, body)."""
+class FastRoute(msgspec.Struct, frozen=True):
+    """A route without Litestar: the type of its body, and what it does: action(service, identity, study, body)."""
 
     body: type
     action: Callable[[Service, Identity, str, Any], Awaitable[msgspec.Struct]]
 
 
-class Direct:
-    """An ASGI application before another."""
+class FastRoutes:
+    """An ASGI application that answers fast routes itself, and passes all other requests on."""
 
     def __init__(self, app: Application, service: Service, routes: Iterable[HTTPRouteHandler]) -> None:
         self._app, self._service = app, service
@@ -68,7 +68,7 @@ class Direct:
 
     async def _answer(self, scope: Scope, receive: Receive, study: str, route: HTTPRouteHandler) -> bytes | None:
         """What is answered; None where whoever asked has gone."""
-        short: Short = route.opt[SHORT]
+        short: FastRoute = route.opt[SHORT]
         check_access(scope, route.opt.get(ROLE), study)
         body = await _body(receive)
         if body is None:

@@ -1,4 +1,4 @@
-"""Kernels of users' own where arrays are not NumPy's: PyTorch's on a GPU.
+"""Users' own kernels on arrays that are not NumPy's, such as PyTorch's on a GPU.
 
 The library's kernels speak the array API. One of a user's own may, or may know NumPy alone. Which it is, is found out
 by trying it on a few candidates: `for_arrays_like` calls it with the arrays of the place where it is needed, and
@@ -14,12 +14,12 @@ from ostinato.arrays import Array, from_numpy_like, namespace_of, to_numpy
 from ostinato.kernels.base import Kernel, On, Product, Scaled, Sum
 from ostinato.kernels.other import Custom, check_covariances
 
-SAME = 1e-12  # of the largest covariance: by how much numbers may differ
+TOLERANCE = 1e-12  # of the largest covariance: by how much numbers may differ
 ROWS = 32  # of which k(x, x) is computed at a time, where a function gives matrices alone
 
 
 @dataclass(frozen=True, slots=True)
-class Direct(Kernel):
+class DirectKernel(Kernel):
     """A function of the user's own, called with whatever arrays there are."""
 
     custom: Custom
@@ -63,7 +63,7 @@ def for_arrays_like(kernel: Kernel, rows: Array) -> Kernel:
         return replace(kernel, kernel=for_arrays_like(kernel.kernel, rows))
     if isinstance(kernel, On):
         return replace(kernel, kernel=for_arrays_like(kernel.kernel, kernel.seen(rows)))
-    there = Direct(kernel) if isinstance(kernel, Custom) else kernel
+    there = DirectKernel(kernel) if isinstance(kernel, Custom) else kernel
     reason = _refusal(there, kernel, rows)
     return there if reason is None else ThroughNumPy(kernel, reason)
 
@@ -91,7 +91,7 @@ def _refusal(there: Kernel, kernel: Kernel, rows: Array) -> str | None:
             off = float(np.max(np.abs(np.append(*(to_numpy(each).ravel() for each in found)) - expected)))
     except Exception as error:  # whatever a function that was not made for them may do
         return f"{type(error).__name__}: {error}".splitlines()[0]
-    same = off <= SAME * float(np.max(np.abs(expected)))
+    same = off <= TOLERANCE * float(np.max(np.abs(expected)))
     return None if same else f"its numbers were off by {off:.2g}"
 
 

@@ -20,19 +20,19 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.shard import Shard
 from ostinato.confidence import Progress
 from ostinato.errors import InvalidSetting
-from ostinato.optimizer.foresight import Foresight, largest_ratio
+from ostinato.optimizer.model_with_pending import ModelWithPending, largest_ratio
 from ostinato.optimizer.order import Order
 from ostinato.policies import RepeatValue
-from ostinato.policies.belief import Belief, Rises, Scores
-from ostinato.posterior import BlockedVector, Indices, Listed, PendingVariances, Posterior, Screen
-from ostinato.posterior.part import Facts, PartPosterior, Visited, model_of
+from ostinato.policies.belief import Belief, Scores, SettledScore
+from ostinato.posterior import BlockedVector, Indices, ListedVector, PendingVariances, Posterior, Screen
 from ostinato.posterior.sharded import EVERYWHERE, ShardedPosterior
+from ostinato.posterior.worker_posterior import Facts, FeaturesWithVisitors, WorkerPosterior, model_of
 
 Lots = Mapping[Hashable, tuple[int, Vector, float]]  # in flight: a candidate, its features, and n/λ
 
 
-class Outline(NamedTuple):
-    """What is the same for all shards. counts: measured and in flight; taken: those, and what must not be asked for."""
+class ShardContext(NamedTuple):
+    """What a decision needs to know that is the same for all shards. counts: measured and in flight."""
 
     top: float
     bottom: float
@@ -47,7 +47,7 @@ class Question(NamedTuple):
     facts: Facts
     lots: Lots
     score: Any
-    outline: Outline
+    context: ShardContext
     barred: Indices
 
 
@@ -60,20 +60,20 @@ class Leaders(NamedTuple):
     tolerance: float
 
 
-class PartBelief(Belief):
+class WorkerBelief(Belief):
     """What a score needs to know of a shard's own candidates, which have numbers from 0 on here."""
 
     def __init__(self, shard: Shard, question: Question) -> None:
         self._model, features = model_of(shard, question.facts)
-        self._start, self._outline = shard.start, question.outline
+        self._start, self._outline = shard.start, question.context
         self.centre, self.kappa, self.travels = (
             self._model.prior_mean,
             sqrt(self._model.kappa2),
-            question.outline.travels,
+            question.context.travels,
         )
-        self.priority = cast("Any", shard_order(shard, question.outline.order))
+        self.priority = cast("Any", shard_order(shard, question.context.order))
         stop = shard.start + len(shard)
-        self._counts = {n - shard.start: c for n, c in question.outline.counts.items() if shard.start <= n < stop}
+        self._counts = {n - shard.start: c for n, c in question.context.counts.items() if shard.start <= n < stop}
         self.barred = frozenset((question.barred - shard.start).tolist())
         self._pending = foreseen(shard, self._model, features, question.lots) if question.lots else None
 
@@ -101,7 +101,7 @@ class PartBelief(Belief):
     def at_each(self, candidates: NDArray[np.int64]) -> tuple[Vector, Vector]:
         if self._pending is None:
             return self._model.at_each(candidates)
-        few = self._pending.few
+        few = self._pending.pointwise
         return super().at_each(candidates) if few is None else few.at_each(candidates)
 
     def means_at(self, candidates: NDArray[np.int64]) -> Vector:
@@ -114,10 +114,10 @@ class PartBelief(Belief):
     def counts(self) -> Mapping[int, int]:
         return self._counts
 
-    def rest(self) -> None:
+    def drop_double_precision(self) -> None:
         """Once all is answered."""
         if self._pending is None:
-            self._model.rest()
+            self._model.drop_double_precision()
 
     # What only the driver knows, and no score of one moment asks for
 
@@ -155,9 +155,11 @@ def shard_order(shard: Shard, order: Order) -> NDArray[np.int64]:
     return kept[1]
 
 
-def foreseen(shard: Shard, model: PartPosterior, features: Visited, lots: Lots, name: str = "foresight") -> Foresight:
+def foreseen(
+    shard: Shard, model: WorkerPosterior, features: FeaturesWithVisitors, lots: Lots, name: str = "foresight"
+) -> ModelWithPending:
     """A shard's model with what is in flight; kept from one question of a plan to the next."""
-    foresight: Foresight = shard.held.pop(name, None) or Foresight()
+    foresight: ModelWithPending = shard.held.pop(name, None) or ModelWithPending()
     here = {key: (features.place_of(number, shard.start, row), worth) for key, (number, row, worth) in lots.items()}
     foresight.with_worths(cast("Posterior", model), here)
     shard.held[name] = foresight
@@ -166,19 +168,19 @@ def foreseen(shard: Shard, model: PartPosterior, features: Visited, lots: Lots, 
 
 def leaders_of(shard: Shard, question: Question) -> Leaders:
     """On a worker: the best few of a shard's candidates."""
-    belief = PartBelief(shard, question)
+    belief = WorkerBelief(shard, question)
     scores = replace(question.score, belief=belief).scores(belief)
     listed, values = _listed(scores.values)
     open_ = np.array([each not in belief.barred for each in listed.tolist()], dtype=np.bool_)
     listed, values = listed[open_], values[open_]
     known = np.array([each in belief.counts() for each in listed.tolist()], dtype=np.bool_)
     few = np.concatenate([np.flatnonzero(known), _first(values, belief.priority[listed], ~known)])
-    belief.rest()
+    belief.drop_double_precision()
     return Leaders(listed[few] + shard.start, shard.features[listed[few]], values[few], scores.tolerance)
 
 
-def _listed(values: BlockedVector | Listed) -> tuple[Indices, Vector]:
-    if isinstance(values, Listed):
+def _listed(values: BlockedVector | ListedVector) -> tuple[Indices, Vector]:
+    if isinstance(values, ListedVector):
         return values.candidates, values.values
     flat = values.flat()
     there = np.flatnonzero(flat > -np.inf)
@@ -199,7 +201,9 @@ def _first(values: Vector, priority: NDArray[np.int64], free: NDArray[np.bool_])
 # On the driver
 
 
-def ask_leaders(model: ShardedPosterior, score: Rises, outline: Outline, barred: frozenset[int], lots: Lots) -> Scores:
+def ask_leaders(
+    model: ShardedPosterior, score: SettledScore, outline: ShardContext, barred: frozenset[int], lots: Lots
+) -> Scores:
     """The scores of the candidates that may be chosen, of all shards."""
     features = model._shards
     asked = Question(model.facts, lots, replace(cast("Any", score), belief=None), outline, np.zeros(0, dtype=np.int64))
@@ -211,7 +215,7 @@ def ask_leaders(model: ShardedPosterior, score: Rises, outline: Outline, barred:
         features.shards.remember(each.numbers, each.rows)
     best = max(found, key=lambda each: float(np.max(each.values, initial=-np.inf)))
     order = np.argsort(numbers)
-    return Scores(Listed(numbers[order], values[order], len(features)), best.tolerance)
+    return Scores(ListedVector(numbers[order], values[order], len(features)), best.tolerance)
 
 
 def ratio_of(shard: Shard, asked: tuple[Facts, Lots, Lots]) -> float:

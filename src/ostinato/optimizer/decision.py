@@ -1,4 +1,4 @@
-"""One decision in the making: what is learned for it, what the policy is shown, what it proposes, and why."""
+"""One decision: what is learned for it, what the policy is shown, what it proposes, and why."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ostinato.checks import brief
 from ostinato.errors import InvalidSetting
 from ostinato.learning import Learner
-from ostinato.optimizer.belief import Present
-from ostinato.optimizer.facts import Asked, Mind
-from ostinato.optimizer.foresight import Foresight
+from ostinato.optimizer.belief import CurrentBelief
+from ostinato.optimizer.facts import Asked, DecisionState
 from ostinato.optimizer.knowledge import INITIAL, Knowledge
+from ostinato.optimizer.model_with_pending import ModelWithPending
 from ostinato.optimizer.order import Order, lowest
 from ostinato.optimizer.settings import checked_round
 from ostinato.policies import Belief, Proposal
@@ -39,29 +39,29 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
     """
 
     asked: list[Asked]
-    mind: Mind
+    decision_state: DecisionState
     known: Knowledge
     ratio: float = 1.0
 
 
-class Thinking:
-    """One decision in the making. It owns all that it changes: randomness, the round, and a fork of what is known once
+class DecisionInProgress:
+    """A decision while it is made. It owns all that it changes: randomness, the round, and a fork of what is known once
     it learns anything.
     """
 
     def __init__(self, known: Knowledge) -> None:
         problem, state = known.problem, known.state
         self.problem, self.state, self.known = problem, state, known
-        self.round = list(state.mind.round)
+        self.round = list(state.decision_state.round)
         self._rounds = state.ledger.rounds
         self._model: Model = known.model  # of the last round, as long as nothing was learned since
         self._proposed: list[Proposal] = []
-        self.apart: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
+        self.excluded: frozenset[int] = frozenset()  # candidates that are out of the question in this plan
         self.barred = state.retired  # candidates that must not be asked for: these, and those apart
         if state.failures:
             self.barred |= state.hopeless
         self._rng: np.random.Generator | None = None  # of the run, where anything was drawn from it
-        self.foresights = Foresight(), Foresight()  # of the policy's model, and of the honest one
+        self.foresights = ModelWithPending(), ModelWithPending()  # of the policy's model, and of the honest one
 
     def next(self, most: int | None, extra: Sequence[Proposal] = ()) -> Planned:
         """The next proposal of the round, or of a new one, cut at `most`; and why.
@@ -84,8 +84,8 @@ class Thinking:
         """What the policy proposes; whether it is one of the first candidates instead, and what it was shown."""
         first, proposals = (False, []) if self.known.learner is None else self.learn(extra)
         if isinstance(self.known.model, Nystrom):
-            self._draw_anew(self.known.model)
-        belief = self.belief(extra) if proposals else self.consider(extra)
+            self._draw_inducing_set(self.known.model)
+        belief = self.belief(extra) if proposals else self.belief_for_policy(extra)
         proposals = proposals or self.problem.policy.propose(belief, most)
         if self.known.learner is not None:
             proposals = self._at_least_twice(proposals)
@@ -109,7 +109,7 @@ class Thinking:
             return True, first
         self.known = self.known.fork()
         self.known.learn()
-        return False, self._checks(extra) if self.known.looked.aside else []
+        return False, self._outlier_checks(extra) if self.known.outlier_review.outliers else []
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
@@ -123,7 +123,7 @@ class Thinking:
         new = map(int, priority.lowest(few) if isinstance(priority, Order) else lowest(priority, few))
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
 
-    def _checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
+    def _outlier_checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
         """A value that does not fit, with no repeats that say the same or another, is measured again first."""
         pending = self.state.ledger.pending_with(extra)
         wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self.barred}
@@ -136,9 +136,9 @@ class Thinking:
             return proposals
         return [replace(each, repeats=max(each.repeats, 2), wanted=max(each.wanted or 0, 2)) for each in proposals]
 
-    def _draw_anew(self, model: Nystrom) -> None:
+    def _draw_inducing_set(self, model: Nystrom) -> None:
         """An inducing set for this round, where there are more measurements than when the last one was drawn."""
-        drawn = self.state.mind.drawn if model is self._model else None
+        drawn = self.state.decision_state.drawn if model is self._model else None
         self.known = self.known.fork()
         self.known.model = self.known.honest = self._model = model.refreshed(self.randomness(), drawn)
 
@@ -150,24 +150,24 @@ class Thinking:
 
     def belief(self, extra: Sequence[Proposal] = ()) -> Belief:
         """What the policy is shown."""
-        return Present(self.known, extra, self.barred, self.randomness, self.foresights)
+        return CurrentBelief(self.known, extra, self.barred, self.randomness, self.foresights)
 
-    consider = belief  # what it is shown to choose by; in a space, some points are looked for first
+    belief_for_policy = belief  # what it is shown to choose by; in a space, some points are looked for first
 
-    def set_apart(self, candidate: int, columns: list[int], *, distinct: bool) -> None:
+    def exclude_after(self, candidate: int, columns: list[int], *, distinct: bool) -> None:
         """What is out of the question once a candidate is planned."""
         if distinct:
-            self._bar(frozenset({candidate}))
+            self._exclude(frozenset({candidate}))
         if columns:
-            self.share(columns, candidate)
-        self.round = [each for each in self.round if each.candidate not in self.apart]
+            self.share_columns(columns, candidate)
+        self.round = [each for each in self.round if each.candidate not in self.excluded]
 
-    def share(self, columns: list[int], candidate: int) -> None:
+    def share_columns(self, columns: list[int], candidate: int) -> None:
         """All candidates from now on are like this one in some columns."""
-        self._bar(frozenset(np.flatnonzero(~self.problem.table.alike(candidate, columns)).tolist()))
+        self._exclude(frozenset(np.flatnonzero(~self.problem.table.alike(candidate, columns)).tolist()))
 
-    def _bar(self, candidates: frozenset[int]) -> None:
-        self.apart |= candidates
+    def _exclude(self, candidates: frozenset[int]) -> None:
+        self.excluded |= candidates
         self.barred |= candidates
 
     def reason(self, proposal: Proposal, belief: Belief, *, first: bool) -> Reason:
@@ -198,7 +198,7 @@ class Thinking:
             limits=known.limits(candidate) if problem.settings.robust else None,
         )
 
-    def decision(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
+    def conclude(self, decided: list[Planned], ratio: float = 1.0) -> Decision:
         """What was decided, as batches, with what the next decision rests on once this one is taken."""
         state, known, table, asked = self.state, self.known, self.problem.table, list[Asked]()
         for each in decided:
@@ -207,16 +207,16 @@ class Thinking:
             row = table.point(proposal.candidate)
             batch = Batch(state.ledger.asked + len(asked), index, row, *how, each.reason, each.round)
             asked.append(Asked(batch, proposal.candidate, each.reason.limits))
-        before, drawn = state.mind, None
+        before, drawn = state.decision_state, None
         if isinstance(known.model, Nystrom):
             measured = {each.candidate for each in (*self.round, *self._proposed)}
             drawn = known.model.drawn(measured.union(state.ledger.pending))
-        mind = Mind(
+        decision_state = DecisionState(
             before.random if self._rng is None else dict(self._rng.bit_generator.state),
             self.round,
             None if known.learner is None else known.learner.fit_state,
-            known.looked,
+            known.outlier_review,
             state.told if before.began is None else before.began,
             drawn,
         )
-        return Decision(asked, mind, known, ratio)
+        return Decision(asked, decision_state, known, ratio)

@@ -1,4 +1,4 @@
-"""What would have been answered earlier: from the first of the facts alone, with nothing of what came later.
+"""Answers as they would have been earlier: from the first of the facts alone, with nothing of what came later.
 
 Hyperparameters are learned anew from these facts, as a fresh optimiser would that was told them; values are judged
 anew too. What was corrected or taken back since counts as it does now.
@@ -10,7 +10,7 @@ from dataclasses import replace
 from ostinato.learning import Learner
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.core import Core
-from ostinato.optimizer.facts import Fact, Mind
+from ostinato.optimizer.facts import DecisionState, Fact
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Uniform
@@ -18,10 +18,10 @@ from ostinato.policies import Uniform
 
 def answers_after(problem: Problem, now: State, facts: Sequence[Fact]) -> Answers:
     """The answers of an optimiser of this problem that knows these facts of the present state only."""
-    mind = Mind(now.mind.random)
-    state = State(problem.sign, problem.switch_cost, mind)
+    decision_state = DecisionState(now.decision_state.random)
+    state = State(problem.sign, problem.switch_cost, decision_state)
     state.gaps = now.gaps
-    state.rewrite(facts, mind)
+    state.rewrite(facts, decision_state)
     return Core(problem, state).answers
 
 

@@ -1,4 +1,4 @@
-"""Failures in a row, by the moments at which they happened: workers side by side bring theirs in any order."""
+"""Failures in a row, ordered by the moments at which they happened: workers side by side bring theirs in any order."""
 
 from collections.abc import Collection
 from math import inf
@@ -6,7 +6,7 @@ from math import inf
 from ostinato.running.task import Place, Task
 
 
-class Row:
+class FailureRow:
     """Failures since something last gave a value, one repeat each.
 
     A value shows that measuring worked at some moment between its beginning and its end. So failures before its end are
@@ -17,12 +17,12 @@ class Row:
         self._failed: list[tuple[float, Task]] = []  # since the beginning of the last value
         self.begun = self._worked = -inf  # of the last value: when it was begun, and when it came
 
-    def fail(self, at: float, task: Task) -> None:
+    def add_failure(self, at: float, task: Task) -> None:
         """A failure."""
         if at > self.begun:
             self._failed.append((at, task))
 
-    def work(self, begun: float, at: float) -> None:
+    def add_value(self, begun: float, at: float) -> None:
         """A value."""
         self.begun, self._worked = max(self.begun, begun), max(self._worked, at)
         self._failed = [(when, task) for when, task in self._failed if when > self.begun]

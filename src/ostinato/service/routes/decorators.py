@@ -6,7 +6,7 @@ from typing import Any
 import litestar
 from litestar.handlers import HTTPRouteHandler
 
-from ostinato.service.direct import SHORT, Short
+from ostinato.service.fast_routes import SHORT, FastRoute
 from ostinato.service.guards import PUBLIC, ROLE
 from ostinato.service.tokens import Role
 
@@ -18,8 +18,8 @@ def get(path: str, role: Role | str, **more: Any) -> Decorated:
     return litestar.get(path, opt={ROLE: role}, **more)
 
 
-def post(path: str, role: Role | str, status: int = 200, short: Short | None = None, **more: Any) -> Decorated:
-    """short: what the route does, for requests that take the short way (`direct.py`)."""
+def post(path: str, role: Role | str, status: int = 200, short: FastRoute | None = None, **more: Any) -> Decorated:
+    """short: what the route does, for requests that take the short way (`fast_routes.py`)."""
     return litestar.post(path, opt={ROLE: role, SHORT: short}, status_code=status, **more)
 
 

@@ -1,4 +1,4 @@
-"""What puts a study right: measurements taken back or corrected, candidates added, retired or restored."""
+"""`ostinato retract`, `correct` and `candidates`: what puts a study right."""
 
 from datetime import datetime
 from enum import StrEnum

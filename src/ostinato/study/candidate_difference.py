@@ -1,4 +1,4 @@
-"""Where the candidates that a study has and those that were given differ first, in words and values."""
+"""Says where the candidates of a study and those that were given first differ."""
 
 from collections.abc import Iterable
 from typing import Any, cast

@@ -7,9 +7,9 @@ import pytest
 
 from ostinato.errors import InvalidKernel
 from ostinato.kernels import RBF, Matern52
-from ostinato.posterior import growing
+from ostinato.posterior import incremental_factor
 from ostinato.posterior.factor import factorise
-from ostinato.posterior.growing import Growing
+from ostinato.posterior.incremental_factor import IncrementalFactor
 
 rng = np.random.default_rng(0)
 X = rng.random((120, 3))
@@ -39,7 +39,7 @@ def same(one, other, tolerance=1e-9):
 @pytest.mark.parametrize("heaviest", [1.0, 1e3, 1e5])
 @pytest.mark.parametrize("step", [1, 3])
 def test_it_is_the_one_that_starts_again(kernel, heaviest, step):
-    K, w, own = kernel(X, X), weights(heaviest), Growing()
+    K, w, own = kernel(X, X), weights(heaviest), IncrementalFactor()
     sizes = range(10, len(X), step)
     *_, found = grown(own, K, w, MEANS, sizes)
     size = sizes[-1]
@@ -53,8 +53,8 @@ def test_it_is_the_one_that_starts_again(kernel, heaviest, step):
 
 
 def test_it_goes_on_in_the_same_memory_and_leaves_what_it_gave_before(monkeypatch):
-    monkeypatch.setattr(growing, "ROOM", 4)
-    K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
+    monkeypatch.setattr(incremental_factor, "MIN_SPARE_ROWS", 4)
+    K, w, own = Matern52(0.5)(X, X), weights(100.0), IncrementalFactor()
     found = list(grown(own, K, w, MEANS, range(2, 60)))
     assert found[-1].L.base is found[-2].L.base
     for factor in found:
@@ -64,18 +64,18 @@ def test_it_goes_on_in_the_same_memory_and_leaves_what_it_gave_before(monkeypatc
 
 def test_what_nobody_looked_at_is_made_anew():
     """To go on from it would take longer than to start again."""
-    K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
+    K, w, own = Matern52(0.5)(X, X), weights(100.0), IncrementalFactor()
     for size in (50, 51):
         found = own.factor(K[:size, :size], w[:size], MEANS[:size])
     assert not found.has_whitener
 
 
 def test_threads_that_look_at_one_posterior_do_not_disturb_each_other(monkeypatch):
-    monkeypatch.setattr(growing, "ROOM", 1)
+    monkeypatch.setattr(incremental_factor, "MIN_SPARE_ROWS", 1)
     K, w = Matern52(0.5)(X, X), weights(100.0)
     expected = factorise(K, w, MEANS)
     for _ in range(20):
-        own = Growing()
+        own = IncrementalFactor()
 
         def last(own=own):
             *_, found = grown(own, K, w, MEANS, range(20, len(X) + 1, 4))
@@ -87,7 +87,7 @@ def test_threads_that_look_at_one_posterior_do_not_disturb_each_other(monkeypatc
 
 
 def test_it_starts_again_where_a_weight_has_changed():
-    K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
+    K, w, own = Matern52(0.5)(X, X), weights(100.0), IncrementalFactor()
     list(grown(own, K, w, MEANS, (50, 51)))
     w[7] *= 2
     same(own.factor(K[:52, :52], w[:52], MEANS[:52]), factorise(K[:52, :52], w[:52], MEANS[:52]), 1e-13)
@@ -95,14 +95,14 @@ def test_it_starts_again_where_a_weight_has_changed():
 
 def test_weights_that_are_changed_in_place_are_noticed():
     """What is measured again changes the very array that was given before."""
-    K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
+    K, w, own = Matern52(0.5)(X, X), weights(100.0), IncrementalFactor()
     list(grown(own, K, w, MEANS, (50,)))
     w[7] += 50
     same(own.factor(K[:51, :51], w[:51], MEANS[:51]), factorise(K[:51, :51], w[:51], MEANS[:51]))
 
 
 def test_candidates_without_measurements_count_for_nothing():
-    K, w, own = Matern52(0.5)(X, X), weights(100.0), Growing()
+    K, w, own = Matern52(0.5)(X, X), weights(100.0), IncrementalFactor()
     w[[3, 55]] = 0
     sizes = 50, 54, 56, 57
     for size, found in zip(sizes, grown(own, K, w, MEANS, sizes), strict=True):
@@ -111,7 +111,7 @@ def test_candidates_without_measurements_count_for_nothing():
 
 
 def test_a_kernel_that_is_not_positive_is_refused_as_ever():
-    K, own = np.eye(4), Growing()
+    K, own = np.eye(4), IncrementalFactor()
     K[3, :3] = K[:3, 3] = 0.9
     w, m = np.full(4, 1e3), np.zeros(4)
     list(grown(own, K, w, m, (3,)))

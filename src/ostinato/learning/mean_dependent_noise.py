@@ -1,4 +1,4 @@
-"""Noise that follows the mean: yes and no, counts, amounts.
+"""Noise that depends on the mean: of yes or no, counts and amounts.
 
 The noise of a measurement is φ V(μ), V being the outcome's own (`outcomes.py`). μ at a measured candidate is what the
 model makes of it, and not its own average: an average that is low by chance would otherwise count for more than one
@@ -17,14 +17,14 @@ from ostinato.arrays import Vector
 from ostinato.measurements.outcomes import Outcome
 from ostinato.measurements.tally import Tally
 
-MANY = 20.0  # measurements of one candidate beyond which it counts no more in the middle of all
+WEIGHT_CAP = 20.0  # measurements of one candidate beyond which it counts no more in the middle of all
 ADDED = 1.0  # successes and failures that are added to all, so that the middle is never at a bound
 ALIKE = 1.0  # of what means differ by where logits or logarithms differ by 1: less than that they are not taken to
 LEAST = 1e-12  # of the largest value: amounts below count as that
 
 
-class Following:
-    """What was measured of an outcome, and the noise that goes with any means."""
+class MeanDependentNoise:
+    """The noise of an outcome as a function of the mean, and what was measured of it."""
 
     def __init__(self, outcome: Outcome, sign: int, tally: Tally) -> None:
         self._outcome, self._sign = outcome, sign
@@ -52,7 +52,7 @@ class Following:
         plausible = [np.clip(self._sign * means + off * stds, low, high) for off in (-1, 0, 1)]
         return np.max([self._outcome.variance(each) for each in plausible], axis=0) / self.noise
 
-    def at_first(self) -> Vector:
+    def initial_means(self) -> Vector:
         """Means before anything is fitted: averages drawn to the middle, as far as noise explains their spread."""
         share = self._n / (self._n + self.noise / self.spread**2)
         return self._sign * (self.middle + share * (self._averages - self.middle))
@@ -64,7 +64,7 @@ class Following:
         return max(beyond, (ALIKE * self._outcome.scale(self.middle)) ** 2) ** 0.5
 
     def _middle(self) -> float:
-        weights = np.minimum(self._n, MANY)
+        weights = np.minimum(self._n, WEIGHT_CAP)
         added = ADDED if self._outcome.whole else 0.0
         bounded = isfinite(self._outcome.high)
         middle = (float(weights @ self._averages) + added) / (float(np.sum(weights)) + 2 * ADDED * bounded)

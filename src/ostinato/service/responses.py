@@ -1,4 +1,4 @@
-"""Records of studies as answers."""
+"""The answers of the API, made from records of studies."""
 
 from math import isnan
 from typing import Any
