@@ -80,7 +80,7 @@ def test_a_point_that_is_scored_again_is_no_gain():
     steps = []
     for rounding in (0.0, 1e-15):
         climber = Climber(table, 0, 0.25)
-        climber.hear(np.stack([climber.point] * 4), np.full(4, 0.25 * (1 + rounding)))
+        climber.take_scores(np.stack([climber.point] * 4), np.full(4, 0.25 * (1 + rounding)))
         climber.settle()
         steps.append(climber._step)
     assert steps[0] == steps[1] < 0.1
