@@ -53,7 +53,7 @@ def test_noise_that_follows_the_mean_is_stored_of_what_was_measured(tmp_path, ou
         study.observe({"x": x, "y": y}, values.astype(float))
     task = study.ask(limit=1)
     study.tell(task, [1.0])
-    assert len(study.optimizer.core.state.mind.fit_state.noises) <= 6
+    assert len(study.optimizer.core.state.decision_state.fit_state.noises) <= 6
     a, b = next_batch(study.optimizer), next_batch(Study("lab", tmp_path / "lab.db").optimizer)
     assert (a.candidate, a.repeats) == (b.candidate, b.repeats)
 
