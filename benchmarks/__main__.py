@@ -87,10 +87,10 @@ def main(names: list[str]) -> int:
         console.print(table)
     if left_out:
         console.print(f"Not run to their end: {', '.join(left_out)}.")
-    if wanted:
-        console.print(
-            f"{missed} of {wanted} figures missed what was wanted." if missed else "All targets were reached."
-        )
+    if missed:
+        console.print(f"{missed} of {wanted} targets were missed.")
+    elif wanted:
+        console.print("All targets were reached.")
     return 1 if missed else 0
 
 
