@@ -23,6 +23,19 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def integer(name: str, value: Any) -> int:
+    """A whole number, above 0 or not."""
+    if not is_whole(value):
+        raise InvalidSetting(f"{name}={brief(value)} is not a whole number: give one.")
+    return int(value)
+
+
+def text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidSetting(f"{name}={brief(value)} is not a text: give one.")
+    return value
+
+
 def number(value: Any) -> float:
     """`value` as a float; NaN where it is not a number (text and booleans are none)."""
     if isinstance(value, (str, bytes, bool, np.bool_, complex, np.complexfloating)) or np.ndim(value) != 0:
@@ -68,6 +81,14 @@ def flag(name: str, value: Any) -> bool:
             f"{name}={value!r} is neither True nor False: give one of them (true or false in TOML and JSON)."
         )
     return value
+
+
+def line(name: str, value: Any) -> str:
+    """A text for people, in one line; any white space is a single space."""
+    words = " ".join(value.split()) if isinstance(value, str) else None
+    if words is None or not words.isprintable():
+        raise InvalidSetting(f"{name}={brief(value)} cannot be stored: give a text that can be printed.")
+    return words
 
 
 def fraction(name: str, value: Any) -> float:

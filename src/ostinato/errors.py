@@ -22,7 +22,8 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn, ImpossibleValue.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn, NumbersAsTexts,
+ImpossibleValue.
 """
 
 import sys
@@ -132,6 +133,10 @@ class IdentifierColumn(OstinatoWarning):
 
 class DateColumn(OstinatoWarning):
     """A column of the candidates holds dates as texts, and is taken as a category."""
+
+
+class NumbersAsTexts(OstinatoWarning):
+    """A column of the candidates holds numbers among texts, and is taken as a category."""
 
 
 class MeasuredColumn(OstinatoWarning):

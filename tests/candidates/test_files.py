@@ -58,10 +58,10 @@ def test_a_space_in_toml(tmp_path):
         (
             "a.toml",
             '[temp]\nlow = 1\nhigh = 9\nlog = "no"\n',
-            r"a.toml, \[temp\] .* log='no' is neither True nor False",
+            r"a.toml: \[temp\] has `log = 'no'`, which is neither true nor false",
         ),
-        ("a.toml", "[temp]\nlow = 1\nhigh = 9\ninteger = 1\n", r"\[temp\] .* integer=1 is neither"),
-        ("a.toml", '[temp]\nlevels = ["a"]\nordered = "no"\n', r"\[temp\] .* ordered='no' is neither"),
+        ("a.toml", "[temp]\nlow = 1\nhigh = 9\ninteger = 1\n", r"\[temp\] .* `integer = 1`, which is neither"),
+        ("a.toml", '[temp]\nlevels = ["a"]\nordered = "no"\n', r"\[temp\] .* `ordered = 'no'`, which is neither"),
         ("a.toml", '[temp]\nlow = 1\nhigh = 9\nwhen = { s = "a" }\n', "a.toml: 'temp', .* depends on 's': name"),
         ("a.parquet", "no", "cannot be read as Parquet"),
         ("a.xls", "no", "unknown kind"),
@@ -95,3 +95,9 @@ def test_a_folder_is_not_a_table(tmp_path):
 def test_empty_rows_at_the_end_are_left_out(tmp_path, rest):
     (tmp_path / "a.csv").write_text(f"a,b\n1,2\n3,4\n{rest}")
     assert len(read_file(tmp_path / "a.csv")) == 2
+
+
+def test_tabs_separate_columns_whatever_the_file_is_called(tmp_path):
+    (tmp_path / "copied.csv").write_text("temp\tpH, at 20 °C\tstirred\n1\t2\t0\n3\t4\t1\n")
+    table = read_file(tmp_path / "copied.csv")
+    assert table[1] == {"temp": 3, "pH, at 20 °C": 4, "stirred": 1}

@@ -8,7 +8,7 @@ import pytest
 
 from ostinato import Optimizer, Study
 from ostinato.candidates import read_file
-from ostinato.errors import DateColumn, IdentifierColumn, InvalidCandidates, InvalidSetting
+from ostinato.errors import DateColumn, IdentifierColumn, InvalidCandidates, InvalidSetting, NumbersAsTexts
 
 TEMPERATURES = list(range(20, 80, 5))  # twelve
 
@@ -104,3 +104,27 @@ def test_of_dates_that_are_different_in_every_row_one_thing_is_said():
     with pytest.warns(DateColumn) as said:
         Optimizer(pl.DataFrame({"temp": TEMPERATURES, "day": [f"2026-01-{n:02}" for n in range(1, 13)]}))
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["1", "2", "3", "NA"], "'1' and 'NA'"),  # as polars reads a column with NA
+        ([1, 2, 3, "NA"], "1 and 'NA'"),
+        (["1,5", "2,5", "3", "4"], "'1,5'"),
+        (pd.Series([1, 2, 3, 4], dtype=object), "1"),  # as of a frame that was turned over
+    ],
+    ids=str,
+)
+def test_numbers_that_are_no_numbers_to_a_data_frame(values, shown):
+    with pytest.warns(NumbersAsTexts, match=rf"Column 'ph' .* \({shown}\), and is taken as a category.*to_numeric"):
+        Optimizer(pd.DataFrame({"temp": [1.0, 2.0, 3.0, 4.0], "ph": values}))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["1", "2", "3"], ["007", "008", "NA8"], ["1a", "2a", "3"], ["a", "b", "1"], pd.Categorical([1, 2, 3])],
+    ids=str,
+)
+def test_names_that_look_like_numbers_are_names(values):
+    Optimizer(pd.DataFrame({"temp": [1.0, 2.0, 3.0], "plate": values}))

@@ -77,6 +77,7 @@ def test_what_cannot_be_stored_is_said():
 
 
 @pytest.mark.filterwarnings("ignore::ostinato.errors.DuplicateCandidates")
+@pytest.mark.filterwarnings("ignore::ostinato.errors.NumbersAsTexts")
 @pytest.mark.parametrize("source", LARGE.values(), ids=LARGE)
 def test_large_tables_come_back_as_they_were(source):
     table = read_candidates(source)

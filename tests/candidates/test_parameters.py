@@ -107,6 +107,8 @@ def test_steps_are_kept(step, u):
         (lambda: Float(0, inf), "finite"),
         (lambda: Float(-1e308, 1e308), "too wide"),
         (lambda: Float(0, 1, digits=400), "at most 15"),
+        (lambda: Float(1, 2, log="no"), "log='no' is neither True nor False"),
+        (lambda: Integer(1, 2, log="no"), "log='no' is neither True nor False"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, says):

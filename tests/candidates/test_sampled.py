@@ -41,7 +41,7 @@ def restored(table):
     return unpacked(head_of(packed(table).head))
 
 
-@settings(max_examples=size(8, 20))
+@settings(max_examples=size(8, 1000))
 @given(space=spaces, seed=st.integers(0, 100), numbers=st.lists(st.integers(0, 2000), min_size=1, max_size=5))
 def test_spaces_survive_storage_and_pickling(space, seed, numbers):
     table = read_candidates(space)
@@ -249,6 +249,15 @@ def test_columns_that_there_are_not_are_refused():
             table.holding(rows)
     frame = pytest.importorskip("pandas").DataFrame([POINT | {"value": 3.5}])
     assert table.holding(frame).rows == 1
+
+
+@pytest.mark.parametrize("space", [SPACE, Space(ph=Integer(3, 9), kind=Category("a", "b"))], ids=["sampled", "listed"])
+def test_several_rows_in_one_dict_are_refused(space):
+    table, row = read_candidates(space), {name: POINT[name] for name in space.parameters} | {"ph": 7}
+    for several in ([7], [7, 8], np.array([7, 8])):
+        with pytest.raises(UnknownCandidate, match=r"ph is .*, which is not one value: .* a list of such dicts"):
+            table.holding(row | {"ph": several}).named_by(row | {"ph": several})
+    assert table.holding(row | {"ph": np.array(7.0)}).named_by(row | {"ph": np.array(7.0)}) >= 0
 
 
 def test_an_index_before_there_are_any():

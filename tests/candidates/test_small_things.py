@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from ostinato import Float, Integer, Optimizer, Space
@@ -72,3 +73,15 @@ def test_who_wants_several_workers_is_led_to_a_study(name):
     said = f"There is no setting '{name}'. Several workers measure with ostinato.Study(…).run(f, budget, workers=…)."
     with pytest.raises(InvalidSetting, match=re.escape(said)):
         optimize(float, [[1.0], [2.0]], budget=3, **{name: 2})
+
+
+def test_an_index_in_an_array_without_dimensions_is_an_index():
+    opt = Optimizer([[1.0], [2.0], [3.0], [4.0]])
+    opt.observe(np.array(3), [1.0])
+    assert opt.counts() == {3: 1}
+
+
+def test_a_text_in_a_column_of_numbers_is_shown_as_it_was_given():
+    opt = Optimizer(Space(x=Float(0, 1), y=Float(0, 1)), seed=0)
+    with pytest.raises(InvalidCandidates, match=r"Column 'x' holds text \('0.5', …\), which is not a plain number"):
+        opt.observe({"x": "0.5", "y": 0.5}, 1.0)

@@ -118,16 +118,55 @@ def test_a_parameter_that_there_is_not_has_no_influence():
 def test_conditions_name_parameters_that_come_before():
     with pytest.raises(InvalidSetting, match="given before it"):
         Space(momentum=Float(0, 1).when(solver="sgd"), solver=Category("sgd", "adam"))
-    with pytest.raises(UnknownCandidate, match="no level 'rmsprop'"):
+    with pytest.raises(InvalidSetting, match=r"'momentum' .* 'solver' .* never 'rmsprop'"):
         Space(solver=Category("sgd", "adam"), momentum=Float(0, 1).when(solver="rmsprop"))
     with pytest.raises(InvalidSetting, match="never 7"):
         Space(n=Integer(1, 3), a=Float(0, 1).when(n=7))
-    with pytest.raises(InvalidSetting, match="any number of a range"):
+    with pytest.raises(InvalidSetting, match="never '1': give values of Integer"):
+        Space(n=Integer(1, 3), a=Float(0, 1).when(n="1"))
+    with pytest.raises(InvalidSetting, match=r"any number of a range: give it steps"):
         Space(x=Float(0, 1), a=Float(0, 1).when(x=0.5))
+    with pytest.raises(InvalidSetting, match=r"says twice when it is there: give all values of n at once"):
+        Float(0, 1).when(n=1).when(n=2)
     both = Float(0, 1).when(solver="sgd").when(kind=["x", "y"])
     assert both.conditions == {"solver": ("sgd",), "kind": ("x", "y")}
     with pytest.raises(InvalidSetting, match="names no value"):
         Float(0, 1).when()
+
+
+@pytest.mark.parametrize("more", [{}, {"x": Float(0, 1)}], ids=["listed", "not listed"])
+@pytest.mark.parametrize("step", [Float(0, 1, count=7), Float(0, 1, digits=1), Float(0, 0.5, step=0.1)], ids=repr)
+def test_conditions_are_met_but_for_rounding(step, more):
+    """One of a count has all its digits in a space that is listed, and twelve in one that is not."""
+    value = 1 / 6 if step.count else 0.1 + 0.2
+    table = read_candidates(Space(step=step, a=Category("p", "q").when(step=value), **more))
+    table = table.seeded(0) if more else table
+    rows = [table.point(number) for number in range(min(len(table), 500))]
+    there = {row["step"] for row in rows if row["a"] is not None}
+    assert [pytest.approx(value)] == list(there)
+
+
+def test_what_is_no_parameter_is_refused():
+    with pytest.raises(InvalidSetting, match="which is not a parameter"):
+        Space(x=Float)
+    with pytest.raises(InvalidSetting, match=r"has no names: give them"):
+        Space([Float(0, 1)])
+    with pytest.raises(InvalidCandidates, match=r"any number of combinations, .*: give it to an Optimizer"):
+        len(Space(x=Float(0, 1)))
+
+
+@pytest.mark.parametrize("more", [{}, {"y": Float(0, 1)}], ids=["listed", "not listed"])
+def test_what_goes_wrong_in_a_constraint_names_the_candidate(more):
+    space = Space(s=Category("a", "b"), x=Integer(1, 9).when(s="a"), **more)
+    with pytest.raises(TypeError) as caught:
+        Optimizer(space.where(lambda c: c["x"] < 5), seed=0)
+    assert "'x': None" in caught.value.__notes__[0]
+    assert "A parameter that there is not is None" in caught.value.__notes__[0]
+
+
+def test_constraints_cannot_change_a_candidate():
+    space = Space(x=Integer(1, 3), y=Integer(1, 3)).where(lambda c: c.pop("x") < 3).where(lambda c: c["x"] > 1)
+    assert [c["x"] for c in space.enumerate()] == [2, 2, 2]
 
 
 def test_reads_well():

@@ -328,3 +328,26 @@ def test_messages_speak_of_what_was_typed(lab):
         done = ostinato(*words.split(), cwd=lab)
         assert done.returncode == 2, words
         assert message in said(done), words
+
+
+def test_ctrl_c_at_the_prompt_keeps_what_was_typed(lab):
+    by_hand = ("optimize", "catalogue.csv", "--manual", "--budget", "9", "--seed", "0")
+    its, ours = os.pipe()
+    with os.fdopen(its), os.fdopen(ours, "w") as person:
+        process = start(*by_hand, cwd=lab, stdin=its, stdout=subprocess.PIPE)
+        person.write("6.5\n")
+        person.flush()
+        wait_until(lambda: _measured(lab) == 1, process)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "1 of 9 measurements" in out
+    leases = ostinato("leases", "catalogue.db", cwd=lab)
+    assert "nothing is assigned to a worker" in leases.stdout + leases.stderr
+    again = ostinato(*by_hand, cwd=lab, typed="7.5\nq\n")
+    assert "2 of 9 measurements" in again.stdout
+
+
+def _measured(lab):
+    status = ostinato("status", "catalogue.db", "--json", cwd=lab)
+    return json.loads(status.stdout)["measurements"] if status.returncode == 0 else 0

@@ -75,6 +75,8 @@ def test_successes_of_many_items_are_told_at_once():
         all_at_once.observe([3, 5], successes=[1], trials=10)
     with pytest.raises(InvalidFeedback, match="give one for each"):
         all_at_once.observe([3, 5])
+    with pytest.raises(InvalidFeedback, match=r"values of no shape, \[\[1, 0\], \[1\]\]: give one for each"):
+        all_at_once.observe([3, 5], [[1, 0], [1]])
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(3, 2), (-1, 5), (0, 0), (0.5, 2), (1, None)])

@@ -108,6 +108,7 @@ def test_tables_and_spaces_grow_too():
     assert opt.add([{"s": "a", "t": 6.0}, {"t": 7.0, "s": "b"}]) == [5, 6]  # columns go by their names
     opt.observe({"t": 6.0, "s": "a"}, 5.0)
     assert opt.add(pd.DataFrame({"s": ["c"], "t": [8.0]})) == [7]
+    assert opt.add({"t": [9.0, 10.0], "s": ["a", "d"]}) == [8, 9]  # as a table may be given to begin with
     space = Optimizer(Space(x=Float(0.0, 1.0, count=3), y=Float(0.0, 1.0, count=3)), seed=0)
     assert space.add([{"x": 0.25, "y": 2.0}]) == [9]
 
@@ -116,9 +117,10 @@ def test_tables_and_spaces_grow_too():
     ("rows", "words"),
     [
         ({"t": 1.0}, "columns do not change"),
+        ({"t": [1.0, 2.0], "s": ["a"]}, "different numbers of rows"),
         ({"t": 1.0, "s": "a", "u": 3}, "columns do not change"),
-        ({"t": "hot", "s": "a"}, "types do not change"),
-        ({"t": 1.0, "s": 5.0}, "types do not change"),
+        ({"t": "hot", "s": "a"}, "categories, such as 'hot': types do not change. Give numbers there"),
+        ({"t": 1.0, "s": 5.0}, "numbers: types do not change. Give texts there"),
         ([{"t": 1.0, "s": "a"}, {"t": 1.0}], "same columns"),
         ({"t": float("nan"), "s": "a"}, "finite"),
     ],

@@ -14,6 +14,7 @@ from ostinato.learning import Learner
 from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import decide
 from ostinato.optimizer.knowledge import Knowledge
+from ostinato.plots import FIGURES
 from ostinato.policies import BBKB, BKB, GPBUCB, GPTS, EpsilonGreedy, MiniTS, RareUCB
 from ostinato.posterior import Posterior
 
@@ -48,7 +49,13 @@ QUESTIONS = {
     "repr": repr,
     "a decision that is thrown away": lambda opt: decide(opt.core.known, 5),
     "explain": lambda opt: str(opt.explain(opt.in_flight[0])),
+    "sample": lambda opt: opt.sample(2, X[:4]),
+    "counts": lambda opt: opt.counts(),
+    "cost_of": lambda opt: opt.cost_of({opt.in_flight[0].id: 2}),
+    "to_frame": lambda opt: opt.to_frame("pandas"),
+    "shown in a notebook": lambda opt: opt._repr_html_(),
 }
+CHANGES = {"add", "ask", "budget", "close", "correct", "lend", "observe", "restore", "retire", "retract", "tell"}
 
 
 def running(settings, steps=40):
@@ -62,6 +69,7 @@ def running(settings, steps=40):
 
 
 CACHES = {  # what looking fills: it follows from the rest, and is made again where it is missing
+    Optimizer: {"_draws": "every sample is another one; decisions draw from the mind's randomness"},
     Core: {"_answers": "made when something is asked"},
     Knowledge: {
         "_cache": "what answers rest on: their prior and posterior, what they leave out, the next decision's prior",
@@ -112,6 +120,25 @@ def test_no_question_changes_anything(settings):
         assert [part for part in now if now[part] != before[part]] == [], name
     a, b = opt.ask(limit=20), untouched.ask(limit=20)
     assert (a.index, a.repeats) == (b.index, b.repeats)
+
+
+@pytest.mark.parametrize("settings", [{}, GIVEN | {"policy": MiniUCB()}], ids=str)
+def test_neither_figures_nor_properties_change_anything(settings):
+    opt = running(settings)
+    before = seen(opt)
+    for name in FIGURES:
+        opt.plot(name, columns=[0] if name == "posterior" else ())
+        assert [part for part, now in seen(opt).items() if now != before[part]] == [], name
+    for name in set(dir(Optimizer)) - CHANGES:
+        if isinstance(getattr(Optimizer, name), property):
+            getattr(opt, name)
+            assert [part for part, now in seen(opt).items() if now != before[part]] == [], name
+
+
+def test_all_that_can_be_asked_is_asked_here():
+    public = {name for name in dir(Optimizer) if not name.startswith("_")}
+    methods = {name for name in public - CHANGES if not isinstance(getattr(Optimizer, name), property)}
+    assert methods - QUESTIONS.keys() == {"plot"}
 
 
 def test_a_variance_of_a_candidate_never_measured_leaves_the_posterior_alone():

@@ -178,6 +178,7 @@ def test_an_outlier_keeps_its_number_when_others_are_taken_back():
         (lambda opt: opt.retract(failures=True, number=1), "by number= and by failures=True"),
         (lambda opt: opt.correct(3, 1.0, "abc"), "abc"),
         (lambda opt: opt.correct([3, 4], 1.0, 2.0), "more than one candidate"),
+        (lambda opt: opt.retract(value=1.0), "What is to be taken back"),
     ],
 )
 def test_what_cannot_be_found_is_said_and_changes_nothing(act, words):
@@ -228,3 +229,13 @@ def test_failures_alone_that_came_with_standard_errors_are_taken_back():
     assert wrong.retract(20, failures=True) == 2
     assert wrong.retract(failures=True) == 1
     same(wrong, right)
+
+
+def test_a_batch_of_another_optimiser_is_not_taken_back():
+    one, other = Optimizer(X, seed=0), Optimizer(X, seed=1)
+    mine, its = one.ask(limit=1), other.ask(limit=1)
+    assert (mine.id, mine.index != its.index) == (its.id, True)
+    one.tell(mine, [1.0])
+    with pytest.raises(UnknownBatch):
+        one.retract(its)
+    assert one.retract(mine) == 1

@@ -10,7 +10,7 @@ from ostinato import Category, Float, Integer, Optimizer, Ordered, Space
 from ostinato.candidates import Sampled
 from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, UnknownCandidate
 from ostinato.kernels import RBF
-from ostinato.optimizer.search import search
+from ostinato.optimizer.search import Climber, search
 from ostinato.policies import BKB, GPBUCB, MiniTS, MiniUCB, Uniform
 from sizes import size
 
@@ -72,6 +72,18 @@ def test_a_search_climbs_to_the_top():
     assert looked_at > len(table)
     assert score(found[None, :])[0] > 1 - 1e-3
     assert score(found[None, :])[0] > score(table.features).max()
+
+
+def test_a_point_that_is_scored_again_is_no_gain():
+    """Its score may be off by rounding, and differently in another process: the next step is smaller in both."""
+    table = Sampled(FLAT).seeded(0)
+    steps = []
+    for rounding in (0.0, 1e-15):
+        climber = Climber(table, 0, 0.25)
+        climber.take_scores(np.stack([climber.point] * 4), np.full(4, 0.25 * (1 + rounding)))
+        climber.settle()
+        steps.append(climber._step)
+    assert steps[0] == steps[1] < 0.1
 
 
 def test_repeats_go_to_exactly_the_same_point():

@@ -1,6 +1,7 @@
 """What every storage promises (`ostinato.storage.base`), asked of each of them."""
 
 import threading
+from contextlib import suppress
 from time import monotonic, time
 
 import numpy as np
@@ -8,12 +9,13 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 from sqlalchemy import text
+from sqlalchemy.exc import StatementError
 
 from ostinato.errors import Damaged, Unavailable, UnknownStudy
 from ostinato.measurements.history import Measured
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.facts import BatchFacts
-from ostinato.storage import BatchRecord, Lease, LogRow, Source, StudyRecord, TokenRecord, open_storage
+from ostinato.storage import BatchRecord, Lease, LogRow, Revision, Source, StudyRecord, TokenRecord, open_storage
 from ostinato.storage.values import told_summary, told_values
 
 
@@ -287,3 +289,19 @@ def test_many_at_once_is_the_same_as_one_by_one(storage):
         assert reader.known_source(Source("p", "1", "h", "w")) == Source("p", "1", "h", "w")
         assert reader.known_source(Source("p", "2", "h", "w")) is None
         assert len({each.source for each in reader.log()}) == 1
+
+
+@pytest.mark.parametrize("why", [["a"], "a\x00b"])
+def test_what_it_cannot_hold_is_not_tried_again(storage, why):
+    """It would be in vain, and others would wait too."""
+    make(storage)
+    began = monotonic()
+
+    def revise():
+        with storage.write("study") as writer:
+            writer.revise(Revision(1, 1, 0, 0, 1.0, why=why))
+
+    with suppress(Unavailable, StatementError):  # SQLite takes any text
+        storage.patiently(revise)
+    assert monotonic() - began < 15
+    assert storage.names() == ["study"]

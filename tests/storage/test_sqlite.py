@@ -171,3 +171,26 @@ def test_processes_that_begin_at_once_find_a_whole_file(tmp_path):
         other.join()
     assert [other.exitcode for other in others] == [0] * 4
     assert [each.name for each in tmp_path.iterdir()] == ["lab.db"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE studies SET name = NULL", "the names of its studies cannot be read"),
+        ("DELETE FROM alembic_version", "the number of its schema is missing"),
+    ],
+)
+def test_what_a_storage_cannot_do_without_is_damage(tmp_path, statement, said):
+    path = tmp_path / "lab.db"
+    storage = open_storage(path)
+    storage.create(StudyRecord(0, "lab", 1.0, "{}", "", None, b""), b"")
+    storage.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA writable_schema = on")
+        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'studies'")
+    connection.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+    with pytest.raises(Damaged, match=said):
+        open_storage(path, create=False).names()

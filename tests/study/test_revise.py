@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostinato import Optimizer
-from ostinato.errors import Conflict, InvalidFeedback, UnknownBatch
+from ostinato.errors import Conflict, InvalidFeedback, InvalidSetting, UnknownBatch
 from ostinato.kernels import RBF
 from ostinato.study import Study, verify
 
@@ -200,6 +200,9 @@ def test_outliers_go_by_the_numbers_of_the_study(address):
         (lambda study: study.retract(failures=True, number=1), "by number= and by failures=True"),
         (lambda study: study.retract(failures=True, since="yesterday"), "'yesterday' is not a moment"),
         (lambda study: study.retract(failures=True, since=float("nan")), "nan is not a moment"),
+        (lambda study: study.retract(3, value=1.0, since=5.0), "since= is for failures"),
+        (lambda study: study.retract(3, value="1.0"), "'1.0'.* are not numbers"),
+        (lambda study: study.correct(3, "1.0", 2.0), "'1.0'.* are not numbers"),
     ],
 )
 def test_what_cannot_be_is_said_and_changes_nothing(tmp_path, act, words):
@@ -240,3 +243,43 @@ def test_a_corrected_value_that_is_told_again(address):
     with pytest.raises(Conflict, match=r"has the value 12.5 \(it was told as 125.0, and corrected\), and 3.0 was told"):
         study.tell(task, [3.0])
     assert study.status().measurements == 1
+
+
+def test_numbers_may_be_of_numpy(tmp_path):
+    study = Study("s", tmp_path / "lab.db", X, seed=0)
+    study.observe(3, [1.0, 2.0, 3.0, 4.0])
+    assert study.retract(number=np.int64(1)) == 1
+    assert study.retract(number=np.array([2, 3])) == 2
+    assert study.status().measurements == 1
+
+
+@pytest.mark.parametrize("why", [["a"], None, 3, "a\x00b", "a\ud800b"], ids=repr)
+def test_a_reason_that_cannot_be_stored_is_refused_at_once(address, why):
+    """And is not taken for a storage that does not answer."""
+    study = Study("s", address, X, seed=0)
+    study.observe(3, [1.0, 2.0])
+    for act in (lambda: study.correct(number=1, new=5.0, why=why), lambda: study.retract(number=1, why=why)):
+        with pytest.raises(InvalidSetting, match=r"why=.* cannot be stored: give a text that can be printed"):
+            act()
+    study.correct(number=1, new=5.0, why="a\nb \t c")
+    (first, _) = study.measurements()
+    assert (first.value, first.revisions[0].why) == (5.0, "a b c")
+
+
+def test_tasks_of_another_study_change_nothing(tmp_path):
+    one, other = (Study(name, tmp_path / "lab.db", X, seed=0) for name in ("one", "other"))
+    mine, task = one.ask(limit=1), other.ask(limit=1)
+    assert mine.batch == task.batch
+    one.tell(mine, [1.0])
+    for act in (
+        lambda: one.retract(task),
+        lambda: one.retract(task, failures=True),
+        lambda: one.skip(task, 0),
+        lambda: one.close(task),
+        lambda: one.release(task),
+        lambda: one.renew(task),
+        lambda: one.tell(task, [1.0]),
+    ):
+        with pytest.raises(UnknownBatch, match="is not a task of the study 'one'"):
+            act()
+    assert one.status().measurements == 1

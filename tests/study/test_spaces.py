@@ -1,15 +1,17 @@
 """Studies over spaces that cannot be listed."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 
 import numpy as np
 import pytest
 
 from inside import next_batch
-from ostinato import Category, Float, Integer, Space, Study
+from ostinato import Category, Float, Integer, Ordered, Space, Study
 from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, StudyDiffers
-from ostinato.kernels import RBF
-from ostinato.policies import BKB, GPBUCB
+from ostinato.kernels import RBF, Matern52
+from ostinato.policies import BKB, GPBUCB, MiniUCB
+from ostinato.service.routes.measurements import csv_chunks
 
 SPACE = Space(x=Float(0, 1), y=Float(0.001, 10, log=True), kind=Category("a", "b"))
 
@@ -39,6 +41,74 @@ def test_two_processes_and_a_newcomer_decide_alike(tmp_path, settings):
         assert follower.counts() == newcomer.counts()
         a, b = next_batch(follower), next_batch(newcomer)
         assert (a.index, a.candidate, a.repeats) == (b.index, b.candidate, b.repeats), step
+
+
+@pytest.mark.parametrize(("outcome", "seed"), [("binary", 6), ("binary", 7), ("count", 3), ("positive", 3)])
+def test_noise_that_follows_the_mean_is_stored_of_what_was_measured(tmp_path, outcome, seed):
+    """Of all others it is the usual one, though 1 / usual · usual may be off from 1 by rounding, as it is here."""
+    space, rng = Space(x=Float(0, 1), y=Float(0, 1)), np.random.default_rng(seed)
+    study = Study("lab", tmp_path / "lab.db", space, seed=0, outcome=outcome)
+    for x, y, draw in ((*rng.random(2), rng) for _ in range(6)):
+        values = draw.random(3) < 0.5 if outcome == "binary" else draw.poisson(3, 3) + (outcome == "positive")
+        study.observe({"x": x, "y": y}, values.astype(float))
+    task = study.ask(limit=1)
+    study.tell(task, [1.0])
+    assert len(study.optimizer.core.state.decision_state.fit_state.noises) <= 6
+    a, b = next_batch(study.optimizer), next_batch(Study("lab", tmp_path / "lab.db").optimizer)
+    assert (a.candidate, a.repeats) == (b.candidate, b.repeats)
+
+
+def test_who_only_watches_sees_points_that_others_name(tmp_path):
+    study = Study("lab", tmp_path / "lab.db", SPACE, seed=0)
+    study.observe({"x": 0.5, "y": 0.1, "kind": "a"}, [0.5])
+    watching = Study("lab", tmp_path / "lab.db")
+    ways = {
+        "a data frame": lambda: watching.to_frame("polars")["x"].to_list(),
+        "CSV": lambda: [float(line.split(",")[3]) for line in b"".join(csv_chunks(watching)).decode().split()[1:]],
+        "history": lambda: [watching.table[batch.facts.index]["x"] for batch in watching.history()],
+        "measurements": lambda: [watching.table[each.index]["x"] for each in watching.measurements()],
+        "the last": lambda: [watching.table[each.index]["x"] for each in watching.last_measurements()],
+        "from one on": lambda: [watching.table[each.index]["x"] for each in watching.measurements_from(1, 99)],
+    }
+    for number, look in enumerate(ways.values()):
+        assert watching.table.rows == number + 1
+        study.observe({"x": number / 10, "y": 0.1, "kind": "a"}, [number / 10])
+        assert number / 10 in look()
+
+
+def test_answers_are_those_of_a_dense_process_on_every_measurement(tmp_path):
+    """A logarithm, digits, a parameter that may be absent (None lies at one place), repeats, and another process."""
+    space = Space(
+        x=Float(0, 1),
+        y=Float(0.001, 10, log=True),
+        s=Ordered("low", "high"),
+        m=Float(0, 1, digits=2).when(s="high"),
+    )
+    given = {"kernel": Matern52((0.3, 1.5, 1.0, 0.5), std=2.0), "noise_std": 0.3, "mean": 0.5}
+    studies = [Study("lab", tmp_path / "lab.db", space, seed=0, policy=MiniUCB(C=1.3), **given) for _ in range(2)]
+    rng, rows, values = np.random.default_rng(0), [], []
+    for step in range(12):
+        task = studies[step % 2].ask(limit=3)
+        told = np.sin(7 * task.candidate["x"]) + 0.3 * rng.standard_normal(task.repeats)
+        studies[step % 2].tell(task, told)
+        rows += [task.candidate] * task.repeats
+        values += told.tolist()
+
+    def seen(points):
+        absent = 0.50003
+        return np.array(
+            [[p["x"], np.log10(p["y"]), float(p["s"] == "high"), absent if p["m"] is None else p["m"]] for p in points]
+        )
+
+    many = [{"x": u, "y": 10.0 ** (4 * v - 3), "s": "high", "m": round(w, 2)} for u, v, w in rng.random((50, 3))]
+    points = [*rows, *many, {"x": 0.3, "y": 0.1, "s": "low", "m": None}]
+    X, Z, kernel = seen(rows), seen(points), given["kernel"]
+    K = kernel(X, X) + 0.3**2 * np.eye(len(X))
+    mean = 0.5 + kernel(Z, X) @ np.linalg.solve(K, np.array(values) - 0.5)
+    variance = 4.0 - np.sum(kernel(Z, X) * np.linalg.solve(K, kernel(X, Z)).T, axis=1)
+    found = Study("lab", tmp_path / "lab.db").optimizer.predict(points)
+    assert found.mean == pytest.approx(mean, abs=1e-8)
+    assert found.std == pytest.approx(np.sqrt(variance), abs=1e-7)
 
 
 def test_points_keep_their_numbers(address):
@@ -91,6 +161,9 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path):
 def test_what_cannot_be_stored_is_said(tmp_path):
     with pytest.raises(InvalidCandidates, match="cannot be stored"):
         Study("lab", tmp_path / "lab.db", Space(x=Float(0, 1), kind=Category(("a", "b"), ("c", "d"))))
+    for level in (date(2026, 1, 1), b"a", np.inf):
+        with pytest.raises(InvalidCandidates, match=r"of 'kind' is a .*, which cannot be stored as it is: use numbers"):
+            Study("lab", tmp_path / "lab.db", Space(x=Float(0, 1), kind=Category(level, "b")))
     Study("lab", tmp_path / "lab.db", Space(x=Float(np.float64(0), 1), n=Integer(np.int64(1), 10**20))).ask()
 
 

@@ -16,6 +16,7 @@ from ostinato.errors import (
     FewerSlots,
     InvalidCandidates,
     InvalidFeedback,
+    InvalidInput,
     InvalidSetting,
     MissingSetting,
     OstinatoError,
@@ -820,3 +821,31 @@ def test_a_key_is_known_on_another_machine(tmp_path, monkeypatch):
     with pytest.raises(Conflict, match="key"):
         study.observe(0, [1.0, 2.5], key="a")
     assert len(list(study.measurements())) == 3
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda study: study.observe_all([(1, {"value": 2.0})], worker=4), "worker=4 is not a name"),
+        (lambda study: study.observe_all([(1, {"value": 2.0})], key=4), "key=4 is not a text"),
+        (lambda study: study.observe(1, [2.0], key=4), "key=4 is not a text"),
+        (lambda study: study.observe_all([(1, {"valu": 2.0})]), "'valu' says nothing of a measurement: give value,"),
+        (lambda study: study.observe_all([1, 2]), "1 is not an observation: give a candidate and what was measured"),
+        (lambda study: study.ask(key=4), "key=4 is not a text"),
+        (lambda study: study.renew(3), "worker=3 is not a name"),
+        (lambda study: study.release_all(worker=3), "worker=3 is not a name"),
+        (lambda study: study.close("x"), "batch='x' is not a whole number"),
+        (lambda study: study.explain("x"), "batch='x' is not a whole number"),
+        (lambda study: study.task("x"), "batch='x' is not a whole number"),
+        (lambda study: study.candidate("x"), "index='x' is not a whole number"),
+        (lambda study: study.candidate(99), "Index 99 is not in the table: its"),
+    ],
+)
+def test_what_is_of_another_type_is_refused_and_harms_nothing(tmp_path, act, words):
+    study = Study("lab", tmp_path / "lab.db", X, seed=0)
+    study.observe(3, [1.0])
+    with pytest.raises(InvalidInput, match=words):
+        act(study)
+    assert study.status().measurements == 1
+    assert study.leases() == []
+    assert verify(study.storage, "lab") == []

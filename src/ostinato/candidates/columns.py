@@ -43,9 +43,10 @@ class Numbers:
             with suppress(TypeError, ValueError, OverflowError):
                 array = array.astype(np.float64)
         if array.dtype.kind not in "iufb" or np.ma.is_masked(values):
+            kind, first = "text" if array.dtype.kind == "U" else array.dtype.name, array.ravel()[:1].tolist()[0]
             raise InvalidCandidates(
-                f"Column {self.name!r} holds {array.dtype.name} ({brief(array.flat[0])}, …), which is not a plain "
-                "number: give numbers, or a data frame, whose text columns are read as categories."
+                f"Column {self.name!r} holds {kind} ({brief(first)}, …), which is not a plain number: give numbers, or "
+                "a data frame, whose text columns are read as categories."
             )
         array = array.astype(np.float64) + 0.0  # −0.0 and 0.0 are one value
         bad = np.flatnonzero(~np.isfinite(array))

@@ -71,12 +71,17 @@ def _of_one_kind(old: list[Any], new: list[Any]) -> list[Any]:
 
 def _read(table: Candidates, more: Any) -> Candidates:
     if table.named:
-        rows: Any = [more] if isinstance(more, dict) else more
+        rows: Any = [more] if _is_row(more) else more
         if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in cast("list[Any]", rows)):
             return _in_order(table, listed(columns_by_name(cast("list[dict[str, Any]]", rows))))
         return _in_order(table, read_candidates(rows))
     single = np.ndim(more) == 1 and np.size(more) == len(table.codecs)
     return read_candidates(np.asarray(more)[None, :] if single else more)
+
+
+def _is_row(given: Any) -> bool:
+    """Whether it is one row by its columns; a dict of whole columns is a table."""
+    return isinstance(given, dict) and not all(np.ndim(each) == 1 for each in cast("dict[str, Any]", given).values())
 
 
 def _in_order(table: Candidates, added: Candidates) -> Candidates:
@@ -98,9 +103,19 @@ def _check_columns(table: Candidates, added: Candidates) -> None:
     for old, new in zip(table.codecs, added.codecs, strict=True):
         if isinstance(old, Levels) != isinstance(new, Levels):
             kinds = ["categories" if isinstance(each, Levels) else "numbers" for each in (old, new)]
+            texts = [level for level in new.levels if not _is_number(level)] if isinstance(new, Levels) else []
+            such = f", such as {brief(texts[0])}" if texts else ""
             raise InvalidCandidates(
-                f"Column {old.column.name!r} holds {kinds[0]}, and in the new rows {kinds[1]}: types do not change."
+                f"Column {str(old.column.name)!r} holds {kinds[0]}, and in the new rows {kinds[1]}{such}: types do not "
+                f"change. Give {'texts' if isinstance(old, Levels) else 'numbers'} there."
             )
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        return float(level) == float(level)
+    except (TypeError, ValueError):
+        return False
 
 
 def _extended(old: Codec, new: Codec) -> Codec:

@@ -22,7 +22,7 @@ from ostinato.candidates.parameters import Category, Float, Integer, Ordered, Pa
 from ostinato.candidates.reading import listed, read_candidates, remarked
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
-from ostinato.checks import counted, flag
+from ostinato.checks import counted
 from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, OstinatoError
 
 WITH_COMMA, WITH_POINT = re.compile(r"[-+]?[\d.]*,\d+"), re.compile(r"[-+]?\d+(\.\d+)+(,\d+)?")
@@ -107,12 +107,12 @@ def _rows_of(file: TextIO, name: str, delimiter: str | None) -> tuple[list[tuple
 
     Rows of empty cells at the end, as spreadsheets leave them, are left out.
 
-    They are separated by commas, or by the semicolons that spreadsheets write where decimals have commas: by the first
-    line.
+    They are separated by commas, by the semicolons that spreadsheets write where decimals have commas, or by tabs, as
+    what was copied from one is: by the first line.
     """
     if delimiter is None:
         first = file.readline()
-        delimiter = ";" if first.count(";") > first.count(",") else ","
+        delimiter = max(",;\t", key=first.count)
         file.seek(0)
     try:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
@@ -286,7 +286,11 @@ def _parameter(file: str, name: str, described: Any) -> Parameter:
         del given["when"]
         return cast("Any", _parameter(file, name, given)).when(**conditions)
     for key in ("log", "integer", "ordered"):
-        flag(key, given.get(key, False))
+        if not isinstance(given.get(key, False), bool):
+            raise InvalidCandidates(
+                f"{file}: [{name}] has `{key} = {given[key]!r}`, which is neither true nor false: give one of them, "
+                "without quotes."
+            )
     keys = set(given)
     if keys in ({"levels"}, {"levels", "ordered"}) and isinstance(given["levels"], list):
         return (Ordered if given.get("ordered") else Category)(*given["levels"])

@@ -1,13 +1,15 @@
 """Columns that are no settings, found and said: what names rows, as a number of the sample does, and measurements."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ostinato.candidates.columns import Levels, Numbers
 from ostinato.candidates.table import Candidates
-from ostinato.errors import DateColumn, IdentifierColumn, MeasuredColumn, notify
+from ostinato.checks import brief
+from ostinato.errors import DateColumn, IdentifierColumn, MeasuredColumn, NumbersAsTexts, notify
 from ostinato.records import Quantity
 
 NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "no", "nr", "number", "name", "label", "code"}
@@ -17,6 +19,7 @@ DISTINCT_BY_CHANCE = 3  # rows of which a column may well be different in each b
 TEXTS_ALL_DIFFERENT_FROM = 10  # rows from which on texts that are all different are hardly levels of a setting
 UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # after a name: yield (%), yield [%]
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d.*)?|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d{2})([T ]\d.*)?")
+NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
 
 
@@ -61,6 +64,36 @@ def remark_dates(table: Candidates) -> None:
             f"leave the column out. (On the command line: --ignore {quoted(name)}; in Python give a table without.)",
             DateColumn,
         )
+
+
+def remark_numbers(name: str, levels: Sequence[Any]) -> None:
+    """Say that a column of texts or objects is a category because of a few values that are not plain numbers."""
+    found = _shown(levels)
+    if found:
+        notify(
+            f"Column {name!r} holds numbers that are not stored as numbers ({found}), and is taken as a category: no "
+            "number is nearer to one than to another. If numbers are meant, correct what is none, write decimals with "
+            "a point, and make it a column of numbers, as pandas.to_numeric does.",
+            NumbersAsTexts,
+        )
+
+
+def _shown(levels: Sequence[Any]) -> str:
+    """A number, and what makes a category of it; nothing for names, which texts such as 7 may be, all of a column."""
+    numbers = [each for each in levels if NUMBER.fullmatch(str(each).strip())]
+    texts = [each for each in levels if each not in numbers]
+    if (
+        2 * len(numbers) < len(levels)
+        or len(numbers) < DISTINCT_BY_CHANCE - 1
+        or not (texts or any(map(_is_odd, numbers)))
+    ):
+        return ""
+    return " and ".join(brief(each) for each in (next(filter(_is_odd, numbers), numbers[0]), *texts[:1]))
+
+
+def _is_odd(number: Any) -> bool:
+    """Whether it is no name: a number among texts or objects, or one with a decimal comma."""
+    return not isinstance(number, str) or "," in number
 
 
 def measured_columns(table: Candidates, quantity: Quantity) -> list[str]:

@@ -1,6 +1,7 @@
 """Candidates as bytes, to be stored: a head that says what they are, and for large tables blocks of rows."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -21,6 +22,7 @@ from ostinato.candidates.shard import row_in_files
 from ostinato.candidates.sharded import ShardedTable
 from ostinato.candidates.space import Space
 from ostinato.candidates.table import Candidates
+from ostinato.checks import brief
 from ostinato.errors import InvalidCandidates, InvalidSetting
 
 CODECS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Numbers, Logs, Levels, Absent)}
@@ -224,9 +226,23 @@ def _packed_shards(table: ShardedTable) -> Packed:
 def _packed_space(table: Sampled) -> Packed:
     """A space that cannot be listed, and its points that have indices."""
     space = table.space
+    for name, parameter in space.parameters.items():
+        _check_survives(name, parameter.parameter if isinstance(parameter, When) else parameter)
     parameters = {name: _packed_parameter(each) for name, each in space.parameters.items()}
     columns = columns_of(table.source, table.rows)
     return _encoded(Head(True, None, [], columns, [], parameters, len(space.constraints)))
+
+
+def _check_survives(name: str, parameter: Any) -> None:
+    """Whether levels are read as they were written: dates would be read as texts."""
+    levels = parameter.values if isinstance(parameter, (Ordered, Category)) else ()
+    for level in levels:
+        with suppress(TypeError):  # which `_encoded` says
+            if msgspec.json.decode(msgspec.json.encode(level)) != level and not isinstance(level, tuple):
+                raise InvalidCandidates(
+                    f"The level {brief(level)} of {name!r} is a {type(level).__name__}, which cannot be stored as it "
+                    "is: use numbers and texts."
+                )
 
 
 def _unpacked_space(head: Head) -> Sampled:

@@ -22,7 +22,7 @@ import numpy as np
 from ostinato.arrays import Vector
 from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
 from ostinato.candidates.rows import as_python
-from ostinato.checks import LARGEST, SMALLEST, brief, finite, positive, whole
+from ostinato.checks import LARGEST, SMALLEST, brief, finite, flag, positive, whole
 from ostinato.errors import InvalidSetting
 
 PRECISE = 15  # digits
@@ -60,6 +60,10 @@ class Parameter(Protocol):
         """The value that a given one is, but for rounding; None where it is none of them."""
         ...
 
+    def forms(self, given: Any) -> tuple[Any, ...]:
+        """The values that candidates may have for a given one; none where it is none of its values."""
+        ...
+
     def same(self, one: Any, other: Any) -> bool:
         """Whether two of its values are one, but for rounding."""
         ...
@@ -82,6 +86,12 @@ class Conditional:
     def nearest(self, feature: float) -> Any: ...
 
     def codec(self, name: str) -> Codec: ...
+
+    def own(self, given: Any) -> Any: ...
+
+    def forms(self, given: Any) -> tuple[Any, ...]:
+        own = self.own(given)
+        return () if own is None else (own,)
 
     def same(self, one: Any, other: Any) -> bool:
         return bool(one == other)
@@ -133,6 +143,9 @@ class When:
     def own(self, given: Any) -> Any:
         return self.parameter.own(given)
 
+    def forms(self, given: Any) -> tuple[Any, ...]:
+        return self.parameter.forms(given)
+
     def same(self, one: Any, other: Any) -> bool:
         return one is other or (one is not None and other is not None and self.parameter.same(one, other))
 
@@ -144,10 +157,12 @@ class When:
 
     def when(self, **conditions: Any) -> "When":
         """With more conditions."""
+        for name in self.conditions.keys() & conditions.keys():
+            raise InvalidSetting(
+                f"{self!r}.when({name}={conditions[name]!r}) says twice when it is there: give all values of {name} at "
+                "once, in a list."
+            )
         return When(self.parameter, self.conditions | self.parameter.when(**conditions).conditions)
-
-    def holds(self, candidate: dict[str, Any]) -> bool:
-        return all(candidate[name] in allowed for name, allowed in self.conditions.items())
 
     def __repr__(self) -> str:
         said = (f"{name}={(each[0] if len(each) == 1 else each)!r}" for name, each in self.conditions.items())
@@ -267,6 +282,14 @@ class Float(_Range):
             return number + 0 if self.low <= number <= self.high else self._put_inside(number)
         nearest = self.nearest(float(self.codec("").encode([number])[0]))
         return nearest if self._is_grid_value(float(number), nearest) else None
+
+    def forms(self, given: Any) -> tuple[Any, ...]:
+        """Of a count there are two: all digits in a space that is listed, and SIGNIFICANT ones in any other."""
+        own = super().forms(given)
+        if self.count is None or not own:
+            return own
+        listed = self.values
+        return (*own, min(listed, key=lambda value: abs(value - own[0])))
 
     def same(self, one: Any, other: Any) -> bool:
         if not isinf(self.size) or one == other:
@@ -391,7 +414,10 @@ class _Choice(Conditional):
         return self.values[min(max(round(feature), 0), len(self.values) - 1)]
 
     def own(self, given: Any) -> Any:
-        return next((level for level in self.values if level == given), None)
+        return next(iter(self.forms(given)), None)
+
+    def forms(self, given: Any) -> tuple[Any, ...]:
+        return tuple(level for level in self.values if level == given)
 
     def sampled(self, u: float) -> Any:
         return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
@@ -455,6 +481,8 @@ def _make_plain(parameter: Any) -> None:
 
 
 def _check_range(parameter: Any, low: Any, high: Any) -> None:
+    if parameter.log not in (True, False):
+        flag("log", parameter.log)
     if finite("low", low) > finite("high", high):
         raise InvalidSetting(f"The range {low!r} to {high!r} is empty: give low ≤ high.")
     width = float(high) - float(low)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix
 from ostinato.candidates.columns import Codec, Levels, Numbers, on_log_scale
 from ostinato.candidates.frames import FrameRows
-from ostinato.candidates.identifiers import remark_dates, remark_identifiers
+from ostinato.candidates.identifiers import remark_dates, remark_identifiers, remark_numbers
 from ostinato.candidates.mapped import mapped_array, mapped_parquet
 from ostinato.candidates.rows import ArrayRows, ListedRows, as_python
 from ostinato.candidates.sampled import Sampled
@@ -128,7 +128,10 @@ def _codec(name: str, series: "nw.Series[Any]") -> Codec:
     if isinstance(dtype, nw.Enum):
         return Levels(name, tuple(dtype.categories), ordered=True)
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Object)):
-        return Levels(name, tuple(sorted(set(series.to_list()), key=_by_type_and_value)))
+        levels = tuple(sorted(set(series.to_list()), key=_by_type_and_value))
+        if not isinstance(dtype, nw.Categorical):  # which says that categories are meant
+            remark_numbers(name, levels)
+        return Levels(name, levels)
     raise InvalidCandidates(
         f"Column {name!r} holds {dtype}, which has no meaning as a feature: turn it into numbers (for dates, days "
         "since a start) or into text."

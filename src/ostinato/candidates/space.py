@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.parameters import Parameter, When
 from ostinato.candidates.rows import Column, Texts, as_array
-from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.checks import brief
+from ostinato.errors import InvalidCandidates, InvalidSetting, UnknownCandidate
 
 LARGEST = 10_000_000  # combinations that are enumerated
 
@@ -30,18 +31,21 @@ class Space:
     """
 
     def __init__(self, given: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
+        if given is not None and not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidSetting(f"Space({brief(given)}) has no names: give them, as in Space(temp=Float(20, 80)).")
         parameters = dict(given or {}, **named)
         if not parameters:
             raise InvalidCandidates(
                 "The space has no parameter: give at least one, as in Space(temp=Float(20, 80, step=5))."
             )
         for name, parameter in parameters.items():
-            if not hasattr(parameter, "codec"):
+            if not hasattr(parameter, "codec") or isinstance(parameter, type):
                 raise InvalidSetting(
                     f"{name!r} is {parameter!r}, which is not a parameter: give a Float, Integer, Ordered or Category."
                 )
         self.parameters = parameters
-        self.depends = _dependencies(parameters)
+        self._conditions = _conditions(parameters)
+        self.depends = {name: _features(parameters, each) for name, each in self._conditions.items()}
         self._constraints: tuple[Callable[[dict[str, Any]], bool], ...] = ()
 
     def where(self, allowed: Callable[[dict[str, Any]], bool]) -> "Space":
@@ -70,8 +74,8 @@ class Space:
 
     def settled(self, candidate: dict[str, Any]) -> dict[str, Any]:
         """With None for parameters that there are not, as the others are."""
-        for name in self.depends:
-            if not self.parameters[name].holds(candidate):  # type: ignore[attr-defined]
+        for name, conditions in self._conditions.items():
+            if not all(candidate[other] in values for other, values in conditions.items()):
                 candidate[name] = None
         return candidate
 
@@ -109,7 +113,15 @@ class Space:
         return self.settled_features(np.stack([each.snapped(column) for each, column in columns], axis=1))
 
     def allows(self, candidate: dict[str, Any]) -> bool:
-        return all(allowed(candidate) for allowed in self._constraints)
+        """Whether all constraints hold; each sees a copy, which it may change."""
+        try:
+            return all(allowed(dict(candidate)) for allowed in self._constraints)
+        except Exception as error:
+            error.add_note(
+                f"This is what .where(…) made of {brief(candidate)}: it should return True or False for every point of "
+                "the space. A parameter that there is not is None there."
+            )
+            raise
 
     def __bool__(self) -> bool:
         return True
@@ -121,8 +133,10 @@ class Space:
     def enumerate(self) -> "Enumeration":
         """The table of all allowed combinations; the last parameter varies fastest."""
         if not self.enumerable:
+            many = "any number of" if isinf(self.size) else f"{self.size:,}"
             raise InvalidCandidates(
-                f"The space has {self.size:,} combinations, above the {LARGEST:,} that can be listed."
+                f"The space has {many} combinations, and at most {LARGEST:,} can be listed: give it to an Optimizer or "
+                "a Study as it is, which search it, or give its ranges fewer values."
             )
         table = Enumeration(Space(self.parameters), np.arange(int(self.size)))
         if self.depends:
@@ -204,9 +218,9 @@ def _picked(values: tuple[Any, ...], digits: NDArray[np.int64]) -> Column:
     return array[digits] if isinstance(array, np.ndarray) else Texts(digits, values)
 
 
-def _dependencies(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Vector]]:
-    """For each parameter that depends on others: those, with the features that they must have."""
-    found: dict[str, dict[str, Vector]] = {}
+def _conditions(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    """For each parameter that depends on others: those, with the values that they must have."""
+    found: dict[str, dict[str, tuple[Any, ...]]] = {}
     before: list[str] = []
     for name, parameter in parameters.items():
         if isinstance(parameter, When):
@@ -216,18 +230,33 @@ def _dependencies(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Ve
                     f"{name!r}, {parameter!r}, depends on {unknown[0]!r}: name a parameter that is given before it."
                 )
             found[name] = {
-                other: _features(name, other, parameters[other], allowed)
+                other: tuple(form for value in allowed for form in _forms(name, other, parameters[other], value))
                 for other, allowed in parameter.conditions.items()
             }
         before.append(name)
     return found
 
 
-def _features(name: str, other: str, parameter: Parameter, allowed: tuple[Any, ...]) -> Vector:
-    """Those of the values that another parameter must have, each of which it can have."""
-    features = parameter.codec(other).encode(allowed)
-    wrong = [value for value, each in zip(allowed, features, strict=True) if parameter.nearest(float(each)) != value]
-    if isinf(parameter.size) or wrong:
-        why = "any number of a range" if isinf(parameter.size) else f"never {wrong[0]!r}"
-        raise InvalidSetting(f"{name} is there only where {other} has some values, and that is {why}: {parameter!r}.")
-    return features
+def _forms(name: str, other: str, parameter: Parameter, value: Any) -> tuple[Any, ...]:
+    """A value that another parameter must have, in all forms; it is one that it can have."""
+    if isinf(parameter.size):
+        raise InvalidSetting(
+            f"{name!r} is there only where {other!r} is {brief(value)}, and {parameter!r} may be any number of a "
+            "range: give it steps or digits, or let a Category say where there is such a parameter."
+        )
+    try:
+        parameter.codec(other).encode([value])
+        forms = parameter.forms(value)
+    except (TypeError, ValueError, OverflowError, InvalidCandidates, UnknownCandidate):  # not even of its type
+        forms = ()
+    if not forms:
+        raise InvalidSetting(
+            f"{name!r} is there only where {other!r} is {brief(value)}, and it is never {brief(value)}: give values of "
+            f"{parameter!r}."
+        )
+    return forms
+
+
+def _features(parameters: Mapping[str, Parameter], conditions: Mapping[str, tuple[Any, ...]]) -> dict[str, Vector]:
+    """The same as kernels see them."""
+    return {other: parameters[other].codec(other).encode(values) for other, values in conditions.items()}

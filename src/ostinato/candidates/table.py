@@ -293,7 +293,9 @@ class Candidates:
 
 def is_empty(where: Any) -> bool:
     """Whether it is a sequence or a table of no candidates."""
-    return not isinstance(where, (str, bytes, Mapping)) and hasattr(where, "__len__") and len(where) == 0
+    if isinstance(where, (str, bytes, Mapping)) or not hasattr(where, "__len__"):
+        return False
+    return getattr(where, "shape", None) != () and len(where) == 0
 
 
 def is_one_row(where: Any) -> bool:
@@ -305,7 +307,7 @@ def named_columns(points: Any) -> Mapping[Any, Any] | None:
     """Columns by name, where `points` is a dict, a list of dicts or a data frame; else None."""
     if is_one_row(points):
         row = cast("Mapping[str, Any]", points if isinstance(points, Mapping) else points.to_dict())
-        return {name: [value] for name, value in row.items()}
+        return {name: [_one_value(name, value)] for name, value in row.items()}
     if (
         isinstance(points, (list, tuple))
         and points
@@ -314,10 +316,22 @@ def named_columns(points: Any) -> Mapping[Any, Any] | None:
         rows = cast("list[Mapping[str, Any]]", points)
         if any(set(row) != set(rows[0]) for row in rows):
             raise UnknownCandidate("The rows do not all have the same columns: give every row all of them.")
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return {name: [_one_value(name, row[name]) for row in rows] for name in rows[0]}
     from ostinato.candidates.frames import columns_in  # data frames take a while to import, and few rows are in one
 
     return columns_in(points)
+
+
+def _one_value(name: Any, value: Any) -> Any:
+    """What a row has in a column; a tuple may be a level."""
+    if isinstance(value, np.ndarray) and cast("NDArray[Any]", value).ndim == 0:
+        return cast("NDArray[Any]", value).item()
+    if isinstance(value, (list, np.ndarray)):
+        raise UnknownCandidate(
+            f"{name} is {brief(value)}, which is not one value: give a row as a dict with one value a column, and "
+            "several rows as a list of such dicts or a data frame."
+        )
+    return value
 
 
 def _distinct(features: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -121,7 +121,8 @@ def candidates(
         table = read_table(Path(what[0]), ignore=ignore)
         new = study.add(table, noise_std=noise_std)
         rows = f", {new[0]} to {new[-1]}" if new else ""
-        there = f"; {table.rows - len(new):,} of the file are there already" if len(new) < table.rows else ""
+        known = table.rows - len(new)
+        there = f"; {known:,} of the file {'is' if known == 1 else 'are'} there already" if known else ""
         console.print(f"added {counted(len(new), 'row')}{rows}{there}", highlight=False)
     else:
         rows = _rows(what or [])
@@ -134,7 +135,7 @@ def _rows(words: list[str]) -> list[int]:
     rows: list[int] = []
     for word in words:
         first, dash, last = word.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+        if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
             raise InvalidSetting(f"{word!r} is neither a row nor a range of rows: give numbers, such as 3 17-20.")
         rows += range(int(first), int(last or first) + 1)
     if not rows:

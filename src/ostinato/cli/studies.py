@@ -157,7 +157,8 @@ def export(
         console.print(f"{counted(rescued.lost, 'row')} of the log could not be read", highlight=False)
         raise typer.Exit(1 if rescued.lost else 0)
     study = viewed(where, name)
-    write_csv(out, study.table, study.measurements(), origin=origin)
+    told = study.measurements()
+    write_csv(out, study.table, told, origin=origin)
     if out:
         console.print(f"wrote {out}", highlight=False)
 

@@ -128,10 +128,11 @@ class Learner:
         floor = None if prior.floor == -inf else prior.floor
         varying, by_outcome = None, dict[int, float]()
         if self._settings.varying or not self._settings.outcome.real:  # else noise is the same for all
-            relative: Vector = times(1 / (exp(point.noise) * spread**2), prior.noise)
+            usual = exp(point.noise) * spread**2
+            relative: Vector = times(1 / usual, prior.noise)
             varying = relative.tobytes() if self._settings.varying else None
-            if not self._settings.outcome.real:
-                by_outcome = {int(i): float(relative[i]) for i in np.flatnonzero(relative != 1)}
+            if not self._settings.outcome.real:  # 1 / usual · usual may be off from 1
+                by_outcome = {int(i): float(relative[i]) for i in np.flatnonzero(prior.noise != usual)}
         return FitState(
             self._at, self.fits, _finite(point.vector()), prior.mean, spread, floor, varying, by_outcome
         )  # fmt: skip

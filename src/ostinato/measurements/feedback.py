@@ -167,10 +167,12 @@ def _ends(y: Vector) -> NDArray[np.bool_]:
 
 
 def _one_each(name: str, given: Any, candidates: list[int]) -> None:
-    if np.shape(given) != (len(candidates),):
-        raise InvalidFeedback(
-            f"{len(candidates)} candidates came with {name} of shape {np.shape(given)}: give one for each."
-        )
+    try:
+        shape = f"shape {np.shape(given)}"
+    except ValueError:  # lists of different lengths
+        shape = f"no shape, {brief(given)}"
+    if shape != f"shape {(len(candidates),)}":
+        raise InvalidFeedback(f"{len(candidates)} candidates came with {name} of {shape}: give one for each.")
 
 
 def _of_all(stderr: Any, fine: NDArray[np.bool_]) -> Vector:

@@ -56,6 +56,11 @@ class Outcome:
 
     # What is told
 
+    def single(self, given: Any) -> float:
+        """One measurement, as a number; NaN for one that failed."""
+        values = self.values([given])
+        return float(values[0])
+
     def values(self, given: Any) -> Vector:
         """Measurements as a flat array, NaN for those that failed; an InvalidFeedback where one is not of this kind.
 

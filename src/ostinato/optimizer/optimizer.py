@@ -5,7 +5,7 @@ candidates → posterior → scores → batch → (evaluation by the user) → f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
+from typing import Any, Literal, NoReturn, cast, overload
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from ostinato.measurements.outcomes import OutcomeName
 from ostinato.optimizer.certifiable import Search
 from ostinato.optimizer.core import Core
 from ostinato.optimizer.decide import decide
-from ostinato.optimizer.facts import Closed, DecisionState, OutlierReview, Restored, Retired, Told
+from ostinato.optimizer.facts import Asked, Closed, DecisionState, OutlierReview, Restored, Retired, Told
 from ostinato.optimizer.memory import default_limit, read_limit
 from ostinato.optimizer.plan import Wish
 from ostinato.optimizer.problem import Settings, grown_priority, priority_of, table_for
@@ -33,9 +33,6 @@ from ostinato.optimizer.view import OptimizerView
 from ostinato.policies import Policy
 from ostinato.posterior.device import Precision, read_device
 from ostinato.records import Batch, Plan
-
-if TYPE_CHECKING:
-    pass
 
 
 class Optimizer(OptimizerView):
@@ -292,8 +289,8 @@ class Optimizer(OptimizerView):
             gone = [numbered(state, whole("number", number))]
         elif batch is not None:
             return self._retract_batch(batch)
-        elif value is not None:
-            gone = [found(state, self._number(what), self._value(value))]
+        elif value is not None and what is not None:
+            gone = [found(state, self._number(what), self._problem.outcome.single(value))]
         else:
             raise InvalidFeedback("What is to be taken back? Give a batch, a candidate with value=, or number=.")
         self.core.revise(dict.fromkeys(gone))
@@ -314,7 +311,7 @@ class Optimizer(OptimizerView):
         self._problem.outcome.check(new)
         state = self._state
         wrong = (
-            found(state, self._number(what), self._value(old))
+            found(state, self._number(what), self._problem.outcome.single(old))
             if number is None
             else numbered(state, whole("number", number))
         )
@@ -326,16 +323,12 @@ class Optimizer(OptimizerView):
             raise InvalidFeedback(f"{brief(candidate)} is more than one candidate: give one.")
         return named if isinstance(named, int) else int(named[0])
 
-    def _value(self, given: Any) -> float:
-        """A value as it was told; NaN for one that failed."""
-        (value,) = self._problem.outcome.values([given])
-        return float(value)
-
     def _retract_batch(self, batch: Batch) -> int:
         """All that was told of it, also where only averages were."""
         state = self._state
         at = [place for place, fact in enumerate(state.facts) if isinstance(fact, Told) and fact.batch == batch.id]
-        if not at:
+        asked = (fact.batch for fact in state.facts if isinstance(fact, Asked) and fact.batch.id == batch.id)
+        if not at or any((each.index, each.repeats) != (batch.index, batch.repeats) for each in asked):
             raise UnknownBatch(f"Nothing was told of batch {batch.id}: there is nothing to take back.")
         count = sum(each.answered for place in at for each in cast("Told", state.facts[place]).feedback.values())
         self.core.revise({}, at)

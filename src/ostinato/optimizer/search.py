@@ -16,6 +16,7 @@ STEPS = 5
 SCATTERED = 12  # points around a start, at every step
 FIRST_STEP, STEP_FACTOR = 0.1, 0.35  # of a column's range: the first step; and by how much the next is smaller
 DIFFERENCE = 0.02  # of a step, for the gradient
+ROUNDING = 1e-9  # of a score: one that is higher by less is no gain; the same point may score so much more
 ALONG = (0.25, 0.5, 1.0, 2.0)  # steps along the gradient
 
 
@@ -106,7 +107,7 @@ class Climber:
             rise = np.subtract(up, down, out=np.zeros(d), where=known)
             self._slope = np.divide(rise, gaps, out=np.zeros(d), where=known)
         best = int(np.argmax(values))
-        if values[best] > self.value:
+        if values[best] > self.value + ROUNDING * abs(self.value):
             self.point, self.value, self._gained = points[best].copy(), float(values[best]), True
 
     def settle(self) -> None:

@@ -7,7 +7,7 @@ from weakref import finalize
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 
 from ostinato.errors import MissingSetting
 
@@ -69,6 +69,8 @@ class Postgres:
 
     def passing(self, error: DBAPIError) -> bool:
         state = getattr(error.orig, "sqlstate", None)
+        if isinstance(error, DataError):  # a text that it cannot hold, such as one with a zero byte
+            return False
         if state is None:
             return "password" not in str(error.orig) and "does not exist" not in str(error.orig)
         return not state.startswith(PERMANENT)

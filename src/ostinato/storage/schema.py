@@ -5,7 +5,7 @@ computed again; and one of `tokens`: whoever has it is refused. Any other is an 
 
 studies     one row a study: settings, counters, and the state that the next decision rests on
 tables      the candidates of a study, compressed; of a large table, what its columns are
-blocks      the rows of a large table, some thousands at a time
+blocks      the rows of a large table, up to 65,536 at a time
 answers     what the best candidate is, and the moment of the study that this is true of
 batches     what was asked (or observed: numbers below 0) and why, with the aggregates of what was told
 leases      which repeats of a batch are assigned to whom, and until when; none that has a value

@@ -42,7 +42,11 @@ class SQLStorage(Storage):
 
     def names(self) -> list[str]:
         with self._transaction(write=False) as connection:
-            return list(connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars())
+            found = list(connection.execute(select(studies.c.name).order_by(studies.c.id)).scalars())
+        names = [name for name in found if isinstance(name, str)]
+        if found and not names:
+            raise Damaged(damage_in(self.backend.name, "the names of its studies cannot be read"))
+        return names
 
     def create(self, record: StudyRecord, table: bytes, blocks: Sequence[bytes] = ()) -> bool:
         try:
@@ -151,6 +155,8 @@ class SQLStorage(Storage):
         """Bring the tables to the schema that this code knows."""
         with self._transaction(write=False) as connection:
             version = _version(connection)
+            if version is None and inspect(connection).has_table(schema.version.name):
+                raise Damaged(damage_in(self.backend.name, "the number of its schema is missing"))
         if version == HEAD:
             return
         if version is None and not create:

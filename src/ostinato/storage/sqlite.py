@@ -77,7 +77,8 @@ class SQLite:
         return any(words in str(error.orig) for words in ("malformed", "not a database", "encrypted", "decode to UTF"))
 
     def passing(self, error: DBAPIError) -> bool:
-        return not any(words in str(error.orig) for words in ("readonly", "no such", "unable to open", "too big"))
+        lasting = ("readonly", "no such", "unable to open", "too big", "binding parameter")
+        return not any(words in str(error.orig) for words in lasting)
 
     def busy(self, error: DBAPIError) -> bool:
         return "locked" in str(error.orig)

@@ -7,13 +7,13 @@ others ask, observe or revise again and again, it is made within the lock.
 
 from functools import partial
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from uuid import uuid4
 
 from msgspec.structs import replace
 
-from ostinato.checks import counted
-from ostinato.errors import Damaged, InvalidSetting, NothingToAsk
+from ostinato.checks import counted, text
+from ostinato.errors import Damaged, NothingToAsk
 from ostinato.optimizer.decide import decide
 from ostinato.optimizer.decision import Decision
 from ostinato.optimizer.plan import Wish
@@ -25,7 +25,7 @@ from ostinato.study.changing import close_retired
 from ostinato.study.leases import in_hand
 from ostinato.study.request import Request, TaskAllocation, left_of
 from ostinato.study.stored import StoredStudy
-from ostinato.study.workers import name_of, this_worker
+from ostinato.study.workers import check_worker, name_of, this_worker
 
 TRIES = 4  # to hand out what is there, or to decide; the last within the lock
 
@@ -57,17 +57,15 @@ def key_of(worker: str | None, key: str | None = None, token: str = "") -> str:
     key: what whoever asks calls this request, to ask again with the same; it may be any text. token: the name of the
     token with which it is asked over HTTP.
     """
-    if worker is not None and (
-        not isinstance(cast("object", worker), str) or not worker.isprintable() or "|" in worker
-    ):
-        raise InvalidSetting(f"worker={worker!r} is not a name: give a text that can be printed, without |.")
+    if worker is not None:
+        check_worker(worker)
     who = f"{worker}|{token}" if worker and token else worker or this_worker()
     return f"{who}|{uuid4().hex if key is None else digest(key)}"
 
 
 def digest(key: str) -> str:
     """A key of any length, as short as one of our own."""
-    return sha256(key.encode(errors="surrogatepass")).hexdigest()[:32]
+    return sha256(text("key", key).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 class DecisionRequest(NamedTuple):

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from ostinato.checks import text
 from ostinato.running.task import Task
 from ostinato.storage import Entry, Lease, Reader, Source
 from ostinato.storage.values import StoredFeedback
@@ -21,7 +22,7 @@ def this_machine() -> Source:
 
 def key_digest(key: str) -> str:
     """A digest of what somebody calls one request to observe something, by which it is known when it comes again."""
-    return sha256(key.encode(errors="surrogatepass")).hexdigest()
+    return sha256(text("key", key).encode(errors="surrogatepass")).hexdigest()
 
 
 def with_content(source: Source, told: Iterable[tuple[int, StoredFeedback]]) -> Source:

@@ -1,5 +1,6 @@
 """What a study was told, read: values, values with standard errors, averages, successes of so many trials."""
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from ostinato.measurements.outcomes import REAL, Outcome
 from ostinato.measurements.tally import LARGEST
 from ostinato.storage.values import StoredFeedback, told_summary, told_value, told_values
 
+NAMES = ("value", "stderr", "count", "std", "successes", "trials")  # of what `read_one` takes
 GIVE_VALUES = "give values, with None or nan for a measurement that failed; or successes and trials"
 GIVE_VALUE = "give a value, None or nan for a measurement that failed; or successes and trials"
 
@@ -53,6 +55,20 @@ def read_trials(successes: Any, trials: Any, outcome: Outcome) -> StoredFeedback
     """One value a trial, successes first: so that the same answer is told in the same words."""
     counts = outcome.successes(successes, trials)
     return told_values(np.repeat([1.0, 0.0], [int(successes), int(counts.n) - int(successes)]))
+
+
+def read_pair(given: Any, outcome: Outcome) -> tuple[Any, StoredFeedback]:
+    """A candidate, and what was measured of it by its names."""
+    pair: Any = cast("Any", given) if isinstance(given, (tuple, list)) else ()
+    if len(pair) != 2 or not isinstance(pair[1], Mapping):
+        raise InvalidFeedback(
+            f"{brief(given)} is not an observation: give a candidate and what was measured of it, as in "
+            "(0, {'value': 1.5})."
+        )
+    unknown = sorted(map(str, pair[1].keys() - set(NAMES)))
+    if unknown:
+        raise InvalidFeedback(f"{unknown[0]!r} says nothing of a measurement: give {', '.join(NAMES)}.")
+    return pair[0], read_one(**pair[1], outcome=outcome)
 
 
 def read_one(

@@ -5,7 +5,7 @@ from datetime import datetime
 from math import isnan
 from typing import Any, NamedTuple, cast
 
-from ostinato.checks import brief, whole
+from ostinato.checks import brief, integer, whole
 from ostinato.errors import InvalidFeedback, UnknownBatch
 from ostinato.optimizer.revise import check_named
 from ostinato.records import Batch
@@ -15,8 +15,6 @@ from ostinato.study.records import Measurement
 from ostinato.study.revise import failures_of, failures_since
 from ostinato.study.stored import StoredStudy
 from ostinato.study.view import measurements_in
-
-BELOW_ALL_BATCHES = -(2**53)  # of all batches: those below 0 are observations
 
 
 class MeasurementSelection(NamedTuple):
@@ -35,6 +33,8 @@ class MeasurementSelection(NamedTuple):
         since = _seconds(self.since)
         if self.failures:
             tasks = _tasks_in(self.what)
+            for task in tasks:
+                stored.check_task(task)
             if tasks:
                 return lambda reader: failures_among(reader, tasks)
             only = None if self.what is None else stored.index(self.what)
@@ -53,17 +53,21 @@ class MeasurementSelection(NamedTuple):
             ("batch=", self.batch is not None),
             ("failures=True", failures),
         )
+        if self.since and not failures:
+            raise InvalidFeedback("since= is for failures: give failures=True too, or leave it out.")
 
     def _numbers(self, stored: StoredStudy) -> list[int]:
         what = self.what
         if self.batch is not None:
-            return told_of(stored, whole("batch", self.batch, BELOW_ALL_BATCHES))
+            return told_of(stored, integer("batch", self.batch))
         if isinstance(what, Task):
+            stored.check_task(what)
             return told_of(stored, what.batch, range(what.start, what.stop))
         if isinstance(what, (Batch, BatchRecord)):
             return told_of(stored, what.id if isinstance(what, Batch) else what.facts.id)
         if self.number is not None:
-            several = [self.number] if isinstance(self.number, int) else self.number
+            given: Any = self.number
+            several: Any = cast("Any", given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
             return [whole("number", each) for each in several]
         if what is not None and self.value is not None:
             return [last_of(stored, what, self.value)]
@@ -93,9 +97,9 @@ def failures_among(reader: Reader, tasks: Iterable[Task]) -> list[int]:
     return [n for task in tasks for n in failures_of(reader, task.batch, range(task.start, task.stop))]
 
 
-def last_of(stored: StoredStudy, candidate: Any, value: float) -> int:
+def last_of(stored: StoredStudy, candidate: Any, given: Any) -> int:
     """The number of the last measurement of a candidate that gave this value."""
-    index, last = stored.index(candidate), list[float]()
+    index, last, value = stored.index(candidate), list[float](), stored.outcome.single(given)
     found: int | None = None
 
     def own(reader: Reader) -> list[Measurement]:

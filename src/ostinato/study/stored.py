@@ -141,6 +141,15 @@ class StoredStudy:
         """One moment of the study; tried again while the storage does not answer."""
         return self.storage.patiently(partial(self._within, self.storage.read, action))
 
+    def seen(self, action: Callable[[Reader], T]) -> T:
+        """The same, of what speaks of candidates by their rows: the table is of that moment, or newer."""
+
+        def look(reader: Reader) -> T:
+            self.look(reader)
+            return action(reader)
+
+        return self.read(look)
+
     def write(self, action: Callable[[Writer], T]) -> T:
         """A change of the study, as a whole or not at all; tried again while the storage does not answer."""
         return self.storage.patiently(partial(self._within, self.storage.write, action))
@@ -278,7 +287,10 @@ class StoredStudy:
         if seen.table is None and alone and 0 <= index < seen.head.rows:
             row = row_of(seen.head, index, reader.block)
             return self.refresh(reader)[index] if row is None else row
-        return self.refresh(reader)[index]
+        table = self.refresh(reader)
+        if not 0 <= index < table.rows:
+            table.number_of(index)  # which says what is wrong
+        return table[index]
 
     def batch(self, reader: Reader, number: int) -> BatchRecord:
         """A batch that was asked for."""

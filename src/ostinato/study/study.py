@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ostinato.candidates import ShardedTable, read_candidates
-from ostinato.checks import flag, positive, whole
+from ostinato.checks import flag, integer, line, positive, whole
 from ostinato.errors import (
     FewerSlots,
     InvalidFeedback,
@@ -48,14 +48,14 @@ from ostinato.study.group import GroupWriter
 from ostinato.study.leases import free, is_of
 from ostinato.study.measuring import RunTasks
 from ostinato.study.origins import key_digest, this_machine
-from ostinato.study.reading import read_answer, read_one, read_values
+from ostinato.study.reading import read_answer, read_pair, read_values
 from ostinato.study.request import Request
 from ostinato.study.retracting import MeasurementSelection, last_of
 from ostinato.study.revise import revise
 from ostinato.study.settings import program_of, with_program
 from ostinato.study.stored import StoredStudy
 from ostinato.study.view import StudyView
-from ostinato.study.workers import token_of
+from ostinato.study.workers import check_worker, token_of
 
 LEASE = 600.0  # seconds for which repeats are handed out to whoever asks, by default
 RUN_LEASE = 10.0  # seconds for which a run holds them, renewed every third of that while its process lives
@@ -287,26 +287,32 @@ class Study(StudyView):
         worker: who measured it. token: the name of the token with which it was told over HTTP. Keys of another worker
         or token are others.
         """
-        read = [(candidate, read_one(**what, outcome=self.outcome)) for candidate, what in given]
+        read = [read_pair(each, self.outcome) for each in given]
         rows: list[Any] = [candidate for candidate, _ in read if isinstance(candidate, Mapping)]
         if rows:
             self._stored.hold(rows)
         told = [(self.index(candidate), each) for candidate, each in read]
-        source = replace(this_machine(), worker=worker, token=token, key="" if key is None else key_digest(key))
+        source = replace(
+            this_machine(), worker=check_worker(worker), token=token, key="" if key is None else key_digest(key)
+        )
         return telling.observe_all(self._stored, told, source)
 
     def task(self, batch: int, start: int | None = None, repeats: int = 1) -> Task:
         """Repeats of a batch, by numbers, to be told: from `start` on, or the next ones that have no value."""
-        return telling.task_of(self._stored, batch, start, repeats)
+        first = None if start is None else whole("start", start, 0)
+        return telling.task_of(self._stored, integer("batch", batch), first, whole("repeats", repeats))
 
     def close(self, batch: Task | int) -> None:
         """Give up the repeats of a batch that did not come; what came stays, and what comes late still counts."""
-        number = batch.batch if isinstance(batch, Task) else int(batch)
+        if isinstance(batch, Task):
+            self._stored.check_task(batch)
+        number = batch.batch if isinstance(batch, Task) else integer("batch", batch)
         self._stored.write(lambda writer: log.close(writer, number))
 
     def release(self, task: Task, *, keep: int = 0) -> None:
         """Hand a task back, or all but the first `keep` of its repeats; those without a value are handed out again."""
-        telling.release(self._stored, task, keep)
+        self._stored.check_task(task)
+        telling.release(self._stored, task, whole("keep", keep, 0))
 
     def release_all(self, *, worker: str | None = None, batch: int | None = None, token: str | None = None) -> int:
         """Hand back all that is assigned to anybody, or to a worker, or of a batch; returns how many measurements.
@@ -315,6 +321,7 @@ class Study(StudyView):
         first. `leases` lists them. token: only what was asked for with that token, over HTTP.
         """
         number = None if batch is None else whole("batch", batch, 0)
+        worker = None if worker is None else check_worker(worker)
         freed = [0]  # of every try: one that was kept and not heard of leaves nothing for the next
 
         def change(writer: Writer) -> int:
@@ -331,7 +338,7 @@ class Study(StudyView):
         if isinstance(what, Task):
             self._stored.check_task(what)
             return self.renew_held(what.key, None, lease)
-        return self.renew_held(None, what, lease)
+        return self.renew_held(None, check_worker(what), lease)
 
     def renew_held(
         self, key: str | None, worker: str | None, lease: float | None = None, token: str | None = None
@@ -348,7 +355,8 @@ class Study(StudyView):
 
     def skip(self, task: Task, repeat: int) -> None:
         """A repeat of a task, by its number, will not be made: it neither counts nor is asked for again."""
-        telling.skip(self._stored, task, repeat)
+        self._stored.check_task(task)
+        telling.skip(self._stored, task, integer("repeat", repeat))
 
     # Putting right
 
@@ -375,9 +383,12 @@ class Study(StudyView):
         again: whether repeats of a batch that still waits for others are asked for again; of one that is over they
         never are.
         """
-        listed = MeasurementSelection(what, value, number, batch, failures, since).listed(self._stored)
+        words, listed = (
+            line("why", why),
+            MeasurementSelection(what, value, number, batch, failures, since).listed(self._stored),
+        )
         return self._stored.write_once(
-            lambda writer: len(revise(writer, dict.fromkeys(listed(writer)), why, self.outcome, again=again))
+            lambda writer: len(revise(writer, dict.fromkeys(listed(writer)), words, self.outcome, again=again))
         )
 
     def correct(
@@ -397,11 +408,11 @@ class Study(StudyView):
         if new is None or (number is None and (what is None or old is None)):
             raise InvalidFeedback("Give candidate, old and new value; or number= and new=.")
         check_named(("number=", number is not None), ("candidate and old value", what is not None or old is not None))
-        (value,) = self.outcome.values([new])
+        value, words = self.outcome.single(new), line("why", why)
         if number is None:
-            number = last_of(self._stored, what, float(self.outcome.values([old])[0]))
-        changes = {whole("number", number): float(value)}
-        self._stored.write_once(lambda writer: revise(writer, changes, why, self.outcome))
+            number = last_of(self._stored, what, old)
+        changes = {whole("number", number): value}
+        self._stored.write_once(lambda writer: revise(writer, changes, words, self.outcome))
 
     def add(self, rows: Any, *, noise_std: Any = None, again: bool = False) -> list[int]:
         """More candidates from now on: a table or rows with the same columns. Returns their indices.

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.candidates import Candidates
+from ostinato.checks import integer
 from ostinato.lazy import from_above
 from ostinato.measurements.outcomes import Outcome
 from ostinato.notebook import described
@@ -214,7 +215,8 @@ class StudyView:
         """
         from ostinato.optimizer.frame import frame_of
 
-        return frame_of(self.table, self.measurements(), library)
+        told = self.measurements()
+        return frame_of(self.table, told, library)
 
     def _repr_html_(self) -> str:
         return described(f"Study {self.name}", str(self.status()))
@@ -223,7 +225,7 @@ class StudyView:
 
     def history(self) -> list[BatchRecord]:
         """All batches, in the order they were asked for, and what became of them; observations first."""
-        return self._stored.read(lambda reader: reader.batches())
+        return self._stored.seen(lambda reader: reader.batches())
 
     def numbers(self, batch: int, repeats: range) -> list[int]:
         """The numbers of the measurements that some repeats of a batch are."""
@@ -235,15 +237,16 @@ class StudyView:
 
     def last_measurements(self, most: int = 10) -> list[Measurement]:
         """The last that were told, what was taken back included; the newest last."""
-        return self._stored.read(lambda reader: last_measurements(reader, most))
+        return self._stored.seen(lambda reader: last_measurements(reader, most))
 
     def measurements_from(self, number: int, most: int) -> list[Measurement]:
         """Up to so many measurements from a number on, what was taken back included; soon read, however many came."""
-        return self._stored.read(lambda reader: measurements_from(reader, number, most))
+        return self._stored.seen(lambda reader: measurements_from(reader, number, most))
 
     def explain(self, batch: int) -> Explanation:
         """Why a batch was asked for: this candidate, and this many repeats."""
-        record = self._stored.read(lambda reader: self._stored.batch(reader, int(batch)))
+        number = integer("batch", batch)
+        record = self._stored.read(lambda reader: self._stored.batch(reader, number))
         asked, reason = record.facts.batch, msgspec.json.decode(record.reason, type=Reason)
         return explanation(replace(asked, candidate=self._stored.candidate(asked.index), reason=reason))
 
@@ -251,7 +254,7 @@ class StudyView:
 
     @property
     def table(self) -> Candidates:
-        """The candidates."""
+        """The candidates, at least as new as what was read last."""
         return self._stored.table
 
     def index(self, candidate: Any) -> int:
@@ -260,7 +263,7 @@ class StudyView:
 
     def candidate(self, index: int) -> Any:
         """A row of the table, as it was given."""
-        return self._stored.candidate(index)
+        return self._stored.candidate(integer("index", index))
 
     @property
     def retired(self) -> list[int]:
@@ -289,8 +292,14 @@ def measurements_in(reader: Reader, batches: Sequence[BatchRecord]) -> list[Meas
 
 
 def measurements(stored: StoredStudy, *, everything: bool = False) -> Iterator[Measurement]:
-    """All that was told, in the order it came."""
-    batches, revisions, told = stored.read(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
+    """All that was told until now, in the order it came."""
+    facts = stored.seen(lambda reader: (reader.batches(), reader.revisions(), reader.record.told))
+    return _measurements(stored, *facts, everything=everything)
+
+
+def _measurements(
+    stored: StoredStudy, batches: Sequence[BatchRecord], revisions: Sequence[Any], told: int, *, everything: bool
+) -> Iterator[Measurement]:
     rows, revised = {batch.facts.id: batch.facts.index for batch in batches}, by_place(revisions)
     after, number, sources = 0, 1, Sources()
 

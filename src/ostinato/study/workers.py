@@ -9,7 +9,10 @@ import socket
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from ostinato.checks import brief
+from ostinato.errors import InvalidSetting
 from ostinato.storage import Lease
 
 PROC = Path("/proc")
@@ -22,6 +25,13 @@ def this_worker() -> str:
 
 
 os.register_at_fork(after_in_child=this_worker.cache_clear)
+
+
+def check_worker(name: Any) -> str:
+    """The name of whoever measures; empty for none."""
+    if not isinstance(name, str) or not name.isprintable() or "|" in name:
+        raise InvalidSetting(f"worker={brief(name)} is not a name: give a text that can be printed, without |.")
+    return name
 
 
 def name_of(key: str) -> str:

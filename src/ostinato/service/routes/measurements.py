@@ -167,7 +167,8 @@ async def export(
 
 def csv_chunks(study: Study) -> Iterator[bytes]:
     """CSV, some lines at a time."""
-    for rows in _parts(csv_rows(study.table, study.measurements(), origin=True)):
+    told = study.measurements()
+    for rows in _parts(csv_rows(study.table, told, origin=True)):
         text = io.StringIO()
         csv.writer(text).writerows(rows)
         yield text.getvalue().encode()
