@@ -17,6 +17,7 @@ NAMES |= {"barcode", "sku", "asin", "sample", "specimen", "well", "vial", "run",
 CALLED_IDENTIFIERS = {"id", "unnamed"}  # id of the plate; what pandas calls an index that was written
 DISTINCT_BY_CHANCE = 3  # rows of which a column may well be different in each by chance, whatever it is called
 TEXTS_ALL_DIFFERENT_FROM = 10  # rows from which on texts that are all different are hardly levels of a setting
+NUMBERS_FROM = 2  # numbers from which on a column of texts is probably meant as one of numbers
 UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # after a name: yield (%), yield [%]
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d.*)?|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d{2})([T ]\d.*)?")
 NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
@@ -82,11 +83,7 @@ def _shown(levels: Sequence[Any]) -> str:
     """A number, and what makes a category of it; nothing for names, which texts such as 7 may be, all of a column."""
     numbers = [each for each in levels if NUMBER.fullmatch(str(each).strip())]
     texts = [each for each in levels if each not in numbers]
-    if (
-        2 * len(numbers) < len(levels)
-        or len(numbers) < DISTINCT_BY_CHANCE - 1
-        or not (texts or any(map(_is_odd, numbers)))
-    ):
+    if 2 * len(numbers) < len(levels) or len(numbers) < NUMBERS_FROM or not (texts or any(map(_is_odd, numbers))):
         return ""
     return " and ".join(brief(each) for each in (next(filter(_is_odd, numbers), numbers[0]), *texts[:1]))
 
