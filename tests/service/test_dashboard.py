@@ -137,6 +137,18 @@ async def test_long_names_are_cut_in_figures_and_whole_where_one_points(file):
 
 
 @pytest.mark.anyio
+async def test_on_a_phone_candidates_are_named_by_their_values_and_axes_have_two_ticks(file):
+    async with visiting(file) as client:
+        wide, narrow = [
+            (await client.get(at("yield", "/parts/figures/measurements"), params={"width": width})).text
+            for width in (1000, 260)
+        ]
+        assert re.search(r">temp [^<]*, solvent [^<]*<title>", wide)
+        assert re.search(r">[\d.]+, (water|ethanol)<title>temp ", narrow)
+        assert len(re.findall('class="tick middle"', narrow)) >= 2
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(("role", "works"), [("read", False), ("worker", True)])
 async def test_roles_see_what_they_may_do(file, role, works):
     async with visiting(file, make_token(file, role, role)) as client:

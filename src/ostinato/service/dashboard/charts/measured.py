@@ -1,10 +1,12 @@
 """Measurements by candidate: every repeat, the interval of the true value, and the estimate."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ostinato.checks import counted
 from ostinato.plots.data import CandidateRow, Measurements
-from ostinato.plots.data.common import cut
+from ostinato.plots.data.common import cut, said
 from ostinato.service.dashboard.charts.frame import (
     Numbers,
     Picture,
@@ -34,6 +36,7 @@ def draw(data: Measurements, view: View) -> Picture:
     step = ROW_NARROW if view.narrow else ROW
     height = step * len(rows) + FOOT + 8
     best = next((row for row in rows if row.best), None)
+    labels = _labels(rows, int((x.end - 70 if view.narrow else left - 16) / LETTER))
     values = any(row.n for row in rows)
     says = f"{counted(len(rows), 'candidate')}, the best first" + (f": {best.label}." if best else ".")
     says = says if values else data.note
@@ -44,7 +47,10 @@ def draw(data: Measurements, view: View) -> Picture:
             x,
             says,
             _grid(x, height - FOOT) if values else None,
-            [_row(row, x, 8 + step * place, step, left, narrow=view.narrow) for place, row in enumerate(rows)],
+            [
+                _row(row, label, x, 8 + step * place, step, left, narrow=view.narrow)
+                for place, (row, label) in enumerate(zip(rows, labels, strict=True))
+            ],
             x_axis(x, height - FOOT, data.value) if values else None,
         ),
         says=says,
@@ -73,12 +79,19 @@ def _grid(x: Scale, bottom: float) -> Html:
     return joined(tag("line", x1=x(tick), x2=x(tick), y1=4, y2=bottom, class_="grid") for tick in ticks)
 
 
-def _row(row: CandidateRow, x: Scale, top: float, step: float, left: float, *, narrow: bool) -> Html:
+def _labels(rows: Sequence[CandidateRow], room: int) -> list[str]:
+    """Candidates in so many letters: by their values alone where the names of columns leave no room for these."""
+    if all(len(row.label) <= room for row in rows):
+        return [row.label for row in rows]
+    values = [["–" if value is None else said(value) for value in row.candidate.values()] for row in rows]
+    return [cut(", ".join(each), room) for each in values]
+
+
+def _row(row: CandidateRow, label: str, x: Scale, top: float, step: float, left: float, *, narrow: bool) -> Html:
     middle = top + (step * 0.68 if narrow else step / 2)
-    room = int((x.end - 70 if narrow else left - 16) / LETTER)
     words = tag(
         "text",
-        cut(row.label, room),
+        label,
         tag("title", row.label),
         x=left if narrow else left - 12,
         y=top + 11 if narrow else middle + 4,

@@ -33,11 +33,13 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
         return self.low <= value <= self.high
 
     def ticks(self, about: int) -> list[float]:
-        """Round numbers, about so many."""
+        """Round numbers, about so many; two at the least, since one alone is no scale."""
         if self.log:
             return _decades(self.low, self.high, about)
         step = step_of(self.low, self.high, about)
         first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
+        if last <= first and 1 < about < 8:
+            return self.ticks(2 * about)
         return [tick * step for tick in range(first, min(last, first + 50) + 1)]
 
     @property
