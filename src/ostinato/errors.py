@@ -22,7 +22,8 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn, ImpossibleValue.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, PrunedTrials, DateColumn,
+ImpossibleValue.
 """
 
 import sys
@@ -140,6 +141,10 @@ class MeasuredColumn(OstinatoWarning):
 
 class ConditionalParameters(OstinatoWarning):
     """An Optuna study has parameters that only some trials have, or whose range changes: they are not modelled."""
+
+
+class PrunedTrials(OstinatoWarning):
+    """An Optuna study has many trials that were pruned: what is recommended rests on the luckier ones."""
 
 
 class ImpossibleValue(OstinatoWarning):
