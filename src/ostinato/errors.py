@@ -195,6 +195,11 @@ class FailedNotification(OstinatoWarning):
     """The program that is to tell people of an event did not work."""
 
 
+def installing(extra: str) -> str:
+    """How to install what an extra adds, for the end of a message. It is on no package index."""
+    return f"pip install '.[{extra}]' in a checkout, or 'WHEEL[{extra}]' with the name of the wheel's file"
+
+
 def notify(message: str, category: type[OstinatoWarning]) -> None:
     """Warn, pointing at the caller's own line: the first frame outside this library."""
     level, frame = 2, sys._getframe(1)
