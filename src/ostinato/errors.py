@@ -22,8 +22,8 @@ OstinatoError
 
 Warnings: OstinatoWarning ← DuplicateCandidates, IdentifierColumn, LimitedPrecision, ApproximateDraws, SlowKernel,
 SurprisingMeasurements, SuspiciousMeasurement, LongMeasurements, LostWorkers, Paused, StorageAway,
-FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, DateColumn, NumbersAsTexts,
-ImpossibleValue.
+FailedNotification, UnsavedValues, FewerSlots, MeasuredColumn, ConditionalParameters, PrunedTrials, DateColumn,
+NumbersAsTexts, ImpossibleValue.
 """
 
 import sys
@@ -147,6 +147,10 @@ class ConditionalParameters(OstinatoWarning):
     """An Optuna study has parameters that only some trials have, or whose range changes: they are not modelled."""
 
 
+class PrunedTrials(OstinatoWarning):
+    """An Optuna study has many trials that were pruned: what is recommended rests on the luckier ones."""
+
+
 class ImpossibleValue(OstinatoWarning):
     """A program printed a number that its outcome does not have: it counts as a measurement that failed."""
 
@@ -193,6 +197,11 @@ class UnsavedValues(OstinatoWarning):
 
 class FailedNotification(OstinatoWarning):
     """The program that is to tell people of an event did not work."""
+
+
+def installing(extra: str) -> str:
+    """How to install what an extra adds, for the end of a message. It is on no package index."""
+    return f"pip install '.[{extra}]' in a checkout, or 'WHEEL[{extra}]' with the name of the wheel's file"
 
 
 def notify(message: str, category: type[OstinatoWarning]) -> None:

@@ -104,4 +104,4 @@ def test_without_the_extra_the_remedy_is_said_in_full(tmp_path):
     command = [sys.executable, "-c", code, "compare", "rosenbrock"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
-    assert "pip install 'ostinato[benchmarks]'" in " ".join(done.stderr.split())
+    assert "pip install '.[benchmarks]'" in " ".join(done.stderr.split())

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from itertools import groupby
 
@@ -14,10 +15,16 @@ import pytest
 optuna = pytest.importorskip("optuna")
 
 import ostinato  # noqa: E402
-from ostinato.errors import ConditionalParameters, InvalidCandidates, InvalidSetting, NothingMeasured  # noqa: E402
+from ostinato.errors import (  # noqa: E402
+    ConditionalParameters,
+    InvalidCandidates,
+    InvalidSetting,
+    NothingMeasured,
+    PrunedTrials,
+)
 from ostinato.integrations.optuna import OstinatoSampler, recommend  # noqa: E402
 from ostinato.kernels import Matern52  # noqa: E402
-from ostinato.policies import MiniUCB  # noqa: E402
+from ostinato.policies import MiniTS, MiniUCB  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +160,46 @@ def test_the_optimiser_that_is_kept_knows_what_one_made_anew_knows():
     assert recommend(study).mean == pytest.approx(recommend(fresh).mean, abs=0.5)
 
 
+def by_number(trial):
+    """An objective with a list of candidates, and noise that depends on nothing but the trial's number."""
+    x, k = trial.suggest_int("x", -20, 20), trial.suggest_categorical("k", ["a", "b", "c"])
+    return -((x - 4) ** 2) / 50 - (k == "a") + random.Random(trial.number).gauss(0, 1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"noise_std": "varying"}, {"budget": 30}, {"policy": MiniTS(C=1.2)}], ids=str)
+def test_a_study_that_stops_decides_as_one_that_goes_on(settings, tmp_path):
+    whole = optuna.create_study(sampler=OstinatoSampler(seed=0, **settings), direction="maximize")
+    whole.optimize(by_number, n_trials=30)
+    storage = storage_of("rdb", tmp_path)
+    optuna.create_study(storage=storage, study_name="s", direction="maximize")
+    for trials in (9, 4, 10, 7):
+        study = optuna.load_study(storage=storage, study_name="s", sampler=OstinatoSampler(seed=0, **settings))
+        study.optimize(by_number, n_trials=trials)
+    assert params_of(study) == params_of(whole)
+
+
+def test_samplers_in_turn_decide_as_one():
+    whole = optuna.create_study(sampler=OstinatoSampler(seed=0), direction="maximize")
+    whole.optimize(by_number, n_trials=30)
+    study = optuna.create_study(direction="maximize")
+    samplers = [OstinatoSampler(seed=0) for _ in range(2)]
+    for place in range(30):
+        study.sampler = samplers[place // 3 % 2]
+        study.optimize(by_number, n_trials=1)
+    assert params_of(study) == params_of(whole)
+
+
+def test_a_fit_with_other_settings_is_not_used_again():
+    study = optuna.create_study(sampler=OstinatoSampler(seed=0), direction="maximize")
+    study.optimize(lambda trial: float(by_number(trial) > -3), n_trials=20)
+    settings = [trial.system_attrs["ostinato:asked"].get("settings") for trial in study.trials[1:]]
+    study.sampler = OstinatoSampler(seed=0, outcome="binary")
+    study.optimize(lambda trial: float(by_number(trial) > -3), n_trials=10)
+    later = [trial.system_attrs["ostinato:asked"].get("settings") for trial in study.trials[20:]]
+    assert not {*settings} & {*later} - {None}
+    assert 0 <= recommend(study).mean <= 1
+
+
 def test_trials_that_run_are_in_flight():
     study = optuna.create_study(sampler=OstinatoSampler(seed=0), direction="maximize")
     study.optimize(noisy(), n_trials=12)
@@ -194,7 +241,9 @@ def test_trials_that_fail_or_are_pruned_are_avoided():
     study = optuna.create_study(sampler=OstinatoSampler(seed=0), direction="maximize")
     study.optimize(objective, n_trials=40, catch=(RuntimeError,))
     assert len(outcomes) >= 20
-    assert recommend(study).candidate["x"] <= 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrunedTrials)
+        assert recommend(study).candidate["x"] <= 0.5
 
 
 def test_where_everything_fails_the_study_goes_on():
@@ -298,6 +347,35 @@ def test_a_sampler_for_parameters_that_are_not_modelled_is_a_remedy():
     study = optuna.create_study(direction="maximize", sampler=OstinatoSampler(seed=0, independent_sampler=other))
     study.optimize(model_or_other(), n_trials=20)  # no warning, which would be an error here
     assert {"C", "depth"} <= {name for trial in study.trials for name in trial.params}
+
+
+@pytest.mark.parametrize(("every", "said"), [(20, False), (4, True)])
+def test_many_pruned_trials_come_with_a_warning(every, said):
+    def objective(trial):
+        value = noisy()(trial)
+        if trial.number % every == every - 1:
+            raise optuna.TrialPruned
+        return value
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), direction="maximize")
+    study.optimize(objective, n_trials=20)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        recommend(study)
+    texts = [str(each.message) for each in caught if each.category is PrunedTrials]
+    assert bool(texts) == said
+    assert not said or texts[0].startswith("5 of 20 trials were pruned and have no value.")
+    assert not said or "NopPruner()" in texts[0]
+    assert [each.filename for each in caught] == [__file__] * said
+
+
+def test_settings_of_a_recommendation_are_checked_too():
+    study = optuna.create_study(sampler=OstinatoSampler(seed=0))
+    study.optimize(noisy(), n_trials=3)
+    with pytest.raises(InvalidSetting, match=r"There is no setting 'noise'\. Did you mean noise_std"):
+        recommend(study, noise=0.1)
+    with pytest.raises(InvalidSetting, match="direction='maximize' comes from the study"):
+        recommend(study, direction="maximize")
 
 
 def test_several_studies_share_a_sampler():
@@ -467,7 +545,7 @@ sys.modules["optuna"] = None
 try:
     ostinato.integrations.OstinatoSampler
 except ostinato.errors.MissingSetting as error:
-    assert str(error) == 'ostinato.integrations.optuna needs Optuna: pip install "ostinato[optuna]"', error
+    assert str(error).startswith("ostinato.integrations.optuna needs Optuna: pip install '.[optuna]' in"), error
 else:
     raise SystemExit("no error")
 """

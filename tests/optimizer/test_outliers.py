@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ostinato import Category, Integer, Optimizer, Space, Study, optimize
+from ostinato import Category, Float, Integer, Optimizer, Space, Study, optimize
 from ostinato.errors import SuspiciousMeasurement
 from ostinato.kernels import RBF
 from sizes import size
@@ -139,6 +139,18 @@ def test_where_kernel_and_noise_are_given_values_are_named_and_counted_as_they_a
         opt.observe(3, [130.0])
     assert [each.number for each in opt.outliers] == [101]
     assert opt.best().index == 3
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_poor_values_of_a_function_without_noise_are_not_accused(direction):
+    """What is learned for choosing looks away from how poor the poor ones are; a corner of the space is poor."""
+    sign = 1 if direction == "maximize" else -1
+    space = Space(x=Float(0, 1), y=Float(0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuspiciousMeasurement)
+        for seed in (3, 8, 9, 12, 13, 17):
+            hill = lambda at: -sign * ((at["x"] - 0.3) ** 2 + (at["y"] - 0.7) ** 2)  # noqa: E731
+            optimize(hill, space, budget=40, seed=seed, direction=direction)
 
 
 def test_the_result_of_a_run_names_it():

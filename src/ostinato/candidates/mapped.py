@@ -16,7 +16,7 @@ from ostinato.candidates.columns import Codec, Levels, Numbers
 from ostinato.candidates.rows import ArrayRows
 from ostinato.candidates.shard import KINDS, FilePiece, files_at, load, same_columns
 from ostinato.candidates.table import Candidates
-from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.errors import InvalidCandidates, InvalidSetting, installing
 
 AT_ONCE = 2**20  # rows that are looked at at a time
 
@@ -71,7 +71,7 @@ class MappedRows:
 def mapped_parquet(path: str | Path) -> Candidates:
     """A table of Parquet files, by a path that may have wildcards: read batch by batch into a temporary file."""
     if find_spec("pyarrow") is None or find_spec("fsspec") is None:
-        raise InvalidSetting(f"Reading {str(path)!r} needs pyarrow and fsspec: pip install 'ostinato[dask]'.")
+        raise InvalidSetting(f"Reading {str(path)!r} needs pyarrow and fsspec: {installing('dask')}.")
     files = files_at(str(path))
     kinds = same_columns(files, str(path))
     shape = sum(file.rows for file in files), len(kinds)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.candidates.columns import Levels
-from ostinato.errors import InvalidCandidates, InvalidSetting
+from ostinato.errors import InvalidCandidates, InvalidSetting, installing
 
 EXACT = 2.0**53  # whole numbers up to which floating-point numbers hold them all
 HASH = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier whose bits look random
@@ -108,7 +108,7 @@ def _file_system(address: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:  # a library is missing, or there is none
         raise InvalidSetting(
             f"{address} cannot be read: {error}. Whoever reads it, all workers of a cluster too, needs the library for "
-            "it: pip install 'ostinato[s3]' for s3://…"
+            f"it. For s3://…: {installing('s3')}."
         ) from None
     system.invalidate_cache()  # what it remembers of a folder may have changed since
     return system, path

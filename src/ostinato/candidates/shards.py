@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix
 from ostinato.candidates.shard import FilePiece, Shard, levels_of, load, made, rows_at
-from ostinato.errors import InvalidSetting, MissingSetting
+from ostinato.errors import InvalidSetting, MissingSetting, installing
 
 T = TypeVar("T")
 ROWS = 2_500_000  # of a shard, at most
@@ -204,7 +204,7 @@ def connected(address: str) -> Any:
     try:
         from distributed import Client, default_client  # pyright: ignore[reportUnknownVariableType]
     except ImportError:
-        raise MissingSetting("Candidates on a Dask cluster need Dask: pip install 'ostinato[dask]'.") from None
+        raise MissingSetting(f"Candidates on a Dask cluster need Dask: {installing('dask')}.") from None
     with suppress(ValueError):
         client = cast("Any", default_client())
         if client.scheduler.address == address:

@@ -30,7 +30,7 @@ def plot(
     """Draw a figure of a study: measurements, progress, posterior, parallel, batches, noise or calibration.
 
     A file that is there already is replaced. With --json the data of the figure are printed, and nothing is drawn.
-    Needs matplotlib: pip install 'ostinato\\[plots]'.
+    Needs matplotlib (the extra "plots").
     """
     if figure is None and out is None and not json:
         _list()
@@ -55,7 +55,7 @@ def report(
     """Write a report of a study: one HTML page with the answer, figures, tables, settings and where values come from.
 
     The page needs nothing else: it can be sent by mail, printed, or opened anywhere. A file that is there already is
-    replaced. Needs matplotlib: pip install 'ostinato\\[plots]'.
+    replaced. Needs matplotlib (the extra "plots").
     """
     from ostinato.plots.page import report as page
 

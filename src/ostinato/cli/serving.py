@@ -14,7 +14,7 @@ from ostinato.checks import counted
 from ostinato.cli.opening import PATIENCE, Where
 from ostinato.cli.options import seconds_of
 from ostinato.cli.terminal import Json, plain, print_answer
-from ostinato.errors import InvalidSetting, MissingSetting
+from ostinato.errors import InvalidSetting, MissingSetting, installing
 from ostinato.running.tables import show, table_of
 from ostinato.storage import TokenRecord, open_storage
 
@@ -69,7 +69,7 @@ def serve(
         from ostinato.service.serving import serve as served
     except ModuleNotFoundError as error:
         raise MissingSetting(
-            f"{error.name} is not installed, which the server needs: pip install 'ostinato[server]'."
+            f"{error.name} is not installed, which the server needs: {installing('server')}."
         ) from None
     warnings.simplefilter("ignore", OstinatoWarning)  # the dashboard and `diagnose` say it
     place = Place(host, port, certfile, keyfile, behind_proxy, tuple(host_name or ()))

@@ -2,7 +2,7 @@
 
 The three mini algorithms are drawn strong and on top. A baseline has the hue of the mini algorithm that shares its rule
 (UCB, EI, TS), paler and dashed, and every algorithm has a marker of its own, so that nothing hangs on colour alone.
-Needs matplotlib: `pip install 'ostinato[benchmarks]'`, whose global state is left alone.
+Needs matplotlib: the extra `benchmarks`, whose global state is left alone.
 """
 
 from collections.abc import Callable, Sequence

@@ -17,6 +17,7 @@ from ostinato.errors import (
     InvalidSetting,
     NothingMeasured,
     NothingToAsk,
+    PrunedTrials,
     notify,
 )
 from ostinato.integrations.early_checks import check_settings
@@ -37,6 +38,7 @@ from ostinato.integrations.optuna_trials import ATTRIBUTE, Follower, asked_of, o
 
 __all__ = ["OstinatoSampler", "recommend"]
 
+MANY_PRUNED = 0.1  # of the trials that ended: from there on a recommendation comes with a warning
 KEPT = 4  # studies whose optimisers are kept
 OWN = ("candidates", "direction")  # settings that come from the study
 
@@ -125,8 +127,9 @@ class OstinatoSampler(BaseSampler):
         others = [each for each in study.get_trials(deepcopy=False) if each.number != trial.number]
         follower = self._followers.pop(study.study_name, None)  # put back when all went well
         if follower is None or not follower.matches(space, others):
-            follower = Follower(space, study.directions[0].name.lower(), self._settings)
+            follower = Follower(space, study.directions[0].name.lower(), self._settings, study.study_name)
         follower.take_in(others)
+        follower.resume(others)
         if tied:
             point = follower.preview()
         else:
@@ -163,7 +166,10 @@ class OstinatoSampler(BaseSampler):
 
 
 def recommend(study: Study, *, level: float = 0.95, **settings: Any) -> Best:
-    """The parameters that are best after all, with an interval for their true value: never the luckiest trial.
+    """The parameters that are best after all, with an interval for their true value.
+
+    They are those of the best lower bound (the model's mean less a standard deviation) of all that were tried: not of
+    the highest value, which is often a lucky one. Sometimes they are the same.
 
     For any study with one objective, whichever sampler it had, with repeats or without. level: of the interval.
     settings: of `ostinato.Optimizer`, such as noise_std or outcome; by default those of the study's `OstinatoSampler`,
@@ -176,8 +182,12 @@ def recommend(study: Study, *, level: float = 0.95, **settings: Any) -> Best:
         branch = optuna.create_study(direction="maximize")
         branch.add_trials([trial for trial in study.trials if trial.params.get("model") == "forest"])
         recommend(branch)
+
+    Trials that were pruned have no value: the last one they reported is not what they would have ended with. So of
+    noisy trials only the luckier ones count. The warning `PrunedTrials` says so where they are many.
     """
     _check_single(study)
+    check_settings(settings, own=OWN, owner="study")
     own = study.sampler.settings if isinstance(study.sampler, OstinatoSampler) else {"seed": 0}
     trials = study.get_trials(deepcopy=False)
     if not any(each.state == TrialState.COMPLETE for each in trials):
@@ -190,6 +200,7 @@ def recommend(study: Study, *, level: float = 0.95, **settings: Any) -> Best:
         )
     if missed := _not_modelled(study, space):
         _warn(missed, f"The answer speaks of {', '.join(map(repr, space))} only.")
+    _warn_of_pruned(trials)
     follower = Follower(space, study.directions[0].name.lower(), {**own, **settings})
     follower.take_in(trials)
     return follower.best(level)
@@ -224,3 +235,15 @@ def _warn(missed: list[str], what_follows: str) -> None:
         'where parameters may have a condition: Integer(1, 20).when(model="forest").',
         ConditionalParameters,
     )
+
+
+def _warn_of_pruned(trials: Sequence[FrozenTrial]) -> None:
+    ended = [each.state for each in trials if each.state.is_finished()]
+    pruned = ended.count(TrialState.PRUNED)
+    if pruned >= MANY_PRUNED * len(ended):
+        notify(
+            f"{pruned} of {len(ended)} trials were pruned and have no value. Pruning lets the luckier trials through, "
+            "so the estimate is probably too good. Run noisy studies with "
+            "optuna.create_study(pruner=optuna.pruners.NopPruner()), or run more trials of these parameters that way.",
+            PrunedTrials,
+        )

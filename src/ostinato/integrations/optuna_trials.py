@@ -2,9 +2,13 @@
 
 All it knows comes from the trials and their system attributes, so that any process can make it anew at any time:
 
-    trial 7   asked  {"opener": 7, "repeats": 3, "params": {…}}    opens a batch of three repeats
-    trial 8   asked  {"opener": 7, …}                              the second of them
-    trial 9   nothing                                              was enqueued, or sampled by something else
+    trial 7   asked  {"opener": 7, "repeats": 3, "params": {…}, "state": …}   opens a batch of three repeats
+    trial 8   asked  {"opener": 7, …}                                         the second of them
+    trial 9   nothing                                                         was enqueued, or sampled otherwise
+
+"state" is what the next decision rests on besides the trials (the last fit, above all), as in a study of our own: who
+goes on decides as if nothing had stopped. "settings" tells of which study and with which settings it was made; with
+others it is left alone.
 
 Trials that finished are told, trials that run are in flight. Parameters are kept as Optuna's storages keep them, a
 choice of a category by its place: choices may be anything.
@@ -15,23 +19,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
+from zlib import crc32
 
+import msgspec
 from msgspec.structs import replace
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.logging import get_logger
 from optuna.trial import FrozenTrial, TrialState
 
-from ostinato.candidates import Category, Float, Integer, Parameter, Space
+from ostinato.candidates import Category, Float, Integer, Parameter, Sampled, Space
 from ostinato.errors import InvalidSetting, UnknownCandidate
 from ostinato.integrations.choices import candidates_of
 from ostinato.measurements.tally import LARGEST
 from ostinato.optimizer import Optimizer
 from ostinato.optimizer.decide import decide
-from ostinato.optimizer.facts import Asked
+from ostinato.optimizer.facts import Asked, DecisionState
 from ostinato.records import Batch, Best
 
 logger = get_logger("optuna.ostinato")  # below Optuna's own, so that its verbosity holds here
 ATTRIBUTE = "ostinato:asked"
+LARGEST_STATE = 30_000  # characters: MySQL, as Optuna uses it, takes 65,535 for an attribute
+ELSEWHERE = ("seed", "budget")  # settings with which what was learned with others is still right
 
 Distributions = Mapping[str, BaseDistribution]
 Point = dict[str, Any]
@@ -49,11 +57,13 @@ class OpenBatch:
 class Follower:
     """The optimiser of one study and one search space."""
 
-    def __init__(self, space: Distributions, direction: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, space: Distributions, direction: str, settings: Mapping[str, Any], study: str = "") -> None:
         self.space = dict(space)
         described = Space({name: _parameter(name, each) for name, each in space.items()})
         every: dict[str, Any] = {**settings, "direction": direction}
         self._optimizer = Optimizer(candidates_of(described), **every)
+        self._settings = _digest(study, settings)
+        self._decided: set[int] = set()  # trials that opened a batch, and whose decision state is known here
         self._opened: dict[int, OpenBatch] = {}  # by the trial that opened it
         self._told: dict[int, float] = {}  # values by trial; those that tell nothing too
         self._said: set[int] = set()  # measurements that do not fit
@@ -70,6 +80,23 @@ class Follower:
         for trial in sorted(trials, key=lambda each: each.number):
             if trial.number not in self._told and trial.state != TrialState.WAITING:
                 self._take(trial)
+
+    def resume(self, trials: Iterable[FrozenTrial]) -> None:
+        """Decide from here on as whoever opened the last batch would: with the same fit."""
+        decided = [each for trial in trials if (each := asked_of(trial)) and "state" in each]
+        own = [
+            each
+            for each in decided
+            if each["settings"] == self._settings and each["params"].keys() == self.space.keys()
+        ]
+        asked = max(own, key=lambda each: each["opener"], default=None)
+        if asked is None or asked["opener"] in self._decided:
+            return
+        self._decided.add(asked["opener"])
+        core, state = self._optimizer.core, msgspec.json.decode(asked["state"], type=DecisionState)
+        table = core.problem.table
+        core.rewrite(core.state.facts, state.renumbered(table.number_of) if isinstance(table, Sampled) else state)
+        self._said |= state.outlier_review.outliers.keys()
 
     def next_repeat(self, trials: Sequence[FrozenTrial]) -> dict[str, Any] | None:
         """What was asked, of the first batch whose repeats are not all handed out."""
@@ -90,7 +117,18 @@ class Follower:
         if decision.known.outlier_review.outliers:
             self._say_what_does_not_fit()
         self._opened[opener] = OpenBatch(batch, self._number(batch.candidate), shared=True)
-        return {"opener": opener, "repeats": batch.repeats, "params": batch.candidate}
+        self._decided.add(opener)
+        asked = {"opener": opener, "repeats": batch.repeats, "params": batch.candidate}
+        return asked | self._decision_state(decision.decision_state)
+
+    def _decision_state(self, state: DecisionState) -> dict[str, Any]:
+        """For whoever goes on; nothing where it is too large to store, or part of a round that is only known here."""
+        table = self._optimizer.core.problem.table
+        if state.round:
+            return {}
+        kept = state.renumbered(table.index_of) if isinstance(table, Sampled) else state
+        text = msgspec.json.encode(kept).decode()
+        return {"settings": self._settings, "state": text} if len(text) <= LARGEST_STATE else {}
 
     def preview(self) -> Point:
         """What would be asked for, without asking for it."""
@@ -171,6 +209,12 @@ class Follower:
         ended = [(each["opener"], trial) for trial in trials if trial.state.is_finished() and (each := asked_of(trial))]
         values = {opener for opener, trial in ended if isfinite(_value(trial))}
         return {opener for opener, _ in ended} - values
+
+
+def _digest(study: str, settings: Mapping[str, Any]) -> int:
+    """Of which study and settings a fit is, as far as it depends on them: trials may be copied to other studies."""
+    plain = {name: each for name, each in settings.items() if name not in ELSEWHERE and each is not None}
+    return crc32(repr((study, sorted(plain.items()))).encode())
 
 
 def asked_of(trial: FrozenTrial) -> dict[str, Any] | None:

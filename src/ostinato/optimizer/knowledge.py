@@ -275,9 +275,17 @@ class Knowledge:
         values = harmful(values_of(self.state.history, suspected), tally)
         if not values:
             return []
-        learns = isinstance(self.learner, Learner)
-        prior = self.learner.for_judging(tally) if isinstance(self.learner, Learner) else self.prior
-        return judged(values, prior, self.problem.features, tally, ("kernel",) if learns else ())
+        features = self.problem.features
+        if not isinstance(self.learner, Learner):
+            return judged(values, self.prior, features, tally, ())
+        prior = self.learner.for_judging(tally)
+        found = judged(values, prior, features, tally, ("kernel",))
+        low = [misfit.value for misfit in found if misfit.value.y < prior.floor]
+        if not low:
+            return found
+        whole = self.learner.for_answers(tally)  # a fit that looks away from low values expects none anywhere
+        odd = {misfit.value.number for misfit in judged(low, whole, features, tally, ("kernel",))}
+        return [misfit for misfit in found if misfit.value.y >= prior.floor or misfit.value.number in odd]
 
     @property
     def unconfirmed(self) -> dict[int, int]:

@@ -152,7 +152,7 @@ class OptimizerView:
 
     def plot(self, name: str = "measurements", *, columns: Sequence[str | int] = ()) -> "Figure":
         """A matplotlib figure: "measurements" by candidate, "progress", "posterior", "parallel", "batches", "noise" or
-        "calibration". Needs `pip install 'ostinato[plots]'`.
+        "calibration". Needs matplotlib (the extra `plots`).
 
         columns: for "posterior", the column along which it is drawn, or two.
         """
@@ -195,7 +195,7 @@ class OptimizerView:
         return bool(self._state.history.counts.keys() - self._state.retired)
 
     def best(self, level: float = 0.95) -> Best:
-        """The measured candidate of the best lower bound (mean less a standard deviation): never the luckiest value."""
+        """The measured candidate of the best lower bound (mean less a standard deviation), not the luckiest."""
         return self.core.answers.best(level)
 
     def leader(self) -> tuple[int, float, float]:

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ostinato.errors import InvalidSetting, MissingSetting
+from ostinato.errors import InvalidSetting, MissingSetting, installing
 from ostinato.plots import data
 from ostinato.plots.data import Drawable, Series
 
@@ -110,4 +110,4 @@ def drawing(module: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
-        raise MissingSetting("Figures need the package matplotlib: pip install 'ostinato[plots]'.") from error
+        raise MissingSetting(f"Figures need the package matplotlib: {installing('plots')}.") from error

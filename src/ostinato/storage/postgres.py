@@ -1,4 +1,4 @@
-"""PostgreSQL: for several machines. Needs psycopg, the extra `ostinato[postgres]`."""
+"""PostgreSQL: for several machines. Needs psycopg, the extra `postgres`."""
 
 import os
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DataError, DBAPIError
 
-from ostinato.errors import MissingSetting
+from ostinato.errors import MissingSetting, installing
 
 PERMANENT = ("28", "3D", "42", "22", "23")  # classes of errors that do not go away: passwords, databases, our own slips
 LOCKED = "55P03"  # others hold a row for too long
@@ -29,7 +29,7 @@ class Postgres:
     def __init__(self, url: URL) -> None:
         if find_spec("psycopg") is None:
             raise MissingSetting(
-                "PostgreSQL needs the package psycopg: pip install 'ostinato[postgres]', or use sqlite:///lab.db."
+                f"PostgreSQL needs the package psycopg: {installing('postgres')}. Or use sqlite:///lab.db."
             )
         self.name = url.render_as_string(hide_password=True)
         self._url = url.set(drivername="postgresql+psycopg")

@@ -202,7 +202,7 @@ class StudyView:
 
     def plot(self, name: str = "measurements", *, columns: Sequence[str | int] = ()) -> "Figure":
         """A matplotlib figure: "measurements" by candidate, "progress", "posterior", "parallel", "batches", "noise" or
-        "calibration". Needs `pip install 'ostinato[plots]'`.
+        "calibration". Needs matplotlib (the extra `plots`).
 
         columns: for "posterior", the column along which it is drawn, or two.
         """
