@@ -64,7 +64,7 @@ def test_a_rule_of_ones_own():
         def __call__(self, repeat_value):
             return 3
 
-    made, opt = choices(Combined(UCB(2.0), ThreeTimes()))
+    made, opt = choices(Combined(score=UCB(2.0), repeats=ThreeTimes()))
     assert {repeats for _, repeats in made} == {3}
     assert opt.certificate is None  # it promises nothing
 
