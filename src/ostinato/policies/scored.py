@@ -121,8 +121,8 @@ class ScoredPolicy(Limited, BasePolicy):
 class Combined(ScoredPolicy):
     """Any score with any repeat rule, of one's own too: Combined(UCB(2.0), MiniMeta(1.2))."""
 
-    score: Score = field()  # pyright: ignore[reportIncompatibleMethodOverride]
-    repeats: RepeatRule = field()  # pyright: ignore[reportIncompatibleMethodOverride]
+    score: Score = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    repeats: RepeatRule = field()  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         super().__post_init__()
