@@ -39,7 +39,9 @@ class Policy(Protocol):
     `BasePolicy` can say more about themselves.
     """
 
-    def propose(self, belief: Belief, limit: int | None) -> list[Proposal]: ...
+    def propose(self, belief: Belief, limit: int | None) -> list[Proposal]:
+        """What to measure before anything new is learned. limit: measurements that are left, or None."""
+        ...
 
 
 @dataclass(frozen=True)
