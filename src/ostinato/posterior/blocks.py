@@ -42,8 +42,8 @@ class BlockedVector:
     """One number for every candidate, in blocks that begin at the candidates `starts`.
 
     `vector.flat()` is all of them as one NumPy array, `vector.at(candidates)` some, `vector[7]` one;
-    `vector.like(values)` puts an array of other numbers into the same blocks, and `vector.map(function, other)` computes
-    with whole blocks, wherever they are.
+    `vector.like(values)` puts an array of other numbers into the same blocks, and `vector.map(function, other)`
+    computes with whole blocks, wherever they are.
     """
 
     parts: list[Array]
