@@ -122,6 +122,26 @@ def slots(size: int, steps: int) -> dict[str, float]:
     return {"cpu": process_time() - start, "batches": len(batches), "unique": run.optimizer.unique}
 
 
+def clicks(size: int, items: int) -> dict[str, float]:
+    """A night of a shop with this many items, of which some have been shown."""
+    rng = np.random.default_rng(0)
+    X = rng.random((size, 5))
+    rates = 0.02 + 0.1 * X[:, 0] * X[:, 1]
+    rows, shown = rng.choice(size, items, replace=False), rng.integers(5, 40, items)
+    opt = Optimizer(X, outcome="binary", goal="earn", budget=10**6, seed=0)
+    opt.observe(rows, successes=rng.binomial(shown, rates[rows]), trials=shown)
+    found: dict[str, float] = {}
+    for name, slots in (("plan of 1,000", 1_000), ("plan of 20", 20)):
+        start = process_time()
+        batches = opt.ask(slots=slots)
+        found[name] = process_time() - start
+        for batch in batches:
+            opt.tell(batch, successes=int(rng.binomial(batch.repeats, rates[batch.index])), trials=batch.repeats)
+    start = process_time()
+    opt.best()
+    return found | {"best": process_time() - start, "peak": peak()}
+
+
 def one_policy(policy: Any, size: int, steps: int) -> dict[str, float]:
     run = Run(size, steps, policy=policy, kernel=Matern52(0.5, 1.5), noise_std=0.2)
     run.go()
@@ -155,6 +175,7 @@ KINDS = {
     "epochs": epochs,
     "answers": answers,
     "slots": slots,
+    "clicks": clicks,
     "address": address,
     "MiniTS": lambda size, steps: one_policy(MiniTS(1.2), size, steps),
     "MiniUCB": lambda size, steps: one_policy(MiniUCB(1.2, 2.0), size, steps),

@@ -52,6 +52,16 @@ def test_every_public_name_is_in_the_reference():
         assert f":: ostinato.integrations.{name}" in text, name
 
 
+def test_authors_of_policies_and_kernels_find_what_they_need_and_no_method_twice():
+    policies, kernels = (site_api.pages()[name] for name in ("policies", "kernels"))
+    assert ":: ostinato.policies.BlockedVector\n" in policies
+    for member in ("means", "variances", "progress"):
+        assert getattr(ostinato.policies.Belief, member).__doc__, member
+    assert all(page.count(":special-members: __call__") == page.count("autoclass::") for page in (policies, kernels))
+    assert "inherited-members" not in policies + kernels
+    assert re.search(r"kernels\.Linear\n.*\n.*\n   :exclude-members: __call__, diag, bind\n", kernels)
+
+
 def test_every_command_and_option_is_in_the_reference():
     text = site_commands.page()
     for name in COMMANDS:

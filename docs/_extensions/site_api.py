@@ -26,6 +26,7 @@ MODULES = {
     "integrations.optuna": "Integration with Optuna",
     "integrations.sklearn": "Integration with scikit-learn",
 }
+DERIVED = ("ostinato.kernels", "ostinato.policies", "ostinato.posterior")  # where bases are on the same page
 HEAD = """API
 ===
 
@@ -70,13 +71,32 @@ def entry(module: str, name: str, found: object) -> str:
     """What Sphinx is told of one name."""
     if inspect.isclass(found):
         plain = issubclass(found, BaseException) or found.__module__.startswith("ostinato.integrations")
-        own = "" if plain else "   :members:\n   :inherited-members: object, Exception, Struct\n"
+        own = "" if plain else _members(found)
         return f".. autoclass:: {module}.{name}\n{own}\n"
     if inspect.ismodule(found):
         return f"``{name}`` is a module of its own: :py:mod:`{found.__name__}`.\n\n"
     kind = "autofunction" if inspect.isroutine(found) else "autodata"
     extra = "" if kind == "autofunction" else "   :no-value:\n"
     return f".. {kind}:: {module}.{name}\n{extra}\n"
+
+
+def _members(found: type) -> str:
+    """Which members of a class are shown.
+
+    The bases of kernels and policies are on the same page. A derived class shows only its own members, and of these
+    only those with a docstring of their own.
+    """
+    if not found.__module__.startswith(DERIVED):
+        return "   :members:\n   :inherited-members: object, Exception, Struct\n"
+    said = [name for name in vars(found) if _repeats(found, name) and (name == "__call__" or name[0] != "_")]
+    hidden = f"   :exclude-members: {', '.join(said)}\n" if said else ""
+    return f"   :members:\n   :special-members: __call__\n{hidden}"
+
+
+def _repeats(found: type, name: str) -> bool:
+    """Whether a member has no docstring of its own and a class above has the same member."""
+    own = getattr(vars(found)[name], "__doc__", None)
+    return not own and any(name in vars(above) for above in found.__mro__[1:])
 
 
 def headed(title: str) -> str:

@@ -5,6 +5,7 @@ import pytest
 from ostinato import MiniUCB
 from ostinato.confidence import Fixed
 from ostinato.errors import InvalidSetting
+from ostinato.experiments import algorithms
 from ostinato.experiments.algorithms import ALGORITHMS, Algorithm, find
 
 
@@ -36,3 +37,10 @@ def test_names_are_found_however_they_are_written():
     assert find("EpsilonGreedy").name == "ε-greedy"
     with pytest.raises(InvalidSetting, match="Did you mean mini-GP-UCB"):
         find("mini-GPU")
+
+
+def test_an_algorithm_that_is_not_in_the_paper_is_found_by_name_and_not_reproduced(monkeypatch):
+    mine = Algorithm("least-known", MiniUCB, {"C": (1.3,)})
+    monkeypatch.setitem(algorithms.OTHERS, mine.name, mine)
+    assert find("Least-Known") is mine
+    assert mine.name not in ALGORITHMS

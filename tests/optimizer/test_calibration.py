@@ -65,6 +65,50 @@ def test_a_peak_that_is_sharper_than_the_model_thinks_is_judged_by_its_own_measu
     assert np.mean(held) >= 0.7
 
 
+def clicks(seed, views=4_000):
+    """Rates of .02 nearly everywhere, and up to .12 in one corner."""
+    rng = np.random.default_rng(seed)
+    price, rating = rng.uniform(5, 50, 200), rng.integers(1, 6, 200)
+    rates = 0.02 + 0.02 * rating * np.exp(-(((price - 20) / 10) ** 2))
+    shown = 1 + np.bincount(rng.integers(200, size=views - 200), minlength=200)
+    opt = Optimizer(np.column_stack([price, rating]), outcome="binary", goal="earn", seed=0)
+    opt.observe(np.arange(200), successes=rng.binomial(shown, rates), trials=shown)
+    return opt, rates
+
+
+def test_a_rate_far_above_the_others_is_not_said_to_be_as_low_as_they_are():
+    held = []
+    for seed in range(size(15, 60)):
+        opt, rates = clicks(seed)
+        best = opt.best()
+        held.append(best.interval[0] <= rates[best.index] <= best.interval[1])
+    assert np.mean(held) >= 0.75  # 0.6 with a kernel of one variance
+
+
+@pytest.mark.parametrize("stretch", [1.0, 1.5, 4.0])
+def test_the_interval_under_a_larger_kernel_is_that_of_the_dense_matrix(stretch):
+    opt, _ = clicks(0)
+    opt.best()
+    answers = opt.core.answers
+    trust, posterior = answers._trust, answers._known.posterior
+    number = opt.best().index
+    i = int(np.flatnonzero(trust.measured == number)[0])
+    X, noise = posterior.features[trust.measured], 1 / np.asarray(posterior.factor.w)
+    averages = np.asarray(posterior.factor.m)
+    M = np.linalg.inv(stretch**2 * posterior.kernel(X, X) + np.diag(noise))
+    alpha = M @ averages
+    variance, own = 1 / M[i, i] - noise[i], noise[i]
+    others = averages[i] - alpha[i] / M[i, i]
+    doubted = trust.widened**2 * max(1, (1 + alpha[i] ** 2 / M[i, i]) / 2) * variance
+    middle = (doubted * averages[i] + own * others) / (doubted + own)
+    std = 1.1 * np.sqrt(doubted * own / (doubted + own)) * trust.others / trust.widened
+    shift, wider = trust.interval(number, stretch)
+    mean, plain = posterior.answer_at(np.array([number]))
+    believed = float(trust.of(np.array([number]))[0] * np.sqrt(plain[0]))
+    assert mean[0] - posterior.prior_mean + shift == pytest.approx(middle, abs=1e-7)
+    assert wider * believed == pytest.approx(std, rel=1e-5)
+
+
 def test_the_same_point_has_the_same_interval_however_it_is_asked_for():
     opt = measured(SMOOTH)
     everywhere, here = opt.predict(), opt.predict(POINTS[:50])

@@ -1,5 +1,7 @@
 """A score and a repeat rule make a policy; either may be one's own."""
 
+import pickle
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +66,7 @@ def test_a_rule_of_ones_own():
         def __call__(self, repeat_value):
             return 3
 
-    made, opt = choices(Combined(UCB(2.0), ThreeTimes()))
+    made, opt = choices(Combined(score=UCB(2.0), repeats=ThreeTimes()))
     assert {repeats for _, repeats in made} == {3}
     assert opt.certificate is None  # it promises nothing
 
@@ -92,3 +94,8 @@ def test_parts_that_are_none_are_refused(parts, kind, method):
 def test_rules_check_their_settings(make):
     with pytest.raises(InvalidSetting, match="C="):
         make()
+
+
+def test_a_combined_policy_is_copied_with_its_parts():
+    policy = Combined(score=UCB(2.0), repeats=MiniMeta(1.2), cap_per_batch=7)
+    assert pickle.loads(pickle.dumps(policy)) == policy == deepcopy(policy)

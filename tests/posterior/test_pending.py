@@ -40,6 +40,20 @@ def test_whatever_is_looked_at_in_between_the_end_is_the_same(model, picks, seed
     assert len(lazy.update(np.arange(30))) == 0
 
 
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_the_same_candidate_again_and_again_is_what_imagining_it_once_with_as_many_is(model):
+    posterior = model()
+    posterior.condition(3, 2, 1.0)
+    posterior = posterior.refreshed(np.random.default_rng(0)) if isinstance(posterior, Nystrom) else posterior
+    often, once = (PendingVariances(posterior.variances, posterior.ghost()) for _ in range(2))
+    for candidate in (4, 4, 4, 9, 4, 4):
+        often.add(candidate, 2)
+        often.everywhere()
+    for candidate, n in ((4, 6), (9, 2), (4, 4)):
+        once.add(candidate, n)
+    assert often.everywhere() == pytest.approx(once.everywhere(), abs=1e-12)
+
+
 def test_imagining_leaves_the_model_alone():
     posterior = MODELS["exact"]()
     posterior.condition(3, 2, 1.0)

@@ -80,17 +80,19 @@ def _known() -> dict[str, Algorithm]:
 
 
 ALGORITHMS = _known()
+OTHERS: dict[str, Algorithm] = {}  # not in the paper: `compare` finds them by name, and `reproduce` does not run them
 
 
 def find(name: str) -> Algorithm:
     """An algorithm by its name or that of its policy's class, in capitals or not, "e-greedy" included."""
-    plain = {_plain(key): algorithm for key, algorithm in ALGORITHMS.items()}
-    classes = {_plain(type(a.make(a.settings((1.0,))[0])).__name__): a for a in ALGORITHMS.values()}
+    known = ALGORITHMS | OTHERS
+    plain = {_plain(key): algorithm for key, algorithm in known.items()}
+    classes = {_plain(type(a.make(a.settings((1.0,))[0])).__name__): a for a in known.values()}
     found = (classes | plain).get(_plain(name))
     if found is None:
         near = get_close_matches(_plain(name), plain, n=1)
         hint = f" Did you mean {plain[near[0]].name}?" if near else ""
-        raise InvalidSetting(f"There is no algorithm {name!r}.{hint} Known are {', '.join(ALGORITHMS)}.")
+        raise InvalidSetting(f"There is no algorithm {name!r}.{hint} Known are {', '.join(known)}.")
     return found
 
 

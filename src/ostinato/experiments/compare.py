@@ -7,6 +7,7 @@ reproduce("synthetic")
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from shlex import join
 from time import perf_counter
@@ -18,17 +19,21 @@ from ostinato.errors import InvalidSetting
 from ostinato.experiments import report
 from ostinato.experiments.algorithms import ALGORITHMS, LENGTHSCALE, Algorithm, find
 from ostinato.experiments.captions import FIGURES
+from ostinato.experiments.files import COLUMNS, MISSING, last_rows
 from ostinato.experiments.jobs import span
 from ostinato.experiments.machine import facts
 from ostinato.experiments.protocol import Protocol, quick, with_uniform
 from ostinato.experiments.records import Run
 from ostinato.experiments.summary import UNIFORM, remarks
+from ostinato.optimizer.frame import installed
 from ostinato.policies import Policy
 from ostinato.problems import Problem, groups, load
 from ostinato.running.tables import show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ostinato.optimizer.frame import Library
 
 SEEDS, HORIZON = 40, 5000
 CHOOSING, LONGEST = 5, 500  # settings are chosen at a fifth of the horizon, and at most so far
@@ -46,6 +51,19 @@ class Comparison:
         if name not in FIGURES:
             raise InvalidSetting(f"{name!r} is not a figure: give one of {', '.join(FIGURES)}.")
         return FIGURES[name][0](self.runs)
+
+    def to_frame(self, library: "Library | None" = None) -> Any:
+        """The end of every fresh run as a data frame, with the columns of `runs.csv`; NaN where there is no number.
+
+        library: "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        """
+        import narwhals.stable.v2 as nw  # data frames take a while to import
+
+        rows = last_rows(self.runs)
+        columns = {
+            name: [nan if row[name] == "" and name in MISSING else row[name] for row in rows] for name in COLUMNS
+        }
+        return nw.from_dict(columns, backend=installed(library)).to_native()
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,15 @@ from ostinato.experiments.choices import shown
 from ostinato.experiments.records import Run
 from ostinato.experiments.summary import UNIFORM, last, share, values
 
+COLUMNS = (
+    *("stage", "problem", "algorithm", "settings", "seed", "t", "regret", "regret_share", "simple"),
+    *("unique", "rounds", "switches", "seconds"),
+)
+MISSING = ("regret_share", "simple")  # that may be empty
+
 
 def tidy_rows(runs: Sequence[Run]) -> Iterator[dict[str, object]]:
-    """A flat row for each checkpoint of each run; `normalised` is empty where uniform did not run (or not so far).
+    """A flat row for each checkpoint of each run; `regret_share` is empty where uniform did not run (or not so far).
 
     `simple` stands in the last row of a run, and is empty in the others.
     """
@@ -43,7 +49,7 @@ def _tidy(run: Run, i: int, share: float | str) -> dict[str, object]:
         "seed": run.seed,
         "t": run.t[i],
         "regret": run.regret[i],
-        "normalised": share,
+        "regret_share": share,
         "simple": run.simple if i == len(run.t) - 1 and run.simple is not None else "",
         "unique": run.unique[i],
         "rounds": run.rounds[i],

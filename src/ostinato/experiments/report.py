@@ -51,7 +51,7 @@ def _write_files(runs: Sequence[Run], folder: Path) -> None:
 def _flat_row(row: Row) -> dict[str, object]:
     counts = {"unique": row.unique, "switches": row.switches, "rounds": row.rounds}
     numbers = {"regret": row.regret, "simple": row.simple} | counts
-    flat: dict[str, object] = {"problem": row.problem, "algorithm": row.algorithm, "normalised": row.normalised}
+    flat: dict[str, object] = {"problem": row.problem, "algorithm": row.algorithm, "of_uniform": row.normalised}
     for name, estimate in (numbers | {"seconds": row.seconds}).items():
         flat |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return flat | {"seeds": row.seeds, "t": row.t, "short": row.short}
@@ -72,7 +72,7 @@ def _flat_trial(trial: Trial) -> dict[str, object]:
         "settings": shown(trial.settings),
         "stage": trial.stage,
         "regret": trial.regret,
-        "normalised": trial.normalised,
+        "of_uniform": trial.normalised,
         "seeds": trial.seeds,
         "t": trial.t,
         "used": trial.best,

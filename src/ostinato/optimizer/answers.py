@@ -195,7 +195,7 @@ class Answers:
         """In the user's sign, within the bounds of the outcome; the interval without the luck of being chosen."""
         believed = np.array([self._sign * mean]), np.array([std])
         inside = self._outcome.inside(*believed)
-        shift, wider = self._trust.interval(number)
+        shift, wider = self._trust.interval(number, self._stretch(float(inside[0][0])))
         middle = believed[0] + self._sign * (shift - self._luck(number) * wider * std)
         low, high = self._outcome.interval(middle, wider * believed[1], width)
         low, high = np.minimum(low, inside[0]), np.maximum(high, inside[0])  # with the mean that is shown
@@ -206,6 +206,13 @@ class Answers:
             interval=(float(low[0]), float(high[0])),
             n=self._known.state.history.counts[number],
         )
+
+    def _stretch(self, rate: float) -> float:
+        """How much more values differ where rates are this high than at the prior mean, by their logits."""
+        usual = self._sign * self._known.answering.mean
+        if not self._outcome.binary or not 0 < usual < 1:
+            return 1.0
+        return max(1.0, self._outcome.scale(rate) / self._outcome.scale(usual))
 
     def _rivalry(self, numbers: list[int], stds: list[float]) -> list[tuple[float, float]]:
         """The chance of being the best, and the gap within which each of some candidates lies with probability LIKELY.

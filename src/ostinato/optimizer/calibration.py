@@ -18,6 +18,15 @@ this candidate (a peak that is sharper than the kernel thinks). With
 
 in place of c², it lies about (c_i²σ_i² ȳ_i + ℓ_i m_i)/(c_i²σ_i² + ℓ_i).
 
+Rates of yes and no spread by their logits rather than evenly: where a rate μ is far above the prior mean μ₀, values
+differ by a = μ(1 − μ)/(μ₀(1 − μ₀)) times as much as on average, and a kernel of one variance pulls the few high rates
+down to the many low ones. The interval of such a candidate is that of a² times the kernel, a > 1. With M = (K + D)⁻¹,
+D the noise of the averages and α = M(ȳ − μ₀),
+
+    (K + D/a²)⁻¹ = (I − β M D)⁻¹ M,      β = 1 − 1/a²
+
+of which one row is needed: M v with (I − β D M) v = e_i.
+
 It was chosen for its measurements. Where it is the best of those measured with a chance of w only, it was chosen for
 its luck: its interval lies 0.45 (1 − w) standard deviations further down.
 
@@ -61,6 +70,7 @@ MAX_INDEPENDENT = 5_000  # candidates: that there are more says no more
 SAMPLE = 20_000  # candidates, at most, of which an average is taken
 CHANCES_CORRECTED_FROM = 10  # measured candidates below which chances stay as drawn
 NO_GAP = 0.1  # standard deviations that no gap counts as
+SOLVED, SOLVER_STEPS = 1e-8, 200  # the residual at which conjugate gradients end, and the steps after which they do
 T_QUANTILE = 0.975  # the quantile at which Student's t is compared with the normal law
 
 
@@ -68,10 +78,12 @@ T_QUANTILE = 0.975  # the quantile at which Student's t is compared with the nor
 class Calibration:
     """Factors on standard deviations: `others`, c, and one for each of the measured candidates.
 
+    widened: c without what few measurements leave unknown of the scales.
     own: for each of them, how far the middle of its own interval lies from the model's mean, and how much wider it is.
     """
 
     others: float
+    widened: float
     measured: NDArray[np.int64]
     at_measured: Vector
     own: tuple[Vector, Vector]
@@ -105,11 +117,31 @@ class Calibration:
             return np.full(len(numbers), others)
         return np.where(known[places] == numbers, self.at_measured[order][places], others)
 
-    def interval(self, number: int) -> tuple[float, float]:
-        """How far the middle of a candidate's own interval lies from the model's mean, and how much wider it is."""
+    def interval(self, number: int, stretch: float = 1.0) -> tuple[float, float]:
+        """How far the middle of a candidate's own interval lies from the model's mean, and how much wider it is.
+
+        stretch: a, where values differ by a times as much as the kernel says.
+        """
         place = np.flatnonzero(self.measured == number)
+        if not len(place):
+            return 0.0, 1.0
         shift, wider = self.own
-        return (float(shift[place[0]]), float(wider[place[0]])) if len(place) else (0.0, 1.0)
+        if stretch > 1 and self.learned:
+            return self._stretched(int(place[0]), stretch)
+        return float(shift[place[0]]), float(wider[place[0]])
+
+    def _stretched(self, place: int, stretch: float) -> tuple[float, float]:
+        """The same under a² times the kernel."""
+        factor = self.posterior.factor
+        M, alpha, noise = to_numpy(factor.M), to_numpy(factor.alpha), to_numpy(factor.l)
+        slot = int(np.flatnonzero(noise > 0)[place])
+        own, less = noise[slot : slot + 1], 1 / stretch**2
+        v = _damped(M, noise, 1 - less, slot)
+        stretched = np.array([less * float(v @ alpha)]), np.array([less * float(v @ M[slot])])
+        shift, std = _own_interval(*stretched, own, self.widened)
+        _, before = _own_interval(alpha[slot : slot + 1], M[slot, slot : slot + 1], own, self.widened)
+        wider = self.own[1][place] * std / np.maximum(before, np.finfo(np.float64).tiny)
+        return float((own * (alpha[slot] - stretched[0]) + shift)[0]), float(wider[0])
 
     def luck(self, best_of_measured: float) -> float:
         """By how many standard deviations the recommended candidate is worse than it looks, from the chance w."""
@@ -158,7 +190,7 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     measured = posterior.measured[slots]
     if "kernel" not in learned or not len(slots):
         as_they_are = np.zeros(len(slots)), np.ones(len(slots))
-        return Calibration(few, measured, np.full(len(slots), few), as_they_are, posterior, learned=False)
+        return Calibration(few, 1.0, measured, np.full(len(slots), few), as_they_are, posterior, learned=False)
     M, alpha, own = np.diagonal(to_numpy(factor.M))[slots], to_numpy(factor.alpha)[slots], 1 / weights[slots]
     variance: Vector = np.maximum(1 / M - own, 0.0)  # of f at each candidate, as the others leave it
     z2 = alpha**2 / M
@@ -170,7 +202,36 @@ def calibration(posterior: Posterior, *, steps: float, learned: tuple[str, ...])
     doubted = c_i**2 * variance
     shift = alpha / M * (doubted / (doubted + own) - variance / (variance + own))
     wider = c_i / c * np.sqrt((c**2 * variance + own) / (doubted + own))
-    return Calibration(few * c, measured, few * MEASURED * widened, (shift, wider), posterior, learned=True)
+    return Calibration(few * c, c, measured, few * MEASURED * widened, (shift, wider), posterior, learned=True)
+
+
+def _own_interval(alpha: Vector, M: Vector, own: Vector, c: float) -> tuple[Vector, Vector]:
+    """The shift of a candidate's own interval, and its standard deviation before the tenth that is added."""
+    variance: Vector = np.maximum(1 / M - own, 0.0)
+    doubted: Vector = c**2 * np.maximum(1.0, (1 + alpha**2 / M) / 2) * variance
+    shift = alpha / M * (doubted / (doubted + own) - variance / (variance + own))
+    return shift, np.sqrt(doubted * own / (doubted + own))
+
+
+def _damped(M: Matrix, noise: Vector, beta: float, slot: int) -> Vector:
+    """v with (I − β D M) v = e_i, by conjugate gradients.
+
+    With v = √D u the matrix is I − β √D M √D, which has no eigenvalue below 1 − β.
+    """
+    root = np.sqrt(noise)
+    u, direction = np.zeros(len(noise)), np.zeros(len(noise))
+    direction[slot] = 1 / root[slot]
+    left = direction.copy()
+    size = first = float(left @ left)
+    for _ in range(SOLVER_STEPS):
+        image: Vector = direction - beta * root * (M @ (root * direction))
+        step = size / float(direction @ image)
+        u, left = u + step * direction, left - step * image
+        size, before = float(left @ left), size
+        if size <= SOLVED**2 * first:
+            break
+        direction = left + size / before * direction
+    return root * u
 
 
 def _unknown(posterior: Posterior, measured: NDArray[np.int64]) -> float | None:

@@ -51,15 +51,22 @@ def _own(name: str, table: Candidates) -> str:
 
 def _chosen(table: Candidates, library: Library | None) -> Library:
     if library is not None:
-        if library not in LIBRARIES:
-            raise InvalidSetting(f"library={library!r} is unknown: give 'pandas', 'polars' or 'pyarrow'.")
-        return library
+        return installed(library)
     from ostinato.candidates.frames import FrameRows
 
     if isinstance(table.source, FrameRows):
         own = table.source.frame.implementation.value
         if own in LIBRARIES:
             return own
+    return installed()
+
+
+def installed(library: Library | None = None) -> Library:
+    """The library that was asked for, or the first that is installed."""
+    if library is not None:
+        if library not in LIBRARIES:
+            raise InvalidSetting(f"library={library!r} is unknown: give 'pandas', 'polars' or 'pyarrow'.")
+        return library
     for each in LIBRARIES:
         if find_spec(each) is not None:
             return each

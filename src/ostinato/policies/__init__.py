@@ -21,6 +21,7 @@ from ostinato.policies.single import Once
 from ostinato.policies.ts import TS
 from ostinato.policies.ucb import UCB
 from ostinato.policies.uniform import Uniform
+from ostinato.posterior import BlockedVector
 
 __all__ = [
     "BBKB",
@@ -36,6 +37,7 @@ __all__ = [
     "AdaptiveUCB",
     "BasePolicy",
     "Belief",
+    "BlockedVector",
     "Cautious",
     "Combined",
     "Earn",

@@ -39,7 +39,9 @@ class Policy(Protocol):
     `BasePolicy` can say more about themselves.
     """
 
-    def propose(self, belief: Belief, limit: int | None) -> list[Proposal]: ...
+    def propose(self, belief: Belief, limit: int | None) -> list[Proposal]:
+        """What to measure before anything new is learned. limit: measurements that are left, or None."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ class BasePolicy(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copy: the settings, not what was made from them."""
-        kind = type(self)
+        kind, settings = type(self), getattr(self, "__dataclass_fields__", ())
         return {
             name: value
             for name, value in vars(self).items()
-            if not isinstance(getattr(kind, name, None), cached_property)
+            if name in settings or not isinstance(getattr(kind, name, None), cached_property)
         }
 
     @abstractmethod

@@ -60,11 +60,13 @@ class Belief(ABC):
 
     @property
     @abstractmethod
-    def means(self) -> BlockedVector: ...
+    def means(self) -> BlockedVector:
+        """The mean of every candidate: `belief.means.flat()` is a NumPy array, in the order of the candidates."""
 
     @property
     @abstractmethod
-    def variances(self) -> BlockedVector: ...
+    def variances(self) -> BlockedVector:
+        """The variance of every candidate, measurements in flight counted as if they had come; `.flat()` as above."""
 
     @property
     @abstractmethod
@@ -73,10 +75,12 @@ class Belief(ABC):
 
     @property
     def top(self) -> float:
+        """The highest mean."""
         return self.span[1]
 
     @property
     def bottom(self) -> float:
+        """The lowest mean."""
         return self.span[0]
 
     @property
@@ -86,7 +90,8 @@ class Belief(ABC):
 
     @property
     @abstractmethod
-    def progress(self) -> Progress: ...
+    def progress(self) -> Progress:
+        """How far the run is: measurements, candidates, and the budget."""
 
     def variance(self, candidate: int) -> float:
         """The variance of one candidate by what was measured and nothing else, to the last digit."""
@@ -179,6 +184,7 @@ class Scores(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def best(self) -> float:
+        """The highest score."""
         return self.values.highest
 
     def first_best(self, belief: Belief) -> int:

@@ -10,7 +10,7 @@ cheapest to go to of those that score nearly as well as the best.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ostinato.errors import InvalidSetting
@@ -121,23 +121,15 @@ class ScoredPolicy(Limited, BasePolicy):
 class Combined(ScoredPolicy):
     """Any score with any repeat rule, of one's own too: Combined(UCB(2.0), MiniMeta(1.2))."""
 
-    picks: Score
-    times: RepeatRule
+    score: Score = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    repeats: RepeatRule = field()  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _of_kind(
-            self.picks, Score, "the score, comes first", "`__call__(self, belief)` and `slack(self, belief, best)`"
+            self.score, Score, "the score, comes first", "`__call__(self, belief)` and `slack(self, belief, best)`"
         )
-        _of_kind(self.times, RepeatRule, "the repeat rule, comes second", "`__call__(self, repeat_value)`")
-
-    @cached_property
-    def score(self) -> Score:
-        return self.picks
-
-    @cached_property
-    def repeats(self) -> RepeatRule:
-        return self.times
+        _of_kind(self.repeats, RepeatRule, "the repeat rule, comes second", "`__call__(self, repeat_value)`")
 
 
 def _of_kind(given: object, kind: type, place: str, methods: str) -> None:

@@ -39,7 +39,12 @@ SWEEP = 1024  # candidates whose variances are recomputed at a time, to bound me
 
 @dataclass(slots=True, eq=False)
 class BlockedVector:
-    """One number for every candidate, in blocks that begin at the candidates `starts`."""
+    """One number for every candidate, in blocks that begin at the candidates `starts`.
+
+    `vector.flat()` is all of them as one NumPy array, `vector.at(candidates)` some, `vector[7]` one;
+    `vector.like(values)` puts an array of other numbers into the same blocks, and `vector.map(function, other)`
+    computes with whole blocks, wherever they are.
+    """
 
     parts: list[Array]
     starts: Sequence[int]
@@ -76,6 +81,7 @@ class BlockedVector:
 
     @property
     def highest(self) -> float:
+        """The highest number."""
         xp = namespace_of(self.parts[0])
         return max(float(xp.max(part)) for part in self.parts)
 

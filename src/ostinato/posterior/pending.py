@@ -14,6 +14,8 @@ from ostinato.arrays import Array, Matrix, Vector, to_numpy
 from ostinato.posterior.blocks import BlockedVector
 from ostinato.posterior.cache import Indices
 
+PARALLEL = 1e-12  # of the largest coefficient: what rounding may leave of coefficients that are multiples of others
+
 
 class Ghost(Protocol):
     """A model whose variances go on without it."""
@@ -42,6 +44,7 @@ class Imagined:
         self.ghost = ghost
         self.candidates: set[int] = set()
         self.terms: list[Vector] = []
+        self._last: tuple[int, Matrix] | None = None  # a measurement and its c at all candidates
 
     def __len__(self) -> int:
         return len(self.terms)
@@ -67,8 +70,27 @@ class Imagined:
         return P @ self.ghost.columns(candidates)[: P.shape[1]]
 
     def everywhere(self, first: int = 0) -> Matrix:
-        """The same at all candidates."""
-        return self.ghost.spread(self.coefficients(first))
+        """The same at all candidates.
+
+        Plans often imagine the same candidate again and again; its c is then the last one, scaled.
+        """
+        if first < len(self.terms) - 1:
+            return self.ghost.spread(self.coefficients(first))
+        C = self._scaled(first)
+        C = self.ghost.spread(self.coefficients(first)) if C is None else C
+        self._last = first, C
+        return C
+
+    def _scaled(self, number: int) -> Matrix | None:
+        """c of one measurement, if that of the one before is known and is a multiple of it."""
+        if self._last is None or self._last[0] != number - 1:
+            return None
+        before, now = self.terms[number - 1], self.terms[number]
+        if len(before) != len(now) or not before.any():
+            return None
+        scale = float(before @ now) / float(before @ before)
+        same = float(np.max(np.abs(now - scale * before))) <= PARALLEL * float(np.max(np.abs(now)))
+        return scale * self._last[1] if same else None
 
 
 class PendingVariances:
