@@ -43,6 +43,8 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "temp,ph\n", "holds no candidates"),
         ("a.csv", "temp,temp\n1,2\n", "a name of its own"),
         ("a.csv", "temp,ph\n1,2\n3\n", "line 3: 2 values wanted"),
+        ("a.csv", "temp,ph\n1,2\n3,6,5\n", "line 3: '5' is beyond the last column, ph. Write decimals with a point"),
+        ("a.csv", "temp;ph\n1;2\n3;6,5;good\n", "line 3: 'good' is beyond the last column, ph. If it is not part"),
         ("a.csv", "temp,ph\n1,\n", "line 2"),
         ("a.csv", "temp\n1\nnan\n", "a number elsewhere"),
         ("a.csv", "temp\n60\n7O\n80\n", "line 3: temp is .7O., and a number in most other lines"),
