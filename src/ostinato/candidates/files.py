@@ -28,6 +28,8 @@ from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, O
 WITH_COMMA, WITH_POINT = re.compile(r"[-+]?[\d.]*,\d+"), re.compile(r"[-+]?\d+(\.\d+)+(,\d+)?")
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 BEGINS_AS_NUMBER = re.compile(r"([<>≤≥~]\s*)?[-+]?\d")
+BARE = re.compile(r"[A-Za-z0-9_.-]+")  # names of sections that need no quotes
+SECTION = re.compile(r"^[ \t]*\[[ \t]*([^\[\]\"'\n]+?)[ \t]*\]", flags=re.MULTILINE)
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a", "nd", "n.d.")
 CSV = (".csv", ".tsv")
@@ -266,10 +268,14 @@ def _read_parquet(path: Path) -> Any:
 
 def read_space(path: Path) -> Space:
     """The space that a TOML file describes: a section a column."""
+    text = ""
     try:
-        described = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        described = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidCandidates(f"{path.name} is not a TOML file ({error}).") from None
+        unquoted = next((name for name in SECTION.findall(text) if not BARE.fullmatch(name)), None)
+        hint = f' Put the name in quotes, as it has other signs than letters and digits: ["{unquoted}"].'
+        raise InvalidCandidates(f"{path.name} is not a TOML file ({error}).{hint if unquoted else ''}") from None
     if not described:
         raise InvalidCandidates(
             f"{path.name} describes no columns: give sections such as [temp] with low, high and step."
