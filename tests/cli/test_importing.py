@@ -56,7 +56,7 @@ def test_tabs_and_a_missing_value_among_decimal_commas(study):
 def test_the_column_of_values_is_named(study):
     (study / "mine.csv").write_text("temp,ph,OD600\n20,6.5,12.25\n")
     refused = said(ostinato("import", "lab.db", "mine.csv", cwd=study))
-    assert "The columns are temp, ph, OD600: --value says which holds the values." in refused
+    assert "The columns are temp, ph, OD600. --value says which holds the values." in refused
     assert "has no column 'OD'" in said(ostinato("import", "lab.db", "mine.csv", "--value", "OD", cwd=study))
     assert "is a column of the candidates" in said(ostinato("import", "lab.db", "mine.csv", "--value", "ph", cwd=study))
     assert "took in 1" in said(ostinato("import", "lab.db", "mine.csv", "--value", "OD600", cwd=study))
@@ -156,6 +156,7 @@ def test_a_sheet_whose_columns_were_mixed_up_is_refused(lab):
     assert done.returncode == 2
     assert "nothing was taken in" in said(done)
     assert f"temp {float(rows[0]['temp'])}" in said(done)
+    assert "(temp differs)" in said(done)
 
 
 @pytest.mark.parametrize("column", ["yield", "Yield (%)"])
@@ -196,6 +197,13 @@ def test_a_sheet_that_cannot_be_read_says_why(lab, text, why):
     done = ostinato("tell", "lab.db", "plate.csv", cwd=lab)
     assert done.returncode == 2
     assert why in said(done)
+
+
+def test_counts_that_are_called_otherwise_are_to_be_named(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), outcome="binary")
+    (lab / "day.csv").write_text("row,clicks,views\n3,7,100\n")
+    done = ostinato("import", "lab.db", "day.csv", cwd=lab)
+    assert "The columns are row, clicks, views. Name columns of counts successes and trials; --value" in said(done)
 
 
 def test_what_is_exported_from_a_space_can_be_imported(lab):

@@ -117,7 +117,9 @@ def _read(row: dict[str, str], own: dict[str, str], study: StudyView) -> tuple[A
     if "value" in what and tried:
         raise InvalidFeedback(f"it has both {own['value']} and {tried[0]}: give one of them.")
     if "value" not in what and len(tried) < len(TRIALS):
-        hint = "" if own["value"] in row else f" The columns are {', '.join(row)}: --value says which holds the values."
+        counts = "Name columns of counts successes and trials; " if study.outcome.binary else ""
+        which = f" The columns are {', '.join(row)}. {counts}--value says which holds the values."
+        hint = "" if own["value"] in row else which
         raise InvalidFeedback(f"there is no {own['value']} (nor successes and trials).{hint}")
     if "value" not in what:
         what |= {name: number_in(row, name) for name in tried}
