@@ -36,7 +36,7 @@ def test_a_plate_is_asked_for_and_told(study):
         assert f"took in {new} measurements" in done.stderr
     (study / "more.jsonl").write_text(json.dumps({"batch": tasks[0]["batch"], "start": 0, "values": [99]}) + "\n")
     refused = " ".join(ostinato("tell", "catalogue.db", "more.jsonl", cwd=study).stderr.split())
-    (number,) = re.findall(r"\(measurement (\d+)\), and 99.0 was told: the first is kept", refused)
+    (number,) = re.findall(r"\(measurement (\d+)\) has the value [\d.]+, and 99.0 was told: the first is kept", refused)
     assert f"`ostinato correct STUDY {number} VALUE`" in refused
     assert "or `ostinato import`" in refused
     assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 24

@@ -183,7 +183,7 @@ def check_alike(
         has = f"{first!r}" if now is None else f"{now!r} (it was told as {first!r}, and corrected)"
         own = "" if number is None else str(number + low + place - start)
         raise Conflict(
-            f"Repeat {low + place} of batch {batch} has the value {has}{own and f' (measurement {own})'}, and "
+            f"Repeat {low + place} of batch {batch}{own and f' (measurement {own})'} has the value {has}, and "
             f"{second!r} was told: the first is kept. If it is wrong, correct(number={own or '…'}, new=…), on the "
             f"command line `ostinato correct STUDY {own or 'NUMBER'} VALUE`. For another measurement of the same "
             "candidate, observe(candidate, values), or `ostinato import`."
