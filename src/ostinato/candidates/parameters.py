@@ -15,7 +15,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from math import floor, inf, isinf, isnan, log10, ulp
 from typing import Any, Protocol, cast
 
@@ -23,6 +22,7 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
+from ostinato.candidates.rounded import LISTED, RoundedValues
 from ostinato.candidates.rows import as_python
 from ostinato.checks import LARGEST, SMALLEST, brief, finite, flag, positive, whole
 from ostinato.errors import InvalidSetting
@@ -33,7 +33,6 @@ FINE = 6  # decimals of a range, and significant digits on a logarithmic scale: 
 ULPS = 4  # units in the last place, by which a number may be off by rounding
 WIDEST = 1e-9  # of a range: so near to each other are numbers at least that are one but for rounding
 SIGNIFICANT = 12  # digits of values of which there are so many, evenly spaced
-LISTED = 100_000  # values that are rounded to digits, which are listed
 EXACT = 2**53  # float64 holds all whole numbers below
 
 
@@ -260,7 +259,7 @@ class Float(_Range):
                 f"{self!r} has {int(spaced.size):,} values to be rounded, above {LISTED:,}: leave out digits, or the "
                 f"{'count' if self.step is None else 'step'}."
             )
-        same = next((one for one, two in pairwise(self._rounded or ()) if one == two), None)
+        same = self._rounded.twice if self._rounded else None
         if same is not None:
             raise InvalidSetting(
                 f"{self!r} has two values that are both {same} once they are rounded: give "
@@ -268,22 +267,16 @@ class Float(_Range):
             )
 
     @cached_property
-    def _rounded(self) -> tuple[float, ...] | None:
-        """The values of a step or a count, rounded to digits, from the lowest; None where there are no such."""
+    def _rounded(self) -> RoundedValues | None:
+        """The values of a step or a count, rounded to digits; None where there are no such."""
         if self.digits is None or (self.step is None and self.count is None):
             return None
-        return tuple(round(value, self.digits) + 0.0 for value in replace(self, digits=None).values)
-
-    @cached_property
-    def _between_rounded(self) -> Vector:
-        """The features half-way between neighbours among these."""
-        features = self.codec("").encode(self._rounded or ())
-        return (features[1:] + features[:-1]) / 2
+        return RoundedValues(replace(self, digits=None).values, self.digits, self.codec(""))
 
     @property
     def size(self) -> float:
         if self._rounded is not None:
-            return len(self._rounded)
+            return len(self._rounded.values)
         if self.digits is not None:
             return floor((self.high - self.low) * 10**self.digits + 1e-9) + 1
         if self.step is not None:
@@ -293,7 +286,7 @@ class Float(_Range):
     @property
     def values(self) -> tuple[float, ...]:
         if self._rounded is not None:
-            return self._rounded
+            return self._rounded.values
         if self.digits is not None:
             return tuple(float(round(self.low + i / 10**self.digits, self.digits)) for i in range(int(self.size)))
         if self.step is not None:
@@ -306,7 +299,7 @@ class Float(_Range):
 
     def nearest(self, feature: float) -> float:
         if self._rounded is not None:
-            return self._rounded[int(np.searchsorted(self._between_rounded, feature))]
+            return self._rounded.nearest(feature)
         if self.count is not None:
             return float(self._clamped(_significant(self._within(_snapped(feature, self.ends, self.count)))))
         value = self._within(feature)
