@@ -46,3 +46,8 @@ def test_only_a_learned_kernel_sees_logarithms_of_a_table():
 def test_what_has_no_logarithm_is_refused():
     with pytest.raises(InvalidCandidates, match="above 0"):
         Logs("lr").encode([1.0, 0.0])
+
+
+def test_what_has_no_logarithm_is_named_with_a_remedy():
+    with pytest.raises(InvalidCandidates, match=r"holds -1\.0: .*\. Give numbers above 0"):
+        Logs("dose").encode([1.0, -1.0])

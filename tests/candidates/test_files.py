@@ -34,6 +34,8 @@ def test_a_space_in_toml(tmp_path):
     table = read_file(path)
     assert len(table) == 3 * 3 * 2 * 2 * 2
     assert table[0] == {"temp": 20.0, "rate": 0.01, "layers": 1, "size": "small", "solvent": "water"}
+    path.write_text('["catalyst load"]\nlow = 1\nhigh = 24\ncount = 5\nlog = true\ndigits = 1\n')
+    assert [row["catalyst load"] for row in map(read_file(path).__getitem__, range(5))] == [1.0, 2.2, 4.9, 10.8, 24.0]
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,8 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "temp,ph\n", "holds no candidates"),
         ("a.csv", "temp,temp\n1,2\n", "a name of its own"),
         ("a.csv", "temp,ph\n1,2\n3\n", "line 3: 2 values wanted"),
+        ("a.csv", "temp,ph\n1,2\n3,6,5\n", "line 3: '5' is beyond the last column, ph. Write decimals with a point"),
+        ("a.csv", "temp;ph\n1;2\n3;6,5;good\n", "line 3: 'good' is beyond the last column, ph. If it is not part"),
         ("a.csv", "temp,ph\n1,\n", "line 2"),
         ("a.csv", "temp\n1\nnan\n", "a number elsewhere"),
         ("a.csv", "temp\n60\n7O\n80\n", "line 3: temp is .7O., and a number in most other lines"),
@@ -53,6 +57,13 @@ def test_a_space_in_toml(tmp_path):
         ("a.csv", "a,b\n1,1\n,\n2,2\n", "line 3: a is empty"),
         ("a.csv", "a\n-1e308\n1e308\n", "Column 'a' goes from .* too wide"),
         ("a.toml", "temp = [", "is not a TOML file"),
+        ("a.toml", "[ph]\nlow = 1\nhigh = 2\n[catalyst load]\nlow = 1\n", r'name in quotes.*: \["catalyst load"\]'),
+        ("a.toml", "[temp (°C)] # warm\nlow = 1\n", r'name in quotes.*: \["temp \(°C\)"\]'),
+        (
+            "a.toml",
+            "[load]\nlow = 1\nhigh = 2\ncount = 20\nlog = true\ndigits = 1\n",
+            r"\[load\] is .* are both 1.0 once",
+        ),
         ("a.toml", "", "describes no columns"),
         ("a.toml", "[temp]\nlow = 1\n", r"\[temp\] is"),
         (

@@ -72,6 +72,10 @@ def test_levels(levels, kind, u):
         Float(1 / 3, 1, count=5),
         Float(1e-8, 1, step=0.1),
         Float(0.33585575305464355, 7, log=True),
+        Float(1, 24, count=5, log=True, digits=1),
+        Float(1, 7, count=3, log=True, digits=0),
+        Float(0, 1, step=0.3, digits=1),
+        Float(0, 10, count=4, digits=1),
     ],
     ids=repr,
 )
@@ -82,6 +86,16 @@ def test_its_own_values_lie_within_a_range(parameter):
         assert parameter.low <= value <= parameter.high
         assert parameter.ends[0] <= feature <= parameter.ends[1]
         assert parameter.nearest(feature) == value
+
+
+def test_what_is_spaced_evenly_may_be_rounded():
+    assert Float(1, 24, count=5, log=True, digits=1).values == (1.0, 2.2, 4.9, 10.8, 24.0)
+    assert Float(0, 1, count=4, digits=1).values == (0.0, 0.3, 0.7, 1.0)
+    step = Float(0, 1, step=0.35, digits=1)
+    assert step.values == (0.0, 0.3, 0.7)
+    assert (step.size, step.own(0.3), step.own(0.35)) == (3, 0.3, None)
+    assert repr(step) == "Float(0, 1, step=0.35, digits=1)"
+    assert Float(5, 5.2, step=0.3, digits=1).values == (5.0,)
 
 
 def test_whole_numbers_are_drawn_evenly():
@@ -99,7 +113,13 @@ def test_steps_are_kept(step, u):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Float(0, 1, step=0.1, digits=2), "give one of them"),
+        (lambda: Float(0, 1, step=0.1, count=11), "a step and a count: give one of them"),
+        (
+            lambda: Float(1, 10, count=11, log=True, digits=0),
+            "two values that are both 1.0 once they are rounded: give a lower count, or more",
+        ),
+        (lambda: Float(0, 1, step=0.05, digits=1), "two values that are both 0.1 .* give a wider step, or"),
+        (lambda: Float(0, 1, count=10**9, digits=2), "has 1,000,000,000 values to be rounded"),
         (lambda: Float(0, 1, log=True), "low above 0"),
         (lambda: Float(1, 10, step=1, log=True), "takes no step"),
         (lambda: Float(0.05, 1, digits=1), "ends between two of its values"),

@@ -125,3 +125,12 @@ def test_a_command_in_a_fork_ends_with_whoever_waits_for_it(lab):
     process.kill()
     assert process.communicate(timeout=terminal.PATIENCE)[0] == b""
     (lab / "go").touch()
+
+
+def test_where_the_study_is_missing_those_of_the_folder_are_named(tmp_path):
+    assert "Give the file of the study: there is no *.db here." in terminal.ostinato("best", cwd=tmp_path).stderr
+    (tmp_path / "reaction.db").touch()
+    missing = terminal.ostinato("best", cwd=tmp_path).stderr
+    assert "Missing argument 'STUDY'. Give the file of the study: here is reaction.db." in missing
+    (tmp_path / "more.db").touch()
+    assert "here are more.db, reaction.db." in terminal.ostinato("tell", cwd=tmp_path).stderr

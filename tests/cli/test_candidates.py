@@ -51,6 +51,39 @@ def test_what_makes_no_sense_is_refused(lab):
         assert words in done.stderr.replace("\n", " ")
 
 
+def test_candidates_are_retired_by_conditions(lab):
+    (lab / "table.csv").write_text(
+        "solvent,temp\n" + "".join(f"{s},{t}\n" for s in ("MeCN", "water") for t in (20, 40))
+    )
+    ostinato("create", "lab.db", "table.csv", cwd=lab)
+
+    def listed(*what):
+        shown = json.loads(ostinato("candidates", "lab.db", "list", *what, "--json", cwd=lab).stdout)
+        return [row["row"] for row in shown]
+
+    assert "retired 2 candidates" in ostinato("candidates", "lab.db", "retire", "solvent=MeCN", cwd=lab).stderr
+    assert listed("retired=true") == [0, 1]
+    assert listed("temp>=30", "retired=false") == [3]
+    assert listed("2-3") == [2, 3]
+    done = ostinato("candidates", "lab.db", "restore", "solvent = mecn", "temp<30", cwd=lab)
+    assert "restored 1 candidate" in done.stderr
+    assert listed("retired=1") == [1]
+    for what, words in (
+        ("solvent=MeCN,temp>30", "No candidate meets solvent=MeCN,temp>30: `ostinato candidates STUDY list` shows"),
+        ("solvents=MeCN", "'solvents' is not a column of the candidates: there are measured, retired, solvent, temp"),
+        ("solvent>MeCN", "solvent is a category, and has no order"),
+    ):
+        done = ostinato("candidates", "lab.db", "retire", what, cwd=lab)
+        assert (done.returncode, words in done.stderr.replace("\n", " ")) == (2, True), done.stderr
+
+
+def test_candidates_are_added_from_a_space(lab):
+    (lab / "space.toml").write_text("[temp]\nlow = 90\nhigh = 100\nstep = 10\n[ph]\nlow = 5\nhigh = 6\ncount = 2\n")
+    ostinato("create", "lab.db", "catalogue.csv", cwd=lab)
+    done = ostinato("candidates", "lab.db", "add", "space.toml", cwd=lab)
+    assert "added 4 rows, 35 to 38" in done.stderr
+
+
 def test_columns_in_another_order_and_ranges_of_rows(lab):
     ostinato(*MANUAL, cwd=lab, typed="q\n")
     (lab / "more.csv").write_text("ph,temp\n5,90\n6,95\n")

@@ -22,6 +22,9 @@ def test_figures_are_listed_and_drawn(lab):
     listed = ostinato("plot", "lab.db", cwd=lab)
     assert listed.returncode == 0
     assert "calibration" in listed.stdout
+    head, _, *lines = [line for line in listed.stdout.splitlines() if line.strip()]
+    at = head.index("what it shows")
+    assert all(line[0] == " " != line[1] and line[at - 1] == " " != line[at] for line in lines)
     done = ostinato("plot", "lab.db", "progress", cwd=lab)
     assert (done.returncode, done.stderr.strip()) == (0, "wrote first-try-progress.svg")
     assert "<svg" in (lab / "first-try-progress.svg").read_text()

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import pytest
@@ -54,7 +56,7 @@ def test_tabs_and_a_missing_value_among_decimal_commas(study):
 def test_the_column_of_values_is_named(study):
     (study / "mine.csv").write_text("temp,ph,OD600\n20,6.5,12.25\n")
     refused = said(ostinato("import", "lab.db", "mine.csv", cwd=study))
-    assert "The columns are temp, ph, OD600: --value says which holds the values." in refused
+    assert "The columns are temp, ph, OD600. --value says which holds the values." in refused
     assert "has no column 'OD'" in said(ostinato("import", "lab.db", "mine.csv", "--value", "OD", cwd=study))
     assert "is a column of the candidates" in said(ostinato("import", "lab.db", "mine.csv", "--value", "ph", cwd=study))
     assert "took in 1" in said(ostinato("import", "lab.db", "mine.csv", "--value", "OD600", cwd=study))
@@ -154,6 +156,7 @@ def test_a_sheet_whose_columns_were_mixed_up_is_refused(lab):
     assert done.returncode == 2
     assert "nothing was taken in" in said(done)
     assert f"temp {float(rows[0]['temp'])}" in said(done)
+    assert "(temp differs)" in said(done)
 
 
 @pytest.mark.parametrize("column", ["yield", "Yield (%)"])
@@ -196,6 +199,13 @@ def test_a_sheet_that_cannot_be_read_says_why(lab, text, why):
     assert why in said(done)
 
 
+def test_counts_that_are_called_otherwise_are_to_be_named(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), outcome="binary")
+    (lab / "day.csv").write_text("row,clicks,views\n3,7,100\n")
+    done = ostinato("import", "lab.db", "day.csv", cwd=lab)
+    assert "The columns are row, clicks, views. Name columns of counts successes and trials; --value" in said(done)
+
+
 def test_what_is_exported_from_a_space_can_be_imported(lab):
     """Also levels that are empty, and whole numbers above 2**53."""
     space = Space(c=Category("", "a"), n=Integer(1, 10**18), x=Float(0, 1).when(c="a"))
@@ -207,6 +217,47 @@ def test_what_is_exported_from_a_space_can_be_imported(lab):
     done = ostinato("import", "two.db", "one.csv", cwd=lab)
     assert done.returncode == 0, said(done)
     assert [again.table[i] for i in range(2)] == points
+
+
+@pytest.mark.parametrize("header", ["", ","])
+def test_a_decimal_comma_that_divides_a_value_is_refused(lab, header):
+    """A spreadsheet writes a heading too, an empty one, where some line has more cells."""
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), seed=0)
+    first, *others = ostinato("ask", "lab.db", "--slots", "3", "--csv", cwd=lab).stdout.splitlines()
+    for cell, beyond in [("55,3", "3"), ("75.4,note", "note")]:
+        (lab / "plate.csv").write_text(
+            "\n".join([first + header, *(line + "50" for line in others[:-1]), others[-1] + cell])
+        )
+        done = ostinato("tell", "lab.db", "plate.csv", cwd=lab)
+        assert done.returncode == 2
+        assert f"plate.csv, line 4: '{beyond}' is beyond the last column, value. Write decimals with a point" in said(
+            done
+        )
+        (lab / "mine.csv").write_text(f"temp,ph,value{header}\n20,6.5,{cell}\n")
+        done = ostinato("import", "lab.db", "mine.csv", cwd=lab)
+        assert f"mine.csv, line 2: '{beyond}' is beyond the last column, value." in said(done)
+    assert values(lab) == []
+
+
+def test_decimal_commas_in_quotes_are_read_as_they_are_when_typed(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), seed=0)
+    (lab / "mine.csv").write_text('temp,ph,value,stderr\n20,"6,5","55,3","0,5"\n')
+    assert "took in 1 measurement" in said(ostinato("import", "lab.db", "mine.csv", cwd=lab))
+    first, line = ostinato("ask", "lab.db", "--csv", cwd=lab).stdout.splitlines()
+    (lab / "plate.csv").write_text(f'{first}\n{line}"1,234"\n')
+    assert "line 2: 1,234 may be 1234 or 1.234: write one" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    (lab / "plate.csv").write_text(f'{first}\n{line}"61,5"\n')
+    assert "took in 1 measurement" in said(ostinato("tell", "lab.db", "plate.csv", cwd=lab))
+    assert values(lab)[0] == (20, 6.5, 55.3)
+    assert values(lab)[1][2] == 61.5
+
+
+def test_a_pipe_is_read(lab):
+    Study("lab", lab / "lab.db", read_file(lab / "catalogue.csv"), seed=0)
+    os.mkfifo(lab / "pipe")
+    with ThreadPoolExecutor() as pool:
+        pool.submit((lab / "pipe").write_text, "temp,ph,value\n20,6.5,12.25\n")
+        assert "took in 1 measurement of" in said(ostinato("import", "lab.db", "pipe", cwd=lab))
 
 
 UNREADABLE = ["n.d.", "6,,8", "73,1 %", "< 5"]

@@ -115,6 +115,16 @@ def test_messages_name_no_arguments_of_python(lab):
     assert "give 0 or 1, True or False, or successes and trials." in said(done)
 
 
+def test_columns_that_the_program_is_not_given_are_noted_once(lab):
+    done = ostinato("optimize", "catalogue.csv", "--command", "echo {temp}", "--budget", "5", "--seed", "0", cwd=lab)
+    note = "note: ph is not in --command. (The program may read it from the environment variable OSTINATO_CANDIDATE.)"
+    assert (done.returncode, said(done).count(note)) == (0, 1)
+    done = ostinato(
+        "optimize", "catalogue.csv", "--command", "echo {temp} {ph}", "--name", "all", "--budget", "2", cwd=lab
+    )
+    assert "note" not in done.stderr
+
+
 def test_columns_of_any_name(lab):
     (lab / "odd.csv").write_text("a.b,c[0],it's x\n1,007,x y\n2,008,$(touch bad)\n")
     (lab / "show").write_text(

@@ -199,7 +199,11 @@ def test_a_value_that_does_not_fit_is_named_on_the_command_line(lab):
     assert "outlier     measurement 15: 1" in done.stdout
     (outlier,) = json.loads(ostinato("status", "typed.db", "--json", cwd=lab).stdout)["outliers"]
     assert outlier["number"] == 15
-    assert "measurement 15: 1" in ostinato("diagnose", "typed.db", cwd=lab).stdout
+    assert "`ostinato correct STUDY 15 VALUE` changes it" in done.stdout
+    for command in ("status", "diagnose"):
+        answer = ostinato(command, "typed.db", cwd=lab).stdout
+        assert "measurement 15: 1" in answer
+        assert "If a value is wrong, `ostinato correct STUDY 15 VALUE` changes it." in answer
     assert json.loads(ostinato("diagnose", "typed.db", "--json", cwd=lab).stdout)["outliers"][0]["number"] == 15
 
 

@@ -1,6 +1,7 @@
 """Work handed out and brought back as JSON lines: any language can do that."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -34,7 +35,10 @@ def test_a_plate_is_asked_for_and_told(study):
         done = ostinato("tell", "catalogue.db", cwd=study, typed="\n".join(lines) + "\n")
         assert f"took in {new} measurements" in done.stderr
     (study / "more.jsonl").write_text(json.dumps({"batch": tasks[0]["batch"], "start": 0, "values": [99]}) + "\n")
-    assert "the first is" in ostinato("tell", "catalogue.db", "more.jsonl", cwd=study).stderr
+    refused = " ".join(ostinato("tell", "catalogue.db", "more.jsonl", cwd=study).stderr.split())
+    (number,) = re.findall(r"\(measurement (\d+)\) has the value [\d.]+, and 99.0 was told: the first is kept", refused)
+    assert f"`ostinato correct STUDY {number} VALUE`" in refused
+    assert "or `ostinato import`" in refused
     assert json.loads(ostinato("status", "catalogue.db", "--json", cwd=study).stdout)["measurements"] == 24
 
 

@@ -136,3 +136,16 @@ def test_what_only_a_shell_understands_is_refused_unless_it_is_quoted(operator):
     with pytest.raises(InvalidSetting, match="sh -c"):
         Command(f"echo {{temp}} {operator} cat", ("temp",))
     assert Command(f"echo '{operator}' {{temp}}", ("temp",)).program.name.startswith("echo")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left_out"),
+    [
+        ("{temp}", ("layers", "solvent", "hot")),
+        ("{temp} {layers} {solvent} {hot}", ()),
+        ("", ()),  # it may read all of them from its environment
+        ("{temp} -c 'import os; os.environ[\"OSTINATO_CANDIDATE\"]'", ()),
+    ],
+)
+def test_columns_that_are_left_out_are_known(arguments, left_out):
+    assert Command(f"{PYTHON} {arguments}", COLUMNS).left_out == left_out

@@ -8,7 +8,7 @@ import pytest
 
 from inside import next_batch
 from ostinato import Category, Float, Integer, Ordered, Space, Study
-from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, StudyDiffers
+from ostinato.errors import InvalidCandidates, InvalidFeedback, InvalidSetting, StudyDiffers, UnknownCandidate
 from ostinato.kernels import RBF, Matern52
 from ostinato.policies import BKB, GPBUCB, MiniUCB
 from ostinato.service.routes.measurements import csv_chunks
@@ -204,3 +204,20 @@ def test_a_study_holds_what_was_observed(tmp_path):
 def test_levels_that_are_numbers_of_numpy_are_stored(tmp_path):
     study = Study("lab", tmp_path / "lab.db", Space(c=Category(np.int64(3), np.int64(4)), x=Float(0, 1)), seed=0)
     assert study.ask(limit=1).candidate["c"] in (3, 4)
+
+
+@pytest.mark.parametrize("other", [Float(0, 1), Float(0, 1, step=0.5)], ids=["sampled", "listed"])
+def test_values_that_are_rounded_to_digits_are_stored_as_they_are(tmp_path, other):
+    """Of a count on a logarithmic scale, which an instrument cannot set with all its digits."""
+    path, loads = tmp_path / "lab.db", Float(1, 24, count=5, log=True, digits=1)
+    study = Study("lab", path, Space(load=loads, x=other), seed=0)
+    study.observe({"load": 2.2, "x": 0.5}, [1.0, 2.0])
+    for _ in range(6):
+        task = study.ask(limit=1)
+        assert task.candidate["load"] in (1.0, 2.2, 4.9, 10.8, 24.0)
+        study.tell(task, [task.candidate["load"]])
+    again = Study("lab", path, Space(load=loads, x=other))
+    assert next(again.measurements()).index == again.index({"load": 2.2, "x": 0.5})
+    assert again.ask(limit=1).candidate["load"] in loads.values
+    with pytest.raises((InvalidFeedback, UnknownCandidate)):
+        again.observe({"load": 2.2133638394, "x": 0.5}, [1.0])

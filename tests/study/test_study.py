@@ -302,6 +302,20 @@ def observers(tmp_path, candidates, **settings):
     return Study("shop", tmp_path / "shop.db", candidates, **settings), Optimizer(candidates, **settings)
 
 
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_a_day_of_one_item_is_taken_in_as_one_of_many_is(tmp_path, kind):
+    for each in observers(tmp_path, CATALOGUE, outcome="binary"):
+        each.observe(np.array([1]), successes=kind([7]), trials=kind([100]))
+        each.observe([0], successes=kind([1]), trials=10)
+        each.observe(1, successes=kind([0]), trials=kind([5]))
+        assert each.counts() == {0: 10, 1: 105}
+    column = np.array([[1.0], [2.0], [3.0]])
+    (tmp_path / "column").mkdir()
+    for each in observers(tmp_path / "column", column, outcome="binary"):
+        each.observe(np.array([2]), successes=kind([7]), trials=kind([100]))  # a row, as long as rows are
+        assert each.counts() == {1: 100}
+
+
 @pytest.mark.parametrize("nobody", [[], (), np.array([]), np.array([], dtype=int), CATALOGUE.index[:0], CATALOGUE[:0]])
 def test_of_no_candidates_there_is_nothing_to_observe(tmp_path, nobody):
     for each in observers(tmp_path, CATALOGUE, outcome="binary"):

@@ -78,9 +78,8 @@ class Logs:
             array = np.where(array == 0, 10**self.zero, array)
         if not np.all(array > 0):
             raise InvalidCandidates(
-                f"Column {self.name!r} is on a logarithmic scale and holds {float(array.min())!r}: "
-                "only numbers above 0 "
-                "have a logarithm."
+                f"Column {self.name!r} is on a logarithmic scale and holds {float(array.min())!r}: only numbers "
+                "above 0 have a logarithm. Give numbers above 0 in this column, or leave such rows out."
             )
         return np.log10(array) + 0.0
 

@@ -28,6 +28,8 @@ from ostinato.errors import InvalidCandidates, InvalidSetting, MissingSetting, O
 WITH_COMMA, WITH_POINT = re.compile(r"[-+]?[\d.]*,\d+"), re.compile(r"[-+]?\d+(\.\d+)+(,\d+)?")
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 BEGINS_AS_NUMBER = re.compile(r"([<>≤≥~]\s*)?[-+]?\d")
+BARE = re.compile(r"[A-Za-z0-9_.-]+")  # names of sections that need no quotes
+SECTION = re.compile(r"^[ \t]*\[[ \t]*([^\[\]\"'\n]+?)[ \t]*\]", flags=re.MULTILINE)
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
 MISSING = ("na", "n/a", "nan", "null", "none", "?", "-", "--", "#n/a", "nd", "n.d.")
 CSV = (".csv", ".tsv")
@@ -90,14 +92,31 @@ def read_cells(path: Path) -> Cells:
     """The cells of a CSV file, as they are written."""
     numbered, decimal_commas = _read_rows(path)
     names = [name.strip() for name in numbered[0][1]] if numbered else []
+    while names and not names[-1]:  # columns without a heading, as spreadsheets write where a line has more cells
+        names.pop()
     lines = [(line, [cell.strip() for cell in cells]) for line, cells in numbered[1:]]
-    return Cells(path.name, names, lines, decimal_commas)
+    file = path.name if path.is_file() else str(path)  # a pipe has a path such as /dev/fd/63
+    for line, cells in lines:
+        _check_width(file, line, names, cells, decimal_commas)
+    return Cells(file, names, lines, decimal_commas)
+
+
+def _check_width(file: str, line: int, names: list[str], cells: list[str], decimal_commas: bool) -> None:
+    """Nothing stands beyond the last column: it may be the decimals of a number with a comma."""
+    more = next((cell for cell in cells[len(names) :] if cell.strip()), None)
+    if more is not None:
+        point = "" if decimal_commas else "Write decimals with a point, or put such a number in quotes. "
+        raise InvalidCandidates(
+            f"{file}, line {line}: {more!r} is beyond the last column, {names[-1] if names else 'of none'}. {point}If "
+            "it is not part of a number, give its column a heading, or delete it."
+        )
 
 
 def _read_rows(path: Path) -> tuple[list[tuple[int, list[str]]], bool]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            return _rows_of(file, path.name, "\t" if path.suffix.lower() == ".tsv" else None)
+            text = StringIO(file.read(), newline="")  # a pipe can be read once only
+            return _rows_of(text, path.name, "\t" if path.suffix.lower() == ".tsv" else None)
         except UnicodeDecodeError as error:
             raise InvalidCandidates(f"{path.name} cannot be read ({error}): save it as CSV in UTF-8.") from None
 
@@ -146,6 +165,7 @@ def _typed_table(
         raise InvalidCandidates(f"{file}: the first line names the columns, {names}: give each a name of its own.")
     _check_ignored(file, names, ignore)
     for line, row in numbered[1:]:
+        _check_width(file, line, names, row, decimal_commas)
         if len(row) != len(names):
             raise InvalidCandidates(
                 f"{file}, line {line}: {counted(len(names), 'value')} wanted ({', '.join(names)}), and there are "
@@ -248,10 +268,14 @@ def _read_parquet(path: Path) -> Any:
 
 def read_space(path: Path) -> Space:
     """The space that a TOML file describes: a section a column."""
+    text = ""
     try:
-        described = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        described = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidCandidates(f"{path.name} is not a TOML file ({error}).") from None
+        unquoted = next((name for name in SECTION.findall(text) if not BARE.fullmatch(name)), None)
+        hint = f' Put the name in quotes, as it has other signs than letters and digits: ["{unquoted}"].'
+        raise InvalidCandidates(f"{path.name} is not a TOML file ({error}).{hint if unquoted else ''}") from None
     if not described:
         raise InvalidCandidates(
             f"{path.name} describes no columns: give sections such as [temp] with low, high and step."

@@ -3,6 +3,7 @@
 Float(20, 80)                       any number in between
 Float(20, 80, digits=1)             what an instrument with one decimal can set
 Float(20, 80, step=5)               these numbers only
+Float(0.5, 24, count=5, log=True, digits=1)    five, spaced by a factor, each rounded to one decimal
 Float(1e-5, 1, log=True)            any, all decades alike
 Integer(1, 10**6), Ordered("low", "high"), Category("water", "ethanol")
 Float(0, 1).when(solver="sgd")      only where another parameter has that value
@@ -11,7 +12,7 @@ Kernels see a parameter as one number, its feature: the value itself, its decima
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor, inf, isinf, isnan, log10, ulp
@@ -21,6 +22,7 @@ import numpy as np
 
 from ostinato.arrays import Vector
 from ostinato.candidates.columns import Absent, Codec, Levels, Logs, Numbers
+from ostinato.candidates.rounded import LISTED, RoundedValues
 from ostinato.candidates.rows import as_python
 from ostinato.checks import LARGEST, SMALLEST, brief, finite, flag, positive, whole
 from ostinato.errors import InvalidSetting
@@ -212,7 +214,8 @@ class Float(_Range):
     """Numbers from `low` to `high`: any of them, or `step` apart, or `count` of them, evenly spaced.
 
     Steps are counted from `low`: the last of `Float(0, 1, step=0.3)` is 0.9. digits: decimals, where an instrument
-    cannot set more. log: all decades are alike; kernels see decimal logarithms.
+    cannot set more; with a step or a count, its values are rounded to them. log: all decades are alike; kernels see
+    decimal logarithms.
     """
 
     low: float
@@ -230,8 +233,8 @@ class Float(_Range):
                 f"Float({self.low}, {self.high}, log=True) needs low above 0, and takes no step: give a count, as in "
                 "Float(1e-5, 1, count=11, log=True), or neither for any number in between."
             )
-        if sum(each is not None for each in (self.step, self.count, self.digits)) > 1:
-            raise InvalidSetting(f"Float({self.low}, {self.high}) has two of step, count and digits: give one of them.")
+        if self.step is not None and self.count is not None:
+            raise InvalidSetting(f"Float({self.low}, {self.high}) has a step and a count: give one of them.")
         if self.step is not None:
             positive("step", self.step)
         if self.count is not None:
@@ -244,9 +247,36 @@ class Float(_Range):
                     f"Float({self.low}, {self.high}, digits={self.digits}) ends between two of its values: give ends "
                     "of as many digits."
                 )
+            self._check_rounded()
+
+    def _check_rounded(self) -> None:
+        """No two values of a step or a count are the same once they are rounded."""
+        spaced = replace(self, digits=None)
+        if isinf(spaced.size):
+            return
+        if spaced.size > LISTED:
+            raise InvalidSetting(
+                f"{self!r} has {int(spaced.size):,} values to be rounded, above {LISTED:,}: leave out digits, or the "
+                f"{'count' if self.step is None else 'step'}."
+            )
+        same = self._rounded.twice if self._rounded else None
+        if same is not None:
+            raise InvalidSetting(
+                f"{self!r} has two values that are both {same} once they are rounded: give "
+                f"{'a lower count' if self.step is None else 'a wider step'}, or more digits."
+            )
+
+    @cached_property
+    def _rounded(self) -> RoundedValues | None:
+        """The values of a step or a count, rounded to digits; None where there are no such."""
+        if self.digits is None or (self.step is None and self.count is None):
+            return None
+        return RoundedValues(replace(self, digits=None).values, self.digits, self.codec(""))
 
     @property
     def size(self) -> float:
+        if self._rounded is not None:
+            return len(self._rounded.values)
         if self.digits is not None:
             return floor((self.high - self.low) * 10**self.digits + 1e-9) + 1
         if self.step is not None:
@@ -255,6 +285,8 @@ class Float(_Range):
 
     @property
     def values(self) -> tuple[float, ...]:
+        if self._rounded is not None:
+            return self._rounded.values
         if self.digits is not None:
             return tuple(float(round(self.low + i / 10**self.digits, self.digits)) for i in range(int(self.size)))
         if self.step is not None:
@@ -266,6 +298,8 @@ class Float(_Range):
         return tuple(float(value) for value in np.linspace(self.low, self.high, int(self.size)))
 
     def nearest(self, feature: float) -> float:
+        if self._rounded is not None:
+            return self._rounded.nearest(feature)
         if self.count is not None:
             return float(self._clamped(_significant(self._within(_snapped(feature, self.ends, self.count)))))
         value = self._within(feature)
@@ -286,7 +320,7 @@ class Float(_Range):
     def forms(self, given: Any) -> tuple[Any, ...]:
         """Of a count there are two: all digits in a space that is listed, and SIGNIFICANT ones in any other."""
         own = super().forms(given)
-        if self.count is None or not own:
+        if self.count is None or self.digits is not None or not own:
             return own
         listed = self.values
         return (*own, min(listed, key=lambda value: abs(value - own[0])))
@@ -305,10 +339,10 @@ class Float(_Range):
 
     def _is_grid_value(self, number: float, value: float) -> bool:
         """Whether a number is one of the values, the nearest, but for rounding: as it is given to users, or before."""
-        if self.count is not None:
+        if self.count is not None and self.digits is None:
             return number == value or _significant(number) == value
         spacing = 10.0**-self.digits if self.digits is not None else cast("float", self.step)
-        meant = [value] if self.step is None else [value, self._clamped(self._stepped(number))]
+        meant = [value] if self.digits is not None else [value, self._clamped(self._stepped(number))]
         return any(abs(number - each) <= ULPS * ulp(max(abs(number), spacing)) for each in meant)
 
     def _stepped(self, number: float) -> float:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ostinato.cli.opening import Name, Where, viewed
-from ostinato.cli.terminal import Json, plain, print_answer, print_status
+from ostinato.cli.terminal import Json, plain, print_answer, print_status, remedy
 from ostinato.errors import NothingMeasured
 
 
@@ -42,4 +42,4 @@ def explain(
 def diagnose(where: Where, name: Name = None, json: Json = False) -> None:
     """Does the model fit what was measured? What residuals, repeats and returns say, and which values do not fit."""
     found = viewed(where, name).diagnose()
-    print_answer(found if not json else plain(found), json)
+    print_answer(f"{found}{remedy(found.outliers)}" if not json else plain(found), json)

@@ -6,6 +6,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,8 @@ from ostinato.cli.commands import COMMANDS, function_of, listed
 from ostinato.cli.option_names import in_options
 from ostinato.errors import OstinatoError
 from ostinato.running.interrupts import INTERRUPTED
+
+MOST_STUDIES = 10  # that are named
 
 
 class Commands(TyperGroup):
@@ -30,6 +33,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
+            if error.param is not None and error.param.metavar == "STUDY" and not error.message:
+                error.message = _studies_here()  # it is missing
             typed = _typed(error.__cause__)
             if typed is not None and typed not in error.message:
                 error.message = f"{typed}. {error.message}"
@@ -39,6 +44,17 @@ class Commands(TyperGroup):
 def _typed(cause: Any) -> str | None:
     """The value that was refused, where the error of pydantic behind it says so."""
     return repr(cause.errors()[0]["input"]) if hasattr(cause, "errors") else None
+
+
+def _studies_here() -> str:
+    """Which studies may be meant."""
+    here = sorted(each.name for each in Path().glob("*.db"))
+    found = (
+        f"here {'is' if len(here) == 1 else 'are'} {', '.join(here[:MOST_STUDIES])}"
+        if here
+        else "there is no *.db here"
+    )
+    return f"Give the file of the study: {found}{', …' if len(here) > MOST_STUDIES else ''}."
 
 
 app = typer.Typer(

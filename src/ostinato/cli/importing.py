@@ -13,8 +13,8 @@ from ostinato.candidates.columns import Absent, Levels
 from ostinato.candidates.files import Cells, read_cells
 from ostinato.checks import counted
 from ostinato.cli.opening import Name, Where, opened
-from ostinato.errors import InvalidFeedback, OstinatoError, UnknownCandidate
-from ostinato.measurements.typed import is_failed
+from ostinato.errors import InvalidCandidates, InvalidFeedback, OstinatoError, UnknownCandidate
+from ostinato.measurements.typed import is_failed, with_point
 from ostinato.study import read_one
 from ostinato.study.lines import OWN, columns_of, own_names
 from ostinato.study.view import StudyView
@@ -54,21 +54,24 @@ def read_csv(source: Path, study: StudyView, value: str | None = None) -> Iterat
     """The candidate and what was measured, line by line; errors name the line. value: the column that holds it."""
     found = columns_named(source)
     own: dict[str, str] = dict(zip(OWN, own_names(study.table), strict=True))
-    own["value"] = value_column(source.name, found.names, study, own["value"], value)
+    own["value"] = value_column(found.file, found.names, study, own["value"], value)
     for number, row in rows_of(found, own, study):
         try:
             yield _read(row, own, study)
         except OstinatoError as error:
-            raise InvalidFeedback(f"{source.name}, line {number}: {error} Nothing of the file was taken in.") from None
+            raise InvalidFeedback(f"{found.file}, line {number}: {error} Nothing of the file was taken in.") from None
 
 
 def columns_named(source: Path) -> Cells:
     """The cells of a file whose columns have different names."""
-    found = read_cells(source)
+    try:
+        found = read_cells(source)
+    except InvalidCandidates as error:
+        raise InvalidFeedback(f"{error} Nothing of the file was taken in.") from None
     names = found.names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidFeedback(f"{source.name} has two columns {twice!r}: give each a name of its own.")
+        raise InvalidFeedback(f"{found.file} has two columns {twice!r}: give each a name of its own.")
     return found
 
 
@@ -114,7 +117,9 @@ def _read(row: dict[str, str], own: dict[str, str], study: StudyView) -> tuple[A
     if "value" in what and tried:
         raise InvalidFeedback(f"it has both {own['value']} and {tried[0]}: give one of them.")
     if "value" not in what and len(tried) < len(TRIALS):
-        hint = "" if own["value"] in row else f" The columns are {', '.join(row)}: --value says which holds the values."
+        counts = "Name columns of counts successes and trials; " if study.outcome.binary else ""
+        which = f" The columns are {', '.join(row)}. {counts}--value says which holds the values."
+        hint = "" if own["value"] in row else which
         raise InvalidFeedback(f"there is no {own['value']} (nor successes and trials).{hint}")
     if "value" not in what:
         what |= {name: number_in(row, name) for name in tried}
@@ -163,8 +168,10 @@ def value_in(row: dict[str, str], name: str) -> float:
 
 
 def number_in(row: dict[str, str], name: str) -> float:
+    """A number, also one with a decimal comma, which a file has in quotes where commas separate its columns."""
+    plain = with_point(row[name])
     try:
-        return float(row[name])
+        return float(plain)
     except ValueError:
         raise InvalidFeedback(f"{name} is {row[name]!r}, which is not a number.") from None
 
@@ -187,8 +194,9 @@ def cell_in(text: str, codec: Any) -> Any:
     if isinstance(codec, Levels):
         known = {str(level): level for level in codec.levels} | {str(level).lower(): level for level in codec.levels}
         return known.get(text, known.get(text.lower(), text))
+    plain = with_point(text)
     try:
         value = {"true": 1.0, "false": 0.0}.get(text.lower())
-        return _number(text) if value is None else value
+        return _number(plain) if value is None else value
     except ValueError:
         return text

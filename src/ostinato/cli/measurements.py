@@ -86,12 +86,12 @@ def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str | None, str]]:
         was = value
 
 
-def show_candidates(study: StudyView, json: bool) -> None:
-    """One line a row of the candidates' table."""
+def show_candidates(study: StudyView, json: bool, wanted: Iterable[int] | None = None) -> None:
+    """One line a row of the candidates' table. wanted: which rows; all by default."""
     measured, retired = study.counts(), set(study.retired)
     rows = [
         {"row": row, "candidate": study.candidate(row), "measured": measured.get(row, 0), "retired": row in retired}
-        for row in range(study.table.rows)
+        for row in (range(study.table.rows) if wanted is None else wanted)
     ]
     if json:
         print_answer([plain(row) for row in rows], json)

@@ -212,9 +212,10 @@ def optimize(
     _check_begin(where, called, resume=resume, endless=budget is None and not manual and not stop)
     until = (lease or DAY) if manual else LEASE
     study = made(called, where, table, budget=budget, lease=until, patience=patience, extend=add, **settings)
+    console = Console(stderr=True)
     if isinstance(objective, Command):
         objective = replace(objective, outcome=study.outcome)
-    console = Console(stderr=True)
+        _remark_left_out(objective.left_out, console)
     if not manual:
         _remark_program(study, command or f"the function {python}", objective, console)
     _say_memory(study, console)
@@ -283,6 +284,18 @@ def _remark_program(study: Study, program: str, objective: Any, console: Console
         console.print(
             f"[yellow]note:[/yellow] this study was measured with {escape(before)} before, and now with "
             f"{escape(now)}: values of both count alike. If they should not, begin another study (--name).",
+            highlight=False,
+            soft_wrap=not console.is_terminal,
+        )
+
+
+def _remark_left_out(columns: tuple[str, ...], console: Console) -> None:
+    """A program that is not given a column may have been meant to be."""
+    if columns:
+        them, verb = ("it", "is") if len(columns) == 1 else ("them", "are")
+        console.print(
+            f"[yellow]note:[/yellow] {escape(', '.join(columns))} {verb} not in --command. (The program may read "
+            f"{them} from the environment variable OSTINATO_CANDIDATE.)",
             highlight=False,
             soft_wrap=not console.is_terminal,
         )

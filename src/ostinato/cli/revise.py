@@ -6,9 +6,11 @@ from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
+from ostinato.candidates.filtering import CONDITION, meeting
 from ostinato.checks import counted
 from ostinato.cli.measurements import show_candidates
 from ostinato.cli.opening import Name, Where, opened
@@ -17,6 +19,8 @@ from ostinato.cli.reading import read_table
 from ostinato.cli.terminal import Json
 from ostinato.cli.typed import typed_values
 from ostinato.errors import InvalidFeedback, InvalidSetting
+from ostinato.study import Study
+from ostinato.study.row_counts import counts_of
 
 Why = Annotated[str, typer.Option("--why", help="Kept with it: why it was wrong.")]
 
@@ -85,7 +89,11 @@ def candidates(
     where: Where,
     action: Annotated[Action, typer.Argument(help="What to do.")] = Action.LIST,
     what: Annotated[
-        list[str] | None, typer.Argument(help="A table of new rows (add), or rows (retire, restore), such as 3 17-20.")
+        list[str] | None,
+        typer.Argument(
+            help="With add: a file of new rows, a table or a space (.toml). With list, retire and restore: which rows, "
+            "3 17-20, or conditions, solvent=MeCN 'temp>=50'."
+        ),
     ] = None,
     ignore: Ignore = None,
     noise_std: Annotated[
@@ -98,7 +106,9 @@ def candidates(
     """The candidates of a study: list them, add some, or retire some that are not to be measured any more.
 
     What was measured of a retired candidate stays, and informs its neighbours; it is neither asked for nor recommended.
-    Rows are numbered from 0.
+    Rows are numbered from 0. In place of numbers you can give conditions that a row meets, all of them: a column, or
+    measured or retired; one of = != < <= > >= and ~ (contains); and a value. Put quotes around < and >, which mean
+    something else to a shell.
 
     Examples:
 
@@ -107,6 +117,10 @@ def candidates(
       [bold]ostinato candidates lab.db add more.csv[/bold]
 
       [bold]ostinato candidates lab.db retire 3 17-20[/bold]
+
+      [bold]ostinato candidates lab.db retire solvent=MeCN 'temp>=50'[/bold]
+
+      [bold]ostinato candidates lab.db list retired=true[/bold]
     """
     if noise_std is not None and action != Action.ADD:
         raise InvalidSetting("--noise-std goes with add: leave it out.")
@@ -114,7 +128,7 @@ def candidates(
         raise InvalidSetting("--ignore goes with add: leave it out.")
     study, console = opened(where, name), Console(stderr=True)
     if action == Action.LIST:
-        show_candidates(study, json)
+        show_candidates(study, json, _rows(study, what) if what else None)
     elif action == Action.ADD:
         if not what or len(what) != 1:
             raise InvalidSetting("Give one table of new rows: ostinato candidates STUDY add more.csv.")
@@ -125,19 +139,35 @@ def candidates(
         there = f"; {known:,} of the file {'is' if known == 1 else 'are'} there already" if known else ""
         console.print(f"added {counted(len(new), 'row')}{rows}{there}", highlight=False)
     else:
-        rows = _rows(what or [])
+        rows = _rows(study, what or [])
         changed = study.retire(rows) if action == Action.RETIRE else study.restore(rows)
         console.print(f"{action.value}d {counted(changed, 'candidate')}", highlight=False)
 
 
-def _rows(words: list[str]) -> list[int]:
-    """Numbers of rows, and ranges of them: 3 17-20."""
+def _rows(study: Study, words: list[str]) -> list[int]:
+    """The rows that are meant: by numbers and ranges of them, or by conditions."""
+    if not words:
+        raise InvalidSetting("Say which rows: give numbers, such as 3 17-20, or conditions, such as solvent=water.")
+    if any(CONDITION.fullmatch(word) for word in words):
+        return _meeting(study, words)
     rows: list[int] = []
     for word in words:
         first, dash, last = word.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
-            raise InvalidSetting(f"{word!r} is neither a row nor a range of rows: give numbers, such as 3 17-20.")
+            raise InvalidSetting(
+                f"{word!r} is neither a row nor a range of rows, nor a condition: give numbers, such as 3 17-20, or "
+                "conditions, in quotes where they have < or >, such as solvent=water 'temp>=50'."
+            )
         rows += range(int(first), int(last or first) + 1)
-    if not rows:
-        raise InvalidSetting("Say which rows: give numbers, such as 3 17-20.")
     return rows
+
+
+def _meeting(study: Study, conditions: list[str]) -> list[int]:
+    """The rows that meet all conditions; there is one at least."""
+    found: list[int] = np.flatnonzero(meeting(study.table, conditions, counts_of(study).own)).tolist()
+    if not found:
+        raise InvalidSetting(
+            f"No candidate meets {' and '.join(conditions)}: `ostinato candidates STUDY list` shows all. Separate "
+            "conditions by spaces; all of them must hold."
+        )
+    return found

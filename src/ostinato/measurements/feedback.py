@@ -107,12 +107,17 @@ class FeedbackInput(msgspec.Struct, frozen=True):
         if self.stderr is not None:
             raise InvalidFeedback("stderr was given without values: give the values that it belongs to.")
         if tried:
-            return Feedback(outcome.successes(self.successes, self.trials))
+            return Feedback(outcome.successes(_only(self.successes), _only(self.trials)))
         if self.n is None or self.mean is None:
             raise InvalidFeedback(
                 "No values were given: give values, with nan for a measurement that failed; or n=, mean= and std=."
             )
         return Feedback(outcome.summary(self.n, self.mean, self.std))
+
+
+def _only(given: Any) -> Any:
+    """The one item of a sequence of one, as a day's table of a single candidate gives it; anything else as it is."""
+    return given if np.ndim(given) != 1 or len(given) != 1 else next(iter(given))
 
 
 def read_none(given: FeedbackInput) -> None:

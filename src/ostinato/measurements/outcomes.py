@@ -127,7 +127,7 @@ class Outcome:
             )
         if not (is_whole(successes) and is_whole(trials) and 0 <= successes <= trials and trials >= 1):
             raise InvalidFeedback(
-                f"successes={successes!r}, trials={trials!r} are no counts: give whole numbers, at least one trial, "
+                f"successes={successes!r}, trials={trials!r} are not counts: give whole numbers, at least one trial, "
                 "and no more successes than trials."
             )
         return self.summary(int(trials), successes / trials, None)

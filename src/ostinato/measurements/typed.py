@@ -19,17 +19,21 @@ def has_decimal_comma(word: str) -> bool:
     return word.count(",") == 1 and "." not in word
 
 
-def one_number(word: str) -> float:
-    """One value; NaN for one that failed."""
-    if is_failed(word):
-        return nan
+def with_point(word: str) -> str:
+    """A number as Python writes it, where it has a decimal comma or a typographic minus; else the word as it is."""
     plain = word.replace("−", "-")
     if THOUSANDS.fullmatch(plain):
         raise InvalidFeedback(
             f"{word} may be {plain.replace(',', '')} or {plain.replace(',', '.')}: write one of these."
         )
-    if has_decimal_comma(plain):
-        plain = plain.replace(",", ".")
+    return plain.replace(",", ".") if has_decimal_comma(plain) else plain
+
+
+def one_number(word: str) -> float:
+    """One value; NaN for one that failed."""
+    if is_failed(word):
+        return nan
+    plain = with_point(word)
     try:
         value = float(plain)
     except ValueError:

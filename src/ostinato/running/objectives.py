@@ -115,6 +115,11 @@ class Command:
     def _template(self) -> Template:
         return Template(self.template, self.columns, "--command")
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns that its arguments leave out, where they have others."""
+        return self._template.left_out
+
     def __call__(self, candidate: Mapping[str, Any]) -> float:
         for again in range(self.retries, -1, -1):
             try:

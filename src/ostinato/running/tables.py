@@ -9,7 +9,10 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-LEFT = ("candidate", "when", "batch", "why", "worker", "state", "began", "program", "version")
+LEFT = (
+    *("candidate", "when", "batch", "why", "worker", "state", "began", "program", "version"),
+    *("figure", "what it shows"),
+)
 CANDIDATE = 16  # characters that candidates have at least, where they need as many
 HEAD = 12  # characters of a head that is broken between words
 WIDEST = 1_000

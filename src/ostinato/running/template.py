@@ -79,6 +79,13 @@ class Template:
         """Whether it is the same program for all values, so that one that cannot be started cannot be for any."""
         return not self._named(self.words[0])
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns that it does not name, where it names some; none where it may read all of them by itself."""
+        named = {name for word in self.words for name in self._named(word)}
+        reads = not named or "OSTINATO_CANDIDATE" in self.text
+        return () if reads else tuple(name for name in self.columns if name not in named)
+
     def filled(self, values: Mapping[str, Any]) -> list[str]:
         """The program and its arguments, with these values in their places."""
         words = self.words

@@ -9,13 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.candidates.filtering import meeting
 from ostinato.errors import NothingMeasured
 from ostinato.optimizer import Optimizer
 from ostinato.records import Prediction
-from ostinato.service.filtering import Mask, Own, meeting
 from ostinato.service.schemas import CandidateOut, CandidatesOut
 from ostinato.study import Study
 from ostinato.study.exchange import plain
+from ostinato.study.row_counts import RowCounts, counts_of
 
 
 class ListQuery(msgspec.Struct, frozen=True):
@@ -26,26 +27,6 @@ class ListQuery(msgspec.Struct, frozen=True):
     sort: str
     descending: bool
     where: tuple[str, ...]
-
-
-class RowCounts(msgspec.Struct, frozen=True, eq=False):
-    """Of every row of the table how often it was measured, and whether it is retired."""
-
-    measured: NDArray[np.int64]
-    retired: Mask
-
-    @property
-    def own(self) -> Own:
-        """As conditions name them."""
-        return {"measured": self.measured.astype(np.float64), "retired": self.retired.astype(np.float64)}
-
-
-def counts_of(study: Study) -> RowCounts:
-    """By row of the table."""
-    rows, counts = study.table.rows, study.counts()
-    measured, retired = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
-    measured[list(counts)], retired[study.retired] = list(counts.values()), True
-    return RowCounts(measured, retired)
 
 
 def ordered(rows: NDArray[np.intp], keys: NDArray[Any] | None, *, descending: bool) -> NDArray[np.intp]:

@@ -88,13 +88,28 @@ def check_candidate(row: int, candidate: Any, answer: Answer) -> None:
     if answer.row not in (None, row):
         said = f"row {answer.row}"
     elif answer.candidate is not None and not _is_of(answer.candidate, own):
-        said = in_words(answer.candidate)
+        said = in_words(answer.candidate) + _difference(answer.candidate, own)
     else:
         return
     raise InvalidFeedback(
         f"Batch {answer.batch} is of row {row}, {in_words(own)}, and the line says {said}: nothing was taken "
         "in. Give the batch that was measured, or leave row and candidate out."
     )
+
+
+def _difference(said: Any, own: Any) -> str:
+    """In which columns what is said is another candidate, in words; nothing where it has other columns altogether."""
+    if isinstance(said, dict) and isinstance(own, dict):
+        columns = cast("dict[str, Any]", said)
+        names = [name for name, value in columns.items() if name not in own or not _alike(value, own[name])]
+    elif (
+        isinstance(said, list) and isinstance(own, list) and len(cast("list[Any]", said)) == len(cast("list[Any]", own))
+    ):
+        pairs = zip(cast("list[Any]", said), cast("list[Any]", own), strict=True)
+        names = [f"column {place}" for place, pair in enumerate(pairs) if not _alike(*pair)]
+    else:
+        return ""
+    return f" ({', '.join(names)} {'differs' if len(names) == 1 else 'differ'})"
 
 
 def _is_of(said: Any, own: Any) -> bool:

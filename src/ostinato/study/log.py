@@ -151,7 +151,8 @@ def check_same(writer: Writer, entry: Entry, start: int, told: StoredFeedback) -
     if entry.told.part(low - entry.start, high - entry.start) == told.part(low - start, high - start):
         return
     corrected = {each.place: each.value for each in writer.revisions(entry.batch) if each.row == entry.number}
-    check_alike(entry.batch, entry.start, entry.told, start, told, corrected)
+    first = writer.first_numbers([entry.number])[entry.number]
+    check_alike(entry.batch, entry.start, entry.told, start, told, corrected, first)
 
 
 def check_alike(
@@ -161,8 +162,12 @@ def check_alike(
     again: int,
     told_again: StoredFeedback,
     corrected: Mapping[int, float | None] | None = None,
+    number: int | None = None,
 ) -> None:
-    """Whether what was told of some repeats, or corrected since by place, is what is told again of them."""
+    """Whether what was told of some repeats, or corrected since by place, is what is told again of them.
+
+    number: of the first of these measurements, where it has one already.
+    """
     low, high = max(start, again), min(start + told.count, again + told_again.count)
     old, new, now_by_place = (
         told.part(low - start, high - start),
@@ -176,7 +181,10 @@ def check_alike(
         if one == two or (now is not None and (now == second or (isnan(now) and isnan(second)))):
             continue
         has = f"{first!r}" if now is None else f"{now!r} (it was told as {first!r}, and corrected)"
+        own = "" if number is None else str(number + low + place - start)
         raise Conflict(
-            f"Repeat {low + place} of batch {batch} has the value {has}, and {second!r} was told: the first is "
-            "kept. (Tell measurements beyond those asked for with observe.)"
+            f"Repeat {low + place} of batch {batch}{own and f' (measurement {own})'} has the value {has}, and "
+            f"{second!r} was told: the first is kept. If it is wrong, correct(number={own or '…'}, new=…), on the "
+            f"command line `ostinato correct STUDY {own or 'NUMBER'} VALUE`. For another measurement of the same "
+            "candidate, observe(candidate, values), or `ostinato import`."
         )

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.arrays import Vector
+from ostinato.candidates.filtering import features_of, passing
 from ostinato.optimizer import Optimizer
 from ostinato.service.dashboard.reading import is_whole
 from ostinato.service.dashboard.words import cells
-from ostinato.service.filtering import features_of, passing
-from ostinato.service.listing import RowCounts, counts_of, ordered
+from ostinato.service.listing import ordered
 from ostinato.study import Study
+from ostinato.study.row_counts import RowCounts, counts_of
 
 PAGE = 50
 LEVEL = 0.95

@@ -1,6 +1,7 @@
 """Which candidates meet conditions: `temp>=40`, `solvent=water`, `measured>0`, `retired=true`; on arrays, not on rows.
 
-The API takes a list of conditions; people type them with commas between, or a word that any category holds.
+The API and the command line take a list of conditions; in the dashboard people type them with commas between, or a
+word that any category holds.
 """
 
 import re
