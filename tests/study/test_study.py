@@ -593,6 +593,22 @@ def test_a_half_life_in_a_study_decides_as_without_one(any_address):
     assert study.best().mean == pytest.approx(mirror.best().mean)
 
 
+def test_counts_of_many_items_fade_as_if_told_one_after_another(any_address):
+    """The counts of a day, told at once, are not as old as what was told before them."""
+    X, counts = np.arange(30.0)[:, None], [2 + item % 5 for item in range(30)]
+    settings = {"outcome": "binary", "half_life": 50, "seed": 0}
+    study, at_once, singly = (
+        Study("day", any_address, X, **settings),
+        Optimizer(X, **settings),
+        Optimizer(X, **settings),
+    )
+    for each in (study, at_once):
+        each.observe(range(30), successes=counts, trials=[100] * 30)
+    for item in range(30):
+        singly.observe(item, successes=counts[item], trials=100)
+    assert study.best().mean == at_once.best().mean == singly.best().mean
+
+
 PLATE = np.array([(t, c) for t in (20.0, 30.0, 40.0) for c in np.linspace(0, 1, 12)])
 
 

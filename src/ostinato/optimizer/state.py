@@ -145,13 +145,15 @@ class State:
     def measured(self, told: Told) -> dict[Part, Measured]:
         """What is measured of each candidate in some feedback, numbered on from here."""
         found = dict[Part, Measured]()
-        steps, failed, many = self.history.steps, self.failures.total(), len(told.feedback) > 1
+        steps, failed, many, answered = self.history.steps, self.failures.total(), len(told.feedback) > 1, 0
         for number, each in told.feedback.items():
+            answered += each.answered
             if not each.statistics.n:
                 continue
             measured = each.measured(self._sign, steps, failed)
-            if many and measured.at and each.singly:  # it came at the place that it has among the others
-                measured = replace(measured, at=steps + failed + max(each.all_places) + 1)
+            if many and measured.at:  # single values came at their places among the others, all else one by one
+                last = max(each.all_places) + 1 if each.singly else answered
+                measured = replace(measured, at=steps + failed + last)
             found[Part(told.batch, number, measured.statistics.known > 0)] = measured
         return found
 
