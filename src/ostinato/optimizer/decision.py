@@ -175,7 +175,9 @@ class DecisionInProgress:
         candidate, problem, known, sign = proposal.candidate, self.problem, self.known, self.problem.sign
         mean, variance = (float(each[0]) for each in belief.at_each(np.array([candidate])))
         repeat_value, width = belief.repeat_value(candidate), problem.policy.width(belief)
-        measured = known.tally.numbers
+        measured, closed = known.tally.numbers, self.state.retired | self.state.hopeless
+        if closed:  # a candidate that is not asked for again does not lead
+            measured = measured[~np.isin(measured, list(closed))]
         means = known.model.at_each(measured)[0] if len(measured) else None  # in the policy's own model
         leader = None if means is None else int(measured[means.argmax()])
         return Reason(
@@ -188,7 +190,7 @@ class DecisionInProgress:
             measured=int(known.tally[candidate].n),
             leader=None if leader is None else problem.table.point(leader),
             leader_mean=None if means is None else sign * float(means.max()),
-            first=first or (known.learner is not None and leader is None),
+            first=first or (known.learner is not None and not len(known.tally)),
             beta=width,
             C=problem.keeps_within,
             switch_cost=repeat_value.switch if belief.travels else None,
