@@ -339,6 +339,12 @@ def _named(column: str | int) -> str:
     return f"column {column}" if isinstance(column, int) else column
 
 
+def choices(candidates: int | None, retired: int) -> str:
+    """How many candidates there are to choose from, in words. candidates: without those retired; None for a space."""
+    what = "any point of a space" if candidates is None else counted(candidates, "candidate")
+    return f"{what} to choose from" + (f", {retired:,} more retired" if retired else "")
+
+
 class Costs(msgspec.Struct, frozen=True):
     """What a run has paid: switches and measurements, and their costs.
 

@@ -21,7 +21,7 @@ from ostinato.optimizer import Optimizer
 from ostinato.plots.data.common import in_words, row_of
 from ostinato.plots.figures import FIGURES, drawing, drawn, series_of
 from ostinato.plots.source import Drawable, Source, ToldBatch
-from ostinato.records import Best
+from ostinato.records import Best, choices
 from ostinato.running.result import Result
 from ostinato.study.records import Measurement
 from ostinato.study.view import StudyView
@@ -119,11 +119,11 @@ def _why(source: Source) -> Iterable[str]:
 
 
 def _reasons(optimizer: Optimizer) -> list[tuple[str, str]]:
-    choices = "any point of a space" if optimizer.candidates is None else counted(optimizer.candidates, "candidate")
+    total, retired = optimizer.candidates, len(optimizer.retired)
     failed = f", {optimizer.failures:,} more failed" if optimizer.failures else ""
     measured = counted(optimizer.unique, "different candidate")
     rows = [
-        ("to choose from", choices),
+        ("candidates", choices(None if total is None else total - retired, retired)),
         ("measured", f"{counted(optimizer.steps, 'measurement')} of {measured}{failed}"),
         ("switches", f"{optimizer.switches:,}"),
         ("better is", "higher" if optimizer.maximizes else "lower"),

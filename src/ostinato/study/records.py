@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ostinato.checks import counted
-from ostinato.records import UNNAMED, Best, Outlier, Quantity
+from ostinato.records import UNNAMED, Best, Outlier, Quantity, choices
 from ostinato.storage import Entry, Revision, Source
 from ostinato.storage.values import Kind
 
@@ -133,9 +133,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         failed = f", {self.failures:,} of them failed" if self.failures else ""
-        retired = f", {self.retired:,} more retired" if self.retired else ""
         lines = [
-            f"study       {self.name}: {self._choices} to choose from{retired}",
+            f"study       {self.name}: {choices(self.candidates, self.retired)}",
             f"so far      {self._so_far}{failed}; {counted(self.unique, 'candidate')}, "
             f"{counted(self.switches, 'switch', 'switches')}",
         ]
@@ -149,10 +148,6 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
             names = " and the ".join(self.missing)
             lines.append(f"best        not known here: it takes the {names} of your own Python code")
         return "\n".join([*lines, *(f"outlier     {outlier}" for outlier in self.outliers)])
-
-    @property
-    def _choices(self) -> str:
-        return "any point of a space" if self.candidates is None else counted(self.candidates, "candidate")
 
     @property
     def _so_far(self) -> str:
