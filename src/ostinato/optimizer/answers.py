@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from functools import cached_property, partial
 from typing import Any
 
+import msgspec
 import numpy as np
 from scipy.special import ndtri
 
@@ -15,6 +16,7 @@ from ostinato.measurements.batches import number_at
 from ostinato.measurements.outcomes import Outcome
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.calibration import Calibration, calibration
+from ostinato.optimizer.certificate import uncovered
 from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
@@ -147,7 +149,8 @@ class Answers:
         return self._trust.chance(drawn, gap, std)
 
     def learned(self) -> Learned:
-        return self._known.learned.told(self._table.columns, self._sign, self._learned, self._fits)
+        told = self._known.learned.told(self._table.columns, self._sign, self._learned, self._fits)
+        return msgspec.structs.replace(told, uncovered="" if self._learned else uncovered(self._known))
 
     @property
     def _fits(self) -> int:
