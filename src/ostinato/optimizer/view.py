@@ -205,7 +205,8 @@ class OptimizerView:
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         """The k best measured candidates, each with its chance of being the best of all.
 
-        Their intervals are simultaneous: with probability `level` all of them hold at once.
+        Their intervals are simultaneous: with probability `level` all of them hold at once. `chance` and `within` are
+        estimated by random draws of all k together, so those of the first may differ a little from what `best` says.
         """
         return self.core.answers.top(k, level)
 

@@ -27,6 +27,10 @@ from ostinato.study.records import Measurement
 from ostinato.study.view import StudyView
 
 TOP, BATCHES = 10, 200  # rows of the tables, at most
+TOGETHER = (
+    "All of these intervals hold at once with 95% probability. The last column is estimated by random draws of all these "
+    "candidates together, so it may differ a little from the answer above."
+)
 KEPT_APART = ("pauses",)  # beside the settings, and not one
 CSS = """
 :root { color-scheme: light dark; --ink: #24292f; --soft: #656d76; --line: #d0d7de; --back: #ffffff; --mark: #f6f8fa }
@@ -168,7 +172,7 @@ def _tables(source: Source) -> Iterable[str]:
             ),
             top,
         )
-        yield '<p class="soft">* All of these intervals hold at once with 95% probability.</p>'
+        yield f'<p class="soft">* {TOGETHER}</p>'
     if batches:
         yield "<h2>Batches</h2>"
         if len(told) > BATCHES:
