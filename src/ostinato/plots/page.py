@@ -28,8 +28,8 @@ from ostinato.study.view import StudyView
 
 TOP, BATCHES = 10, 200  # rows of the tables, at most
 TOGETHER = (
-    "All of these intervals hold at once with 95% probability. The last column is estimated by random draws of all these "
-    "candidates together, so it may differ a little from the answer above."
+    "All of these intervals hold at once with 95% probability. The last column is estimated by random draws of all "
+    "these candidates together, so it may differ a little from the answer above."
 )
 KEPT_APART = ("pauses",)  # beside the settings, and not one
 CSS = """
