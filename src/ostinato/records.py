@@ -304,7 +304,8 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
     lengthscales: by column, how far apart two candidates can be and still be alike (in decades for columns on a
     logarithmic scale; None where the kernel is the user's own). noise_std: of one measurement; from the lowest to
-    the highest where candidates differ.
+    the highest where candidates differ. uncovered: where nothing was learned, why the paper's bounds on regret do not
+    hold as proved, in words.
     """
 
     mean: float
@@ -315,11 +316,21 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
     what: tuple[str, ...]
     fits: int = 0
     units: dict[str | int, str] = {}
+    uncovered: str = ""
+
+    @property
+    def given(self) -> bool:
+        """Whether kernel, noise, mean and set-up error were all given, so that nothing was learned."""
+        return not self.what
 
     @property
     def guaranteed(self) -> bool:
-        """Whether the paper's guarantees hold as proved: only where nothing was learned."""
-        return not self.what
+        """Whether a bound on the regret is proved for this run, if the kernel and noise that were given are right.
+
+        So nothing may be learned, and policy, schedule, candidates and settings must be those of a proof; `uncovered`
+        says what is not. The certificate on the number of batches asks for less.
+        """
+        return self.given and not self.uncovered
 
     def __str__(self) -> str:
         low, high = self.noise_std
@@ -337,6 +348,12 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
 def _named(column: str | int) -> str:
     return f"column {column}" if isinstance(column, int) else column
+
+
+def choices(candidates: int | None, retired: int) -> str:
+    """How many candidates there are to choose from, in words. candidates: without those retired; None for a space."""
+    what = "any point of a space" if candidates is None else counted(candidates, "candidate")
+    return f"{what} to choose from" + (f", {retired:,} more retired" if retired else "")
 
 
 class Costs(msgspec.Struct, frozen=True):

@@ -169,7 +169,7 @@ def _patient(rule: Rule) -> Rule:
             optimizer.unique >= min(MIN_CANDIDATES, optimizer.candidates or MIN_CANDIDATES)
             and optimizer.steps >= MIN_MEASUREMENTS
         )
-        return (optimizer.learned.guaranteed or looked) and rule(optimizer)
+        return (optimizer.learned.given or looked) and rule(optimizer)
 
     return holds
 

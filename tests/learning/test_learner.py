@@ -141,7 +141,7 @@ def test_what_is_given_is_not_learned():
     assert opt.learned.what == ("kernel", "mean")
     assert opt.learned.noise_std == pytest.approx((0.1, 0.1))
     opt = Optimizer(GRID, noise_std=0.1, kernel=Matern52(0.3), policy=MiniUCB())
-    assert opt.learned.guaranteed
+    assert opt.learned.given
     assert opt.certificate is not None
     assert Optimizer(GRID).certificate is None
 

@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
-from ostinato import Float, MiniUCB, Optimizer, Space
+from ostinato import Category, Float, MiniEI, MiniUCB, Optimizer, Space
 from ostinato.errors import InvalidCandidates, InvalidSetting, NothingMeasured, NothingToAsk
 from ostinato.kernels import RBF
 from ostinato.policies import BBKB, GPBTS, GPBUCB, GPTS, EpsilonGreedy, Uniform
+from ostinato.posterior import exact
 from sizes import size
 
 X = np.linspace(0, 1, 30)[:, None]
@@ -78,6 +80,67 @@ def test_a_retired_candidate_is_neither_asked_for_nor_recommended(policy):
     assert opt.retired == []
     if policy is None:
         assert opt.best().index == best or TRUTH[opt.best().index] > TRUTH[best] - 0.1
+
+
+@pytest.mark.parametrize("settings", [{"budget": 60}, {"budget": 60, "goal": "earn"}, {"policy": MiniEI()}])
+def test_a_retired_candidate_does_not_lead(settings):
+    """Nor is it said to: not when the next one is chosen, and not in the last part of a budget."""
+    space, rng = Space(solvent=Category(["A", "B"]), t=Float(0.0, 1.0, count=13)), np.random.default_rng(0)
+    opt = Optimizer(space, seed=0, **settings)
+
+    def tell(batch):
+        value = 3.0 * (batch.candidate["solvent"] == "A") + np.sin(3 * batch.candidate["t"])
+        opt.tell(batch, value + 0.3 * rng.standard_normal(batch.repeats))
+
+    while opt.steps < 30:
+        tell(opt.ask(limit=30 - opt.steps))
+    assert opt.best().candidate["solvent"] == "A"
+    opt.retire(range(13))
+    while opt.steps < 60:
+        batch = opt.ask(limit=60 - opt.steps)
+        why = opt.explain(batch)
+        assert why.numbers.leader is None or why.numbers.leader["solvent"] == "B"
+        assert "'solvent': 'A'" not in str(why)
+        tell(batch)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_improvement_is_on_the_best_that_was_not_retired(many, monkeypatch):
+    """By hand: expected improvement on the highest mean of all candidates but those retired. many: by a screen."""
+    if many:
+        monkeypatch.setattr(exact, "SCREEN_ABOVE", 100)
+    table = np.linspace(0, 1, 300)[:, None]
+    opt = Optimizer(table, policy=MiniEI(C=1.5, beta=1.0), kernel=RBF(0.1), noise_std=0.1, mean=0.0, seed=0)
+    for row in range(0, 300, 20):
+        opt.observe(row, [np.sin(5 * row / 300)])
+    retired = np.arange(60, 130)  # the whole peak
+    assert opt.best().index in retired
+    opt.retire(retired)
+    for _ in range(3):
+        known = opt.predict()
+        left = np.setdiff1d(np.arange(300), retired)
+        mean, std = known.mean[left], known.std[left]
+        z = (mean - mean.max()) / std
+        gain = std * (z * norm.cdf(z) + norm.pdf(z))
+        batch = opt.ask()
+        assert gain[left == batch.index] == pytest.approx(gain.max(), rel=1e-6)
+        opt.tell(batch, [np.sin(5 * batch.index / 300)] * batch.repeats)
+
+
+def test_a_candidate_whose_measurements_fail_does_not_lead_either():
+    opt = Optimizer(X, seed=0, **GIVEN)
+    opt.observe(3, [2.0])
+    opt.observe(20, [1.0])
+    opt.observe(3, [np.nan] * 5)
+    assert opt.explain(opt.ask()).numbers.leader == X[20]
+
+
+def test_where_all_that_was_measured_is_retired_this_is_said():
+    opt = run(Optimizer(X, seed=0), 40, TRUTH)
+    opt.retire([row for row, n in opt.counts().items() if n])
+    why = opt.explain(opt.ask())
+    assert not why.numbers.first
+    assert "nothing else that may be asked for was measured yet" in str(why)
 
 
 def test_measurements_in_flight_stay_valid():

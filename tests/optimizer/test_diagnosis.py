@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ostinato import Optimizer
+from ostinato import Optimizer, Study
 from ostinato.errors import NothingMeasured
 from ostinato.kernels import RBF
+from ostinato.optimizer.diagnosis import NEVER_DIFFER
 
 X = np.linspace(0, 10, 60)[:, None]
 
@@ -168,3 +169,48 @@ def test_where_values_drift_a_half_life_is_suggested_that_forgets_soon_enough():
     assert not returns.ok
     assert "values drift with time, and half_life= (such as 60) lets old ones fade" in returns.words
     assert opt.steps == 15 * 60
+
+
+def fixed_seed(candidate):
+    """A noisy program that begins with the same seed for the same candidate."""
+    x = float(candidate[0])
+    return np.sin(x) + np.random.default_rng(int(1_000 * x)).normal(0, 0.3)
+
+
+def test_repeats_that_never_differ_are_remarked_on(tmp_path):
+    """In diagnose, in the result of a run and in status; once."""
+    study = Study("s", tmp_path / "s.db", X, budget=60, seed=0)
+    result = study.run(fixed_seed, progress=False)
+    found = result.optimizer.diagnose()
+    assert found.verdict == NEVER_DIFFER
+    assert found.fits is None
+    assert [check.name for check in found.checks if not check.ok] == ["repeats"]
+    assert str(result).count("epeats never differ") == 1
+    assert str(study.status()).count("epeats never differ") == 1
+    assert Study("s", tmp_path / "s.db").status().repeats_never_differ
+
+
+@pytest.mark.parametrize(
+    ("settings", "values"),
+    [
+        ({}, [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0], [1.0]]),  # may be yes and no, or counts
+        ({"outcome": "count"}, [[3, 3], [4, 4], [2, 2], [3], [4], [5]]),
+        ({}, [[1.5, 1.5], [2.5, 2.5], [0.5], [1.25], [2.0], [3.5]]),  # too few
+        ({}, [[1.5, 1.5], [2.5, 2.5], [0.5, 0.5], [1.25, 1.26], [2.0], [3.5]]),
+    ],
+)
+def test_elsewhere_equal_repeats_say_nothing(settings, values):
+    opt = Optimizer(np.arange(6.0)[:, None], seed=0, **settings)
+    for row, each in enumerate(values):
+        opt.observe(row, each)
+    assert not opt.core.answers.repeats_never_differ
+    assert "never differ" not in str(opt.diagnose())
+
+
+def test_where_the_model_does_not_fit_either_both_are_said():
+    opt = Optimizer(np.arange(6.0)[:, None], kernel=RBF(3.0), noise_std=0.001, mean=0.0, seed=0)
+    for row, value in enumerate([0.55, -0.45, 0.65, -0.75, 0.35, -0.25]):
+        opt.observe(row, [value] * 3)
+    found = opt.diagnose()
+    assert found.fits is False
+    assert "all equal" in found.verdict

@@ -118,7 +118,7 @@ def test_a_killed_worker_changes_nothing(name, files, in_memory, two_workers):
     assert killed[0] not in two_workers.run(os.getpid).values()
 
 
-@pytest.mark.parametrize("name", size(["find, learned"], ["mini-UCB", "find, learned"]))
+@pytest.mark.parametrize("name", size(["mini-EI", "find, learned"], ["mini-UCB", "mini-EI", "find, learned"]))
 def test_plans_additions_and_retired_candidates(name, frame, files, two_workers):
     def plan(optimizer):
         batches = optimizer.ask(slots=4)

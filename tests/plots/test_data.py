@@ -7,7 +7,7 @@ import pytest
 import scenarios
 from ostinato import Category, Float, Optimizer, Space, Study
 from ostinato.errors import InvalidSetting
-from ostinato.plots import data
+from ostinato.plots import data, report
 
 NAMES = ["progress", "measurements", "posterior", "parallel", "batches", "noise", "calibration"]
 
@@ -200,6 +200,31 @@ def test_calibration_and_progress_of_a_study_are_those_of_its_facts(study):
     assert len(data.calibration(study).residuals) >= 5
     status = study.status()
     assert data.progress(study, moments=3).moments[-1].measurements == status.measurements + status.failures
+
+
+def test_retired_candidates_are_left_out_and_counted(tmp_path):
+    """At all moments, and in a study that is opened anew as well; notes say so, and the report says it like status."""
+    study, rng = Study("lab", tmp_path / "lab.db", scenarios.grid(), budget=40, seed=1), np.random.default_rng(0)
+    retired = None
+    while (task := study.ask(limit=1)) is not None:
+        study.tell(task, [scenarios.hill(task.candidate) + rng.normal()])
+        if retired is None and study.status().measurements >= 20:
+            retired = [index for index in study.counts() if index % 2 == study.best().index % 2]
+            study.retire(retired)
+    again, memory = Study("lab", tmp_path / "lab.db"), study.looked(lambda optimizer: optimizer)
+    for what in (study, again, memory):
+        series = data.progress(what, moments=8)
+        assert "retired now are left out" in series.note
+        assert series.moments
+        assert not {each.index for each in series.moments} & set(retired)
+        assert series.moments[-1].index == study.best().index
+        gone = len(set(study.counts()) & set(retired))
+        for figure in (data.measurements(what), data.parallel(what)):
+            assert f"{gone} more were measured, and are retired." in figure.note
+    sentence = f"{study.status().candidates} candidates to choose from, {len(retired)} more retired"
+    assert sentence in str(study.status())
+    assert sentence in report(study)
+    assert sentence in memory._repr_html_()
 
 
 def test_lines_of_the_parallel_view_are_ranked(ordinary):

@@ -823,6 +823,23 @@ def test_a_plan_of_a_study_keeps_to_its_limit_and_to_what_waits(any_address):
     assert sum(task.repeats for task in study.ask(2, workers=6)) == 2
 
 
+@pytest.mark.parametrize("policy", [BBKB(C=1.5), MiniUCB(C=1.5)])
+def test_a_limit_is_of_what_is_handed_out_and_not_of_what_is_decided(tmp_path, policy):
+    """A round or batch of a study is that of an optimiser that was asked without a limit; the rest of it waits."""
+    given, table = {"kernel": RBF(0.4), "noise_std": 0.5, "policy": policy, "seed": 0}, np.linspace(0, 2, 30)[:, None]
+    study, memory, asked, decided = Study("lab", tmp_path / "lab.db", table, **given), Optimizer(table, **given), [], []
+    for told in (study, memory):
+        told.observe(3, [0.5] * 9)
+    while len(decided) < 12:
+        batch = memory.ask()
+        decided += [batch.index] * batch.repeats
+    while len(asked) < len(decided):
+        task = study.ask(limit=2)
+        assert task.repeats <= 2
+        asked += [task.index] * task.repeats
+    assert asked[: len(decided)] == decided
+
+
 def test_what_waits_is_handed_out_where_nothing_more_can_be_decided(any_address):
     study = Study(
         "lab",

@@ -47,7 +47,8 @@ def top(
     if len(found) > 1:
         console.print(
             f"* All {len(found)} intervals hold at once with 95% probability: so they are wider than the one that "
-            "`ostinato best` gives for a candidate by itself.",
+            "`ostinato best` gives for a candidate by itself. The last column is estimated by random draws of all "
+            "these candidates together, so it may differ a little from what `ostinato best` says.",
             highlight=False,
             soft_wrap=not console.is_terminal,
         )

@@ -4,18 +4,20 @@ from collections.abc import Callable, Collection
 from functools import cached_property, partial
 from typing import Any
 
+import msgspec
 import numpy as np
 from scipy.special import ndtri
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.checks import fraction, positive, whole
 from ostinato.errors import InvalidSetting
-from ostinato.learning import Learner
+from ostinato.learning import Learner, Prior
 from ostinato.measurements.batches import number_at
 from ostinato.measurements.outcomes import Outcome
 from ostinato.measurements.tally import Statistics
 from ostinato.optimizer.calibration import Calibration, calibration
-from ostinato.optimizer.diagnosis import Diagnosis, diagnosis
+from ostinato.optimizer.certificate import uncovered
+from ostinato.optimizer.diagnosis import Diagnosis, diagnosis, never_differ
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.outliers import Misfit
 from ostinato.optimizer.problem import Problem
@@ -147,7 +149,11 @@ class Answers:
         return self._trust.chance(drawn, gap, std)
 
     def learned(self) -> Learned:
-        return self._known.learned.told(self._table.columns, self._sign, self._learned, self._fits)
+        return self._told(self._known.learned)
+
+    def _told(self, prior: Prior) -> Learned:
+        told = prior.told(self._table.columns, self._sign, self._learned, self._fits)
+        return msgspec.structs.replace(told, uncovered="" if self._learned else uncovered(self._known))
 
     @property
     def _fits(self) -> int:
@@ -170,8 +176,11 @@ class Answers:
     def diagnose(self) -> Diagnosis:
         self._known.check_measured()
         known = self._known
-        learned = known.answering.told(self._table.columns, self._sign, self._learned, self._fits)
-        return diagnosis(known, learned, tuple(self.outliers()), self._trust.unknown)
+        return diagnosis(known, self._told(known.answering), tuple(self.outliers()), self._trust.unknown)
+
+    @property
+    def repeats_never_differ(self) -> bool:
+        return never_differ(self._known)
 
     def _standing(
         self, number: int, mean: float, std: float, width: float, level: float, rivalry: tuple[float, float]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
-from math import log, sqrt
+from math import isfinite, log, sqrt
 from typing import cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from ostinato.policies.belief import Scores, SettledScore
 from ostinato.policies.scored import CHEAPER_WITHIN
 from ostinato.policies.screened import measured_or_barred, tie_order_on_card
 from ostinato.posterior import BlockedVector, Ghost, ListedVector, PendingVariances, Posterior, Screen, ShardedPosterior
-from ostinato.posterior.mean_range import range_of_means
+from ostinato.posterior.mean_range import highest_mean, range_of_means
 from ostinato.posterior.screen_block import SearchCriterion
 
 
@@ -44,6 +44,7 @@ class CurrentBelief(Belief):
         self._known, self._planned, self.barred, self._randomness = known, planned, barred, randomness
         problem, state = self._problem, self._state = known.problem, known.state
         self._own, self._of_honest = foresights or (ModelWithPending(), ModelWithPending())
+        self.retired = state.retired
         self.priority, self.cost = problem.priority, problem.settings.measurement_cost
         model = self._model = known.model
         self.noise, self.centre, self.kappa = model.noise, model.prior_mean, sqrt(model.kappa2)
@@ -92,6 +93,19 @@ class CurrentBelief(Belief):
         if (screen := self.screen) is None:
             return self.means.span
         return range_of_means(cast("Posterior", self._model), screen)
+
+    @cached_property
+    def top_in_use(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if not self.retired:
+            return self.top
+        out, model, screen = np.array(sorted(self.retired), dtype=np.int64), self._model, self.screen
+        if isinstance(model, ShardedPosterior):
+            found = model.highest_but(out)
+        elif screen is not None:
+            found = highest_mean(cast("Posterior", model), screen, out)
+        else:
+            found = self.means.without(self.retired).highest
+        return found if isfinite(found) else self.top
 
     def leaders(self, score: SettledScore) -> Scores:
         """Most of very many may wait, where that pays, and none is cheaper to go to; workers find their own."""

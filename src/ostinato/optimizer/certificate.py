@@ -1,13 +1,19 @@
 """The proof that a run switched rarely: how many full batches there were, and how many there can be at most.
 
+And what else is proved: where bounds on regret do not cover a run, and why.
+
 Both sides speak of what was measured and of nothing else: a candidate whose measurements failed counts for nothing.
 """
 
+import numpy as np
+
 from ostinato.candidates import Sampled
+from ostinato.confidence import Bayesian
 from ostinato.measurements.tally import Tally
 from ostinato.optimizer.knowledge import Knowledge
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
+from ostinato.policies.proved import unproved
 from ostinato.posterior import Posterior
 from ostinato.records import Certificate
 
@@ -23,6 +29,32 @@ def certificate(problem: Problem, state: State, known: Knowledge) -> Certificate
     counts = ledger.full, ledger.capped, ledger.truncated, ledger.partial
     gaps = ledger.certified, ledger.gap, ledger.total_gap
     return Certificate(*counts, gain, per_batch, isinstance(problem.table, Sampled), *gaps)
+
+
+def uncovered(known: Knowledge) -> str:
+    """Why no proof bounds the regret of a run with given kernel and noise, in words; empty where one does."""
+    problem, state = known.problem, known.state
+    settings, table = problem.settings, problem.table
+    bayesian = isinstance(getattr(getattr(problem.policy, "score", None), "beta", None), Bayesian)
+    reasons = [
+        (unproved(problem.policy), True),
+        ("half_life= lets measurements fade", settings.half_life is not None),
+        ("repeats share the error of a set-up (setup_std=)", known.prior.setup > 0),
+        ("robust=True limits values that are far off", settings.robust),
+        ("switch_cost= also chooses by what a switch costs", problem.switch_cost is not None),
+        ("noise_std= differs between candidates", np.ndim(settings.noise_std) > 0),
+        ("values came with standard errors of their own", known.tally.has_errors),
+        ("the best point of a space is looked for by a search", _is_searched(problem)),
+        ("Bayesian(…) is proved for listed candidates, not for a space", isinstance(table, Sampled) and bayesian),
+        ("measurements failed", bool(state.failures)),
+        ("candidates were retired", bool(state.retired)),
+        ("candidates were added", not isinstance(table, Sampled) and len(table.grown) > 1),
+    ]
+    return next((why for why, holds in reasons if why and holds), "")
+
+
+def _is_searched(problem: Problem) -> bool:
+    return isinstance(problem.table, Sampled) and problem.settings.search != "certified"
 
 
 def _log_det_before(problem: Problem, state: State, known: Knowledge) -> float:

@@ -35,12 +35,12 @@ class Core:
 
     @property
     def state(self) -> State:
-        """All that happened; made anew from the facts where something stopped it half-way."""
+        """All facts and their sums. If something stopped a change half-way, the sums are computed again first."""
         return self._state if self._state.consistent else self._state.restored()
 
     @property
     def known(self) -> Knowledge:
-        """What is known; made anew from the facts where something stopped it half-way."""
+        """What is known. If something stopped an update half-way, it is computed again from the facts first."""
         if self._known is None:
             self._known, self._answers = Knowledge(self.problem, self.state), None
         return self._known
@@ -54,11 +54,14 @@ class Core:
     # Deciding: `decide` says what would be asked for; it is taken up here, or may be thrown away
 
     def warn_of_outliers(self, decision: Decision) -> None:
-        """Of values that a decision set aside; before it is taken up, so that an error in its place loses nothing."""
+        """Warn of values that a decision set aside.
+
+        Called before the decision is committed, so that a warning that was turned into an error loses nothing.
+        """
         self._warnings.of_outliers(self.problem, decision.known)
 
     def commit(self, decision: Decision) -> list[Batch]:
-        """Ask for what was decided, in the state that it was decided in."""
+        """Make a decision a fact. The state must be the one that it was decided in."""
         if decision.asked[0].batch.id != self.known.state.ledger.asked:
             raise InvalidSetting("This decision was made in another state: decide again.")
         self._known = self._answers = None
@@ -68,7 +71,7 @@ class Core:
         return [asked.batch for asked in decision.asked]
 
     def extend_candidates(self, table: Candidates) -> None:
-        """More candidates after those that there are; what is known of these stays."""
+        """Add candidates after the old ones. What is known of the old ones stays."""
         if table is not self.problem.table:
             problem, known = self.problem.for_table(table), self.known
             self._known = self._answers = None
@@ -78,14 +81,14 @@ class Core:
     # Taking in
 
     def absorb(self, fact: Fact, decision_state: DecisionState | None = None) -> None:
-        """A fact that tells nothing of any value."""
+        """Add a fact that brings no value."""
         state, known, answers = self.state, self._known, self._answers
         self._known = self._answers = None
         state.absorb([fact], decision_state)
         self._known, self._answers = known, answers if isinstance(fact, Asked) else None
 
     def add_feedback(self, batch: int, feedback: dict[int, Feedback], *, quietly: bool = False) -> None:
-        """Feedback by candidate, taken in whole, or, whatever stops it, not at all. Warnings come when it is safe."""
+        """Take in feedback by candidate: all of it, or none if anything stops it. Warnings come once it is safe."""
         known = self.known
         state = known.state
         size, decision_state = len(state.facts), state.decision_state
@@ -110,7 +113,7 @@ class Core:
         gaps: Sequence[int] | None = None,
         problem: Problem | None = None,
     ) -> None:
-        """Other facts from now on, or the same of another problem."""
+        """Replace all facts, or keep them for another problem."""
         state = self.state
         self._known = self._answers = None
         self.problem = problem or self.problem
@@ -118,7 +121,7 @@ class Core:
         state.rewrite(facts, decision_state, gaps)
 
     def revise(self, changes: Mapping[Single, float | None], whole: Sequence[int] = ()) -> None:
-        """Other values for measurements, None for those that are taken back; whole: facts that are taken back whole."""
+        """Change the values of measurements; None takes one back. whole: facts that are taken back as a whole."""
         facts, decision_state = revised(self.state, changes, self.problem.outcome, whole)
         self.rewrite(facts, decision_state, gaps_after(self.state, changes, whole))
 
@@ -156,7 +159,7 @@ class Core:
         self._warnings.know_of(state.decision_state.outlier_review, gaps)
 
     def resume(self, decision_state: DecisionState) -> None:
-        """Decide from here on as whoever made this decision state would; with the same fit as before."""
+        """Go on from a decision state that another process left, whose fit is the same."""
         known = self.known
         self.state.rewrite_decision_state(decision_state)
         if decision_state.outlier_review.outliers != known.outlier_review.outliers:

@@ -45,8 +45,9 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
 
 
 class DecisionInProgress:
-    """A decision while it is made. It owns all that it changes: randomness, the round, and a fork of what is known once
-    it learns anything.
+    """A decision while it is made.
+
+    It changes only what it owns: a random generator, the round, and, once it learns anything, a fork of what is known.
     """
 
     def __init__(self, known: Knowledge) -> None:
@@ -60,6 +61,7 @@ class DecisionInProgress:
         self.barred = state.retired  # candidates that must not be asked for: these, and those apart
         if state.failures:
             self.barred |= state.hopeless
+        self._closed = self.barred  # those that do not lead either: what is apart does so only in this plan
         self._rng: np.random.Generator | None = None  # of the run, where anything was drawn from it
         self.foresights = ModelWithPending(), ModelWithPending()  # of the policy's model, and of the honest one
 
@@ -100,9 +102,9 @@ class DecisionInProgress:
         return first, belief
 
     def learn(self, extra: Sequence[Proposal]) -> tuple[bool, list[Proposal]]:
-        """What the next decision rests on, learned; and what comes before whatever the policy says, if anything does.
+        """Learn what is due; and propose what comes before the policy is asked, if anything does.
 
-        That is the first candidates, as (True, …), or a value that is doubted.
+        That is one of the first candidates, as (True, …), or another measurement of a value that is doubted.
         """
         first = self._first_candidates(extra)
         if first:
@@ -112,7 +114,7 @@ class DecisionInProgress:
         return False, self._outlier_checks(extra) if self.known.outlier_review.outliers else []
 
     def _first_candidates(self, extra: Sequence[Proposal]) -> list[Proposal]:
-        """While scales are unknown: random candidates, once each; a few, and more while all outcomes are the same."""
+        """While length-scales are unknown: a few random candidates, once each; more while all outcomes are equal."""
         if not isinstance(self.known.learner, Learner):
             return []
         known = self.known.counts(self.state.ledger.pending_with(extra))
@@ -124,13 +126,13 @@ class DecisionInProgress:
         return [Proposal(candidate, 1, 1) for candidate in new if candidate not in tried][:1]
 
     def _outlier_checks(self, extra: Sequence[Proposal]) -> list[Proposal]:
-        """A value that does not fit, with no repeats that say the same or another, is measured again first."""
+        """A candidate with a value that does not fit, and too few repeats to confirm it, is measured again first."""
         pending = self.state.ledger.pending_with(extra)
         wanted = {c: n - pending.get(c, 0) for c, n in self.known.unconfirmed.items() if c not in self.barred}
         return [Proposal(c, n, n, seeks=DOUBTED) for c, n in wanted.items() if n > 0][:1]
 
     def _at_least_twice(self, proposals: list[Proposal]) -> list[Proposal]:
-        """While the error of set-ups is being learned, batches have repeats: without any it is not told from noise."""
+        """While the set-up error is learned, each batch has two repeats or more, to tell that error from noise."""
         learner = self.known.learner
         if not (isinstance(learner, Learner) and learner.wants_repeats(self.known.tally)):
             return proposals
@@ -143,7 +145,7 @@ class DecisionInProgress:
         self.known.model = self.known.honest = self._model = model.refreshed(self.randomness(), drawn)
 
     def randomness(self) -> np.random.Generator:
-        """That of the run, which goes on where the last decision left off."""
+        """The random generator of the run, as the last decision left it."""
         if self._rng is None:
             self._rng = self.state.generator()
         return self._rng
@@ -155,7 +157,7 @@ class DecisionInProgress:
     belief_for_policy = belief  # what it is shown to choose by; in a space, some points are looked for first
 
     def exclude_after(self, candidate: int, columns: list[int], *, distinct: bool) -> None:
-        """What is out of the question once a candidate is planned."""
+        """Exclude from the rest of the plan what may not follow a planned candidate."""
         if distinct:
             self._exclude(frozenset({candidate}))
         if columns:
@@ -163,7 +165,7 @@ class DecisionInProgress:
         self.round = [each for each in self.round if each.candidate not in self.excluded]
 
     def share_columns(self, columns: list[int], candidate: int) -> None:
-        """All candidates from now on are like this one in some columns."""
+        """Exclude from the rest of the plan all candidates that differ from this one in some columns."""
         self._exclude(frozenset(np.flatnonzero(~self.problem.table.alike(candidate, columns)).tolist()))
 
     def _exclude(self, candidates: frozenset[int]) -> None:
@@ -176,6 +178,8 @@ class DecisionInProgress:
         mean, variance = (float(each[0]) for each in belief.at_each(np.array([candidate])))
         repeat_value, width = belief.repeat_value(candidate), problem.policy.width(belief)
         measured = known.tally.numbers
+        if self._closed:  # a candidate that is not asked for again does not lead
+            measured = measured[~np.isin(measured, list(self._closed))]
         means = known.model.at_each(measured)[0] if len(measured) else None  # in the policy's own model
         leader = None if means is None else int(measured[means.argmax()])
         return Reason(
@@ -188,7 +192,7 @@ class DecisionInProgress:
             measured=int(known.tally[candidate].n),
             leader=None if leader is None else problem.table.point(leader),
             leader_mean=None if means is None else sign * float(means.max()),
-            first=first or (known.learner is not None and leader is None),
+            first=first or (known.learner is not None and not len(known.tally)),
             beta=width,
             C=problem.keeps_within,
             switch_cost=repeat_value.switch if belief.travels else None,

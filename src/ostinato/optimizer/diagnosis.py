@@ -27,6 +27,11 @@ LOOKED_LITTLE, LOOKED_ENOUGH = 1.0, 6.0  # candidates measured, over the root of
 HALF = 0.5
 REPEATS = 9  # degrees of freedom of a candidate's repeats from which they say something of its own noise
 ROUNDING = 1e-12  # of the values: scatter that is no noise
+REPEATED = 3  # candidates whose repeats are all equal, from which that is said
+NEVER_DIFFER = (
+    "Repeats never differ: does your program use a fixed seed, or round its values? Without noise, repeats tell "
+    "nothing new."
+)
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -47,7 +52,8 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
 
     residuals: of each measured candidate (row numbers in `rows`), its average minus what the others say of it, in
     standard deviations of that. noise_std: from the scatter of repeats, with a 95% interval; None without repeats.
-    fits is None where too little was measured to say so. outliers: single values that do not fit.
+    fits is None where too little was measured to say so, or where repeats never differ. outliers: single values that do
+    not fit.
     """
 
     verdict: str
@@ -114,10 +120,13 @@ def diagnosis(known: Knowledge, learned: Learned, outliers: tuple[Outlier, ...],
     if noise is not None:
         checks += _of_repeats(known, averages, noise, given="noise_std" not in learned.what)
     far = int(np.count_nonzero(np.abs(averages.z) > OUTLIER))
-    fits = all(check.ok for check in checks)
+    fits, same = all(check.ok for check in checks), never_differ(known)
+    checks += [Check("repeats", 0.0, 0.0, "repeats are all equal, as with a fixed seed")] if same else []
     measured, needed = len(averages.z), min(MIN_CANDIDATES, candidates)
     early = measured < needed and (fits or bool(learned.what))
     doubt = "" if early or not fits or "kernel" not in learned.what else _doubt(tally, candidates, unknown)
+    if same and fits and not early:
+        doubt = NEVER_DIFFER
     if early or doubt:
         fits = None
     return Diagnosis(
@@ -161,6 +170,16 @@ def _scatter_of(tally: Tally) -> tuple[float | None, float]:
     freedom = float(np.sum(scatter.freedom))
     rounding = (ROUNDING * max(abs(statistics.mean) for _, statistics in tally)) ** 2
     return (scatter.pooled if freedom and scatter.pooled > rounding else None), freedom
+
+
+def never_differ(known: Knowledge) -> bool:
+    """Whether repeats of several candidates are all equal, and not because values are whole numbers."""
+    tally, scatter = known.told, Scatter(known.told)
+    if not known.problem.outcome.real or len(scatter.candidates) < REPEATED:
+        return False
+    means = np.array([tally[candidate].mean for candidate in scatter.candidates.tolist()])
+    least = scatter.freedom * (ROUNDING * float(np.max(np.abs(means)))) ** 2
+    return bool(np.all(scatter.squares <= least) and np.any(means != np.round(means)))
 
 
 def _of_repeats(known: Knowledge, averages: Averages, noise: float, *, given: bool) -> list[Check]:

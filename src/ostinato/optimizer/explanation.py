@@ -37,7 +37,7 @@ def _candidate(batch: Batch, reason: Reason) -> str:
     if reason.measured:
         text += f" after {counted(reason.measured, 'measurement')}"
     if reason.leader is None:
-        return text + "; nothing else was measured yet." + _maximum(reason)
+        return text + "; nothing else that may be asked for was measured yet." + _maximum(reason)
     if reason.leads:
         why = STAYS if reason.seeks == STAYS else "it is worth knowing better"
         return text + f", the best measured so far, and {why}." + _maximum(reason)

@@ -1,8 +1,8 @@
-"""What is known: tally, prior and the model that both make. All of it follows from the problem and the state.
+"""What is known: tally, prior, and the model made of both. All of it can be computed from the problem and the state.
 
-It is brought up to date step by step as feedback comes, and made anew from the facts where they changed otherwise, or
-where something stopped it half-way. A decision learns in a copy (`fork`), so that one that is thrown away leaves
-nothing behind.
+Feedback updates it step by step. If the facts change in another way, or if something stops an update half-way, it is
+computed again from the facts. A decision learns in a copy (`fork`), so a decision that is thrown away leaves nothing
+behind.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -106,14 +106,14 @@ class Knowledge:
             self.model.recall(drawn)
 
     def fork(self) -> "Knowledge":
-        """The same, to learn its own way; tally and model are shared until it has others."""
+        """A copy for a decision to learn in. It shares tally and model until it makes its own."""
         other = object.__new__(Knowledge)
         other.__dict__.update(self.__dict__)
         other.learner, other._cache = copy(self.learner), copy(self._cache)
         return other
 
     def for_problem(self, problem: Problem) -> "Knowledge":
-        """The same, for a problem with more candidates after those that there were; only one of the two may go on."""
+        """The same for a problem with more candidates, after the old ones. Only one of the two may be used after."""
         if problem is self.problem:
             return self
         other, noise = self.fork(), problem.learning_settings.noise
@@ -140,9 +140,10 @@ class Knowledge:
     # Taking in
 
     def add_feedback(self, told: Told, measured: Mapping[Part, Measured]) -> None:
-        """Feedback that the state is about to absorb. If anything stops it, this is to be made anew.
+        """Take in feedback that the state is about to absorb. If anything stops it, the caller must make this anew.
 
-        Step by step; the model is made anew where that is not mere addition, or of many candidates at once.
+        The model is updated step by step. It is rebuilt where the feedback does not simply add, or comes of many
+        candidates at once.
         """
         robust, half_life, setup = self._robust, self.problem.settings.half_life, told.batch
         if robust is not None:
@@ -200,7 +201,7 @@ class Knowledge:
         model.rebuild(evidence)
 
     def _ticks(self, told: Told) -> bool:
-        """Whether old measurements are to be weighed anew."""
+        """Whether old measurements have faded enough for their weights to be computed again."""
         now, half_life = self.state.told, self.problem.settings.half_life
         return clock(now, half_life) != clock(now + _answered(told), half_life)
 
@@ -210,7 +211,7 @@ class Knowledge:
         return self.state.history.tally(by_setup=by_setup, aside=aside, half_life=half_life, now=now, more=more)
 
     def learn(self) -> None:
-        """What the user did not say, learned anew where that is due: before a decision, which it is for."""
+        """Learn what the user did not give, if a fit is due. Called before a decision."""
         if self.learner is None:
             return
         due = self.due
@@ -268,7 +269,7 @@ class Knowledge:
         )
 
     def _judged(self, suspected: frozenset[int]) -> list[Misfit]:
-        """Those that do not fit, by a model that knows none of them."""
+        """Those of some values that do not fit, by a model that was fitted without them."""
         tally = self._tally(suspected) if suspected else Tally()
         if tally.steps < MIN_OTHERS:
             return []

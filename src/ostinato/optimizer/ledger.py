@@ -69,7 +69,7 @@ class Ledger:
         return open_
 
     def way(self, open_: OpenBatch) -> tuple[int, int] | None:
-        """From which candidate to which the first feedback of a batch is a switch, if it is one."""
+        """The candidates of the switch that the first feedback of a batch is, from and to; None if it is no switch."""
         switched = not open_.arrived and self._last is not None and self._last != open_.candidate
         return (self._last, open_.candidate) if switched and self._last is not None else None
 
@@ -88,7 +88,7 @@ class Ledger:
             self.close(number)
 
     def close(self, number: int) -> None:
-        """Nothing more of a batch will come."""
+        """Close a batch: its repeats that did not come will not come."""
         open_ = self.open.pop(number)
         batch, values = open_.batch, open_.values
         if values < batch.repeats:

@@ -1,7 +1,8 @@
 """Answers as they would have been earlier: from the first of the facts alone, with nothing of what came later.
 
 Hyperparameters are learned anew from these facts, as a fresh optimiser would that was told them; values are judged
-anew too. What was corrected or taken back since counts as it does now.
+anew too. What was corrected, taken back, retired or restored since counts as it does now: a study stores which
+candidates are retired, and not since when.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from dataclasses import replace
 from ostinato.learning import Learner
 from ostinato.optimizer.answers import Answers
 from ostinato.optimizer.core import Core
-from ostinato.optimizer.facts import DecisionState, Fact
+from ostinato.optimizer.facts import DecisionState, Fact, Restored, Retired
 from ostinato.optimizer.problem import Problem
 from ostinato.optimizer.state import State
 from ostinato.policies import Uniform
@@ -21,7 +22,8 @@ def answers_after(problem: Problem, now: State, facts: Sequence[Fact]) -> Answer
     decision_state = DecisionState(now.decision_state.random)
     state = State(problem.sign, problem.switch_cost, decision_state)
     state.gaps = now.gaps
-    state.rewrite(facts, decision_state)
+    kept = [fact for fact in facts if not isinstance(fact, Retired | Restored)]
+    state.rewrite([Retired(now.retired), *kept] if now.retired else kept, decision_state)
     return Core(problem, state).answers
 
 

@@ -1,4 +1,4 @@
-"""Plans of several batches: each counts those before it as if they had come."""
+"""Plans of several batches. Each batch is decided as if the values of those before it had come."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -64,7 +64,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 def plan(decision: DecisionInProgress, wish: Wish, most: int | None) -> tuple[list[Planned], float]:
-    """Batches until there are enough measurements; each counts those before it as if they had come.
+    """Decide batches until there are enough measurements, each as if the values of those before it had come.
 
     With the factor by which, within the plan, some standard deviation shrinks.
     """
@@ -99,7 +99,7 @@ def _columns(decision: DecisionInProgress, wish: Wish) -> list[int]:
 
 
 def _with_one_more(decision: DecisionInProgress, planned: list[Planned], new: Planned) -> list[Planned]:
-    """Proposals for one candidate are one batch, unless a cap on batches or set-ups keep them apart.
+    """Join proposals for one candidate into one batch, unless a cap on batches or a set-up error keeps them apart.
 
     What was planned last comes last.
     """

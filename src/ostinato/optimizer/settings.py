@@ -83,7 +83,8 @@ def checked_round(policy: Policy, proposals: Any, candidates: int) -> list[Propo
 def policy_for(goal: str, *, learned: bool, listed: bool) -> BasePolicy:
     """The policy that serves a goal best, by the evidence in docs/results.md.
 
-    Where kernel and noise are given it repeats by the paper's rule, whose guarantees then hold.
+    Where kernel and noise are given it repeats by the paper's rule, so that within a batch no standard deviation
+    shrinks by more than the factor C. Its β is a number that works well, and not a schedule of the paper's bounds.
     """
     if goal not in LEARNING:
         raise InvalidSetting(

@@ -1,8 +1,8 @@
-"""All that happened: the facts, in the order they came, and what they come to. One owner, one door.
+"""All that happened: the facts in the order they came, and their sums. `State` owns them, and changes in two ways.
 
-New facts come in by `absorb`. What it is stopped in did not happen: the state goes back to the facts before. Where
-facts were corrected, or candidates added, `rewrite` makes it anew. The model is made from the state, and answers from
-the model.
+`absorb` takes in new facts. If anything stops it, such as Ctrl-C, the state goes back to what it was before.
+`rewrite` replaces all facts, after a correction or when candidates were added. The model is made from the state, and
+answers are made from the model.
 """
 
 from collections import Counter
@@ -22,10 +22,10 @@ HOPELESS = 3  # failures, and more failures than values, from which a candidate 
 
 
 class State:
-    """All facts so far, and what they add up to.
+    """All facts so far, and their sums.
 
-    sign: −1 where values are turned. costs: of switches, where they cost anything. decision_state: what the next
-    decision rests on besides.
+    sign: −1 where lower values are better, so that inside higher ones always are. costs: of switches, where they cost
+    anything. decision_state: what the next decision needs besides the facts.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class State:
         self.consistent = True
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and copy: all but what is made when it is needed."""
+        """For pickle and copy: all but the generator, which is made again from the decision state."""
         return {name: value for name, value in vars(self).items() if name != "_rng"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _rng=generator_in(state["decision_state"].random))
 
     def generator(self) -> np.random.Generator:
-        """Randomness that goes on where the last decision left off; to be used by one decision at a time."""
+        """The random generator, as the last decision left it. Only one decision at a time may use it."""
         self._rng.bit_generator.state = self.decision_state.random
         return self._rng
 
@@ -68,7 +68,7 @@ class State:
 
     @property
     def hopeless(self) -> frozenset[int]:
-        """Candidates whose measurements fail."""
+        """Candidates whose measurements mostly fail. They are not asked for again."""
         counts = self.history.counts
         return frozenset(c for c, failed in self.failures.items() if failed >= HOPELESS and failed > counts[c])
 
@@ -87,9 +87,10 @@ class State:
         decision_state: DecisionState | None = None,
         measured: Mapping[Part, Measured] | None = None,
     ) -> None:
-        """These facts happened, all of them or, whatever stops it, none; with a decision, what the next rests on.
+        """Add these facts: all of them, or none if anything stops it.
 
-        measured: in feedback that comes alone, where that was asked for before.
+        decision_state: the one after these facts, where they come from a decision. measured: what `measured` returned
+        for the only fact, where the caller already asked for it.
         """
         size, before = len(self.facts), self.decision_state
         try:
@@ -124,17 +125,20 @@ class State:
         self.rewrite(self.facts[:size], decision_state)
 
     def rewrite(self, facts: Sequence[Fact], decision_state: DecisionState, gaps: Sequence[int] | None = None) -> None:
-        """Other facts from now on, as if they had been told in the first place; but numbers stay, with other gaps."""
+        """Replace all facts, as if these had been told at first. Measurements keep their numbers.
+
+        gaps: the numbers of those that were taken back.
+        """
         self.facts, self.decision_state, self.consistent = list(facts), decision_state, False
         self.gaps = self.gaps if gaps is None else gaps
         self.restored()
 
     def rewrite_decision_state(self, decision_state: DecisionState) -> None:
-        """Another process decided."""
+        """Take over the decision state that another process left."""
         self.decision_state = decision_state
 
     def restored(self) -> "State":
-        """Itself, whole again where something stopped it half-way: as it comes about anew from the facts."""
+        """The state itself. If something stopped a change half-way, its sums are first computed again from facts."""
         if not self.consistent:
             anew = State(self._sign, self.costs, self.decision_state, self.budget)
             anew.gaps = self.gaps
@@ -143,7 +147,7 @@ class State:
         return self
 
     def measured(self, told: Told) -> dict[Part, Measured]:
-        """What is measured of each candidate in some feedback, numbered on from here."""
+        """What some feedback says of each candidate. Its measurements are numbered on from those before."""
         found = dict[Part, Measured]()
         steps, failed, many, answered = self.history.steps, self.failures.total(), len(told.feedback) > 1, 0
         for number, each in told.feedback.items():

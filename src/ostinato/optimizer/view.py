@@ -20,7 +20,7 @@ from ostinato.optimizer.readings import readings
 from ostinato.optimizer.state import State
 from ostinato.policies import Policy
 from ostinato.policies.base import Custom
-from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Prediction, Quantity
+from ostinato.records import Batch, Best, Certificate, Costs, Learned, Outlier, Prediction, Quantity, choices
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -166,9 +166,9 @@ class OptimizerView:
         return frame_of(self._problem.table, readings(self.core), library)
 
     def _repr_html_(self) -> str:
-        choices = "any point of a space" if self.candidates is None else counted(self.candidates, "candidate")
+        total, retired = self.candidates, len(self._state.retired)
         rows: list[tuple[str, object]] = [
-            ("to choose from", choices),
+            ("candidates", choices(None if total is None else total - retired, retired)),
             ("so far", f"{counted(self.steps, 'measurement')} of {counted(self.unique, 'candidate')}"),
             ("switches", f"{self.switches:,}"),
         ]
@@ -205,7 +205,8 @@ class OptimizerView:
     def top(self, k: int = 5, level: float = 0.95) -> list[Best]:
         """The k best measured candidates, each with its chance of being the best of all.
 
-        Their intervals are simultaneous: with probability `level` all of them hold at once.
+        Their intervals are simultaneous: with probability `level` all of them hold at once. `chance` and `within` are
+        estimated by random draws of all k together, so those of the first may differ a little from what `best` says.
         """
         return self.core.answers.top(k, level)
 

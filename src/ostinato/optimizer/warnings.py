@@ -28,7 +28,7 @@ class Warnings:
         self._freedom = self._squares = 0.0  # degrees of freedom of the repeats, and their squares over the noise
 
     def of_outliers(self, problem: Problem, known: Knowledge) -> None:
-        """Once, of values that do not fit and were set aside; before anything rests on it."""
+        """Warn, once for each, of values that do not fit and were set aside. Called before a decision uses that."""
         answers, aside = Answers(problem, known), known.outlier_review.outliers
         found = [answers.outlier(misfit) for misfit in known.misfits if misfit.value.number in aside]
         new = [outlier for outlier in found if outlier.number not in self._remarked]

@@ -21,12 +21,16 @@ from ostinato.optimizer import Optimizer
 from ostinato.plots.data.common import in_words, row_of
 from ostinato.plots.figures import FIGURES, drawing, drawn, series_of
 from ostinato.plots.source import Drawable, Source, ToldBatch
-from ostinato.records import Best
+from ostinato.records import Best, choices
 from ostinato.running.result import Result
 from ostinato.study.records import Measurement
 from ostinato.study.view import StudyView
 
 TOP, BATCHES = 10, 200  # rows of the tables, at most
+TOGETHER = (
+    "All of these intervals hold at once with 95% probability. The last column is estimated by random draws of all "
+    "these candidates together, so it may differ a little from the answer above."
+)
 KEPT_APART = ("pauses",)  # beside the settings, and not one
 CSS = """
 :root { color-scheme: light dark; --ink: #24292f; --soft: #656d76; --line: #d0d7de; --back: #ffffff; --mark: #f6f8fa }
@@ -119,11 +123,11 @@ def _why(source: Source) -> Iterable[str]:
 
 
 def _reasons(optimizer: Optimizer) -> list[tuple[str, str]]:
-    choices = "any point of a space" if optimizer.candidates is None else counted(optimizer.candidates, "candidate")
+    total, retired = optimizer.candidates, len(optimizer.retired)
     failed = f", {optimizer.failures:,} more failed" if optimizer.failures else ""
     measured = counted(optimizer.unique, "different candidate")
     rows = [
-        ("to choose from", choices),
+        ("candidates", choices(None if total is None else total - retired, retired)),
         ("measured", f"{counted(optimizer.steps, 'measurement')} of {measured}{failed}"),
         ("switches", f"{optimizer.switches:,}"),
         ("better is", "higher" if optimizer.maximizes else "lower"),
@@ -168,7 +172,7 @@ def _tables(source: Source) -> Iterable[str]:
             ),
             top,
         )
-        yield '<p class="soft">* All of these intervals hold at once with 95% probability.</p>'
+        yield f'<p class="soft">* {TOGETHER}</p>'
     if batches:
         yield "<h2>Batches</h2>"
         if len(told) > BATCHES:

@@ -42,8 +42,9 @@ class Belief(ABC):
     not. top, bottom: the highest and the lowest mean. centre: the prior mean; kappa: the largest prior standard
     deviation. noise: the variance of one measurement of each candidate; setup: that of the error that repeats share.
     priority: of equal candidates the one of the lowest is taken. rng: the randomness of the run. barred: candidates
-    that must not be asked for. pending: repeats in flight, by candidate. learned: whether any hyperparameter is learned
-    from the same measurements. travels: whether going to a candidate costs anything; cost: of a measurement.
+    that must not be asked for now; retired: those of them that the user ruled out. pending: repeats in flight, by
+    candidate. learned: whether any hyperparameter is learned from the same measurements. travels: whether going to a
+    candidate costs anything; cost: of a measurement.
     """
 
     centre: float
@@ -53,6 +54,7 @@ class Belief(ABC):
     priority: NDArray[np.int64]
     rng: np.random.Generator
     barred: frozenset[int]
+    retired: frozenset[int] = frozenset()
     pending: Mapping[int, int]
     learned: bool
     travels: bool
@@ -82,6 +84,14 @@ class Belief(ABC):
     def bottom(self) -> float:
         """The lowest mean."""
         return self.span[0]
+
+    @property
+    def top_in_use(self) -> float:
+        """The highest mean of the candidates that were not retired: what is to be improved on.
+
+        Those that are barred for another reason count. Of all candidates, where all were retired.
+        """
+        return self.top
 
     @property
     def screen(self) -> Screen | None:

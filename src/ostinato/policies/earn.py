@@ -187,7 +187,7 @@ class LeaderSummary:
         """Of the candidates that may be measured again."""
         candidates = np.array(sorted(belief.counts().keys() - closed), dtype=np.int64)
         if not len(candidates):
-            return cls(None, belief.top, 0.0, belief.top)
+            return cls(None, belief.top_in_use, 0.0, belief.top_in_use)
         mean, variance = belief.at_each(candidates)
         order = np.lexsort((belief.priority[candidates], -mean))
         lead, second = order[0], float(mean[order[1]]) if len(order) > 1 else belief.bottom

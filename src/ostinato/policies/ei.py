@@ -65,8 +65,8 @@ class EI(HasWidth, Score):
         as_schedule(self.beta)
 
     def target(self, belief: Belief) -> float:
-        """What is to be improved on: the highest mean of all candidates, as in the paper."""
-        return belief.top
+        """What is to be improved on: the highest mean of all candidates, as in the paper, but for retired ones."""
+        return belief.top_in_use
 
     def __call__(self, belief: Belief) -> Scores:
         return belief.leaders(self.improvement(belief))

@@ -55,7 +55,7 @@ class ImprovementOnMeasured(EI):
 
     def target(self, belief: Belief) -> float:
         measured = np.array(sorted(belief.counts().keys() - belief.barred))
-        return float(np.max(belief.means_at(measured))) if len(measured) else belief.top
+        return float(np.max(belief.means_at(measured))) if len(measured) else belief.top_in_use
 
 
 @dataclass(frozen=True)

@@ -235,14 +235,25 @@ class Screen:
         """What means and variances are made of, for blocks that compute them exactly."""
         return Terms(self._X, cast("Factor", self._factor))
 
-    def highest_mean(self, taken: Indices) -> float:
-        """The highest mean about the prior mean of all candidates but some; minus infinity where it is one of those."""
-        return self._blocks[0].highest_mean(self.highest - 3 * self.mean_error, taken, self.terms)
+    def highest_mean(self, taken: Indices, out: Indices) -> float:
+        """The highest mean about the prior mean of all candidates but some; minus infinity where it is one of those
+        taken. Those that are out do not count.
+        """
+        return self._blocks[0].highest_mean(self._highest_bar(out), np.union1d(taken, out), self.terms)
 
-    def may_be_highest(self) -> Indices:
-        """The candidates whose mean may be the highest."""
-        bar = self.highest - 3 * self.mean_error
-        return np.concatenate([block.above(bar, 0.0) + block.start for block in self._blocks])
+    def may_be_highest(self, out: Indices) -> Indices:
+        """The candidates whose mean may be the highest of all but some."""
+        bar = self._highest_bar(out)
+        found = np.concatenate([block.above(bar, 0.0) + block.start for block in self._blocks])
+        return found[~np.isin(found, out)] if len(out) else found
+
+    def _highest_bar(self, out: Indices) -> float:
+        """What the highest mean of all candidates but some reaches here, in any case."""
+        if not len(out):
+            return self.highest - 3 * self.mean_error
+        near = self.highest_reach(0.0, len(out) + 1)  # of so many, one is not out
+        mean, _ = self.most(np.setdiff1d(near, out))
+        return float(np.max(mean)) - 4 * self.mean_error  # `most` adds the error once
 
     def hopeful(self, beta: float, taken: Collection[int]) -> Indices:
         """Likely candidates, without those that are taken; or where none is left, some of high mean and variance."""

@@ -20,7 +20,14 @@ from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
 from ostinato.posterior.screen import Screen
 from ostinato.posterior.screening import Screening
-from ostinato.posterior.worker_posterior import Facts, Settings, largest_variance, means_range, most_hopeful
+from ostinato.posterior.worker_posterior import (
+    Facts,
+    Settings,
+    highest_mean_but,
+    largest_variance,
+    means_range,
+    most_hopeful,
+)
 
 EVERYWHERE = (
     "This looks at all candidates at once, and those of a ShardedTable are on their workers: goal='find', UCB and "
@@ -81,6 +88,10 @@ class ShardedPosterior(Posterior):
             lows, highs = zip(*self._shards.ask(means_range, facts), strict=True)
             kept = self._range = facts, (min(lows), max(highs))
         return kept[1]
+
+    def highest_but(self, out: Indices) -> float:
+        """The highest mean of all candidates but some."""
+        return max(self._shards.ask(highest_mean_but, (self.facts, out)))
 
     def most_hopeful(self, slope: float, count: int, error: float) -> Indices:
         """The candidates of the highest mean + slope · standard deviation, by a sketch."""

@@ -21,7 +21,7 @@ from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device, check_there
 from ostinato.posterior.exact import Posterior
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.mean_range import range_of_means
+from ostinato.posterior.mean_range import highest_mean, range_of_means
 from ostinato.posterior.screening import Screening
 
 FORESEEN = ("foresight", "before", "after")  # what is kept of what is in flight, until more is measured
@@ -222,6 +222,15 @@ def means_range(shard: Shard, facts: Facts) -> tuple[float, float]:
     if screen is None:
         return model.means.span
     return range_of_means(model, screen)
+
+
+def highest_mean_but(shard: Shard, asked: tuple[Facts, Indices]) -> float:
+    """The highest mean of all candidates but some, which are numbers of the whole table in increasing order."""
+    facts, out = asked
+    model, _ = model_of(shard, facts)
+    here = out[(out >= shard.start) & (out < shard.start + len(shard))] - shard.start
+    screen = model.screen
+    return model.means.without(here.tolist()).highest if screen is None else highest_mean(model, screen, here)
 
 
 def most_hopeful(shard: Shard, asked: tuple[Facts, float, int, float]) -> tuple[Indices, Vector]:

@@ -81,11 +81,13 @@ class Result:
         if self.misfit:
             lines.append(f"doubt       {self.misfit}")
         lines += [f"outlier     {outlier}" for outlier in self.outliers[:SHOWN]]
-        if not self.learned.guaranteed:
+        if not self.learned.given:
             lines.append(f"learned     {self.learned}")
             lines.append(
                 "            (learned from the same measurements: the regret guarantee does not hold as proved)"
             )
+        elif self.learned.uncovered:
+            lines.append(f"regret      without a proved bound: {self.learned.uncovered}")
         if self.certificate is not None:
             lines.append(f"certificate {self.certificate}")
         if self.ended != "budget":

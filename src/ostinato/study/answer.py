@@ -30,6 +30,7 @@ class Answer(msgspec.Struct, frozen=True):
     switches: int
     best: Best | None = None
     outliers: tuple[Outlier, ...] = ()
+    repeats_never_differ: bool = False
 
 
 def answer_of(optimizer: "Optimizer", *, counts_only: bool = False) -> Answer:
@@ -43,6 +44,7 @@ def answer_of(optimizer: "Optimizer", *, counts_only: bool = False) -> Answer:
         switches=optimizer.switches,
         best=optimizer.best() if optimizer.has_best and not counts_only else None,
         outliers=tuple(optimizer.outliers) if optimizer.steps and not counts_only else (),
+        repeats_never_differ=bool(optimizer.steps and not counts_only and optimizer.core.answers.repeats_never_differ),
     )
 
 

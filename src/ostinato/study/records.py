@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ostinato.checks import counted
-from ostinato.records import UNNAMED, Best, Outlier, Quantity
+from ostinato.records import UNNAMED, Best, Outlier, Quantity, choices
 from ostinato.storage import Entry, Revision, Source
 from ostinato.storage.values import Kind
 
@@ -94,7 +94,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Where a study stands.
 
     `candidates` leaves out those that were retired; `in_flight` are assigned to workers; `waiting` were asked for, and
-    are for whoever comes.
+    are for whoever comes. `repeats_never_differ`: the program may use a fixed seed, so that repeats tell nothing new.
 
     `outliers` are single values that do not fit, which do not count while noise is learned. `missing` are settings of
     the user's own Python code that were not given: then neither best nor outliers are known. `paused` are runs that
@@ -114,6 +114,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     switches: int
     best: Best | None
     outliers: tuple[Outlier, ...] = ()
+    repeats_never_differ: bool = False
     retired: int = 0
     missing: tuple[str, ...] = ()
     paused: tuple[PausedRun, ...] = ()
@@ -133,9 +134,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         failed = f", {self.failures:,} of them failed" if self.failures else ""
-        retired = f", {self.retired:,} more retired" if self.retired else ""
         lines = [
-            f"study       {self.name}: {self._choices} to choose from{retired}",
+            f"study       {self.name}: {choices(self.candidates, self.retired)}",
             f"so far      {self._so_far}{failed}; {counted(self.unique, 'candidate')}, "
             f"{counted(self.switches, 'switch', 'switches')}",
         ]
@@ -148,11 +148,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         if self.missing:
             names = " and the ".join(self.missing)
             lines.append(f"best        not known here: it takes the {names} of your own Python code")
+        if self.repeats_never_differ:
+            lines.append("doubt       repeats never differ: does your program use a fixed seed, or round its values?")
         return "\n".join([*lines, *(f"outlier     {outlier}" for outlier in self.outliers)])
-
-    @property
-    def _choices(self) -> str:
-        return "any point of a space" if self.candidates is None else counted(self.candidates, "candidate")
 
     @property
     def _so_far(self) -> str:

@@ -383,6 +383,7 @@ def _status(stored: StoredStudy, answer: Answer, progress: Progress) -> Status:
         switches=answer.switches,
         best=answer.best,
         outliers=answer.outliers,
+        repeats_never_differ=answer.repeats_never_differ,
         missing=stored.missing,
         paused=progress.paused,
         quantity=stored.quantity,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostinato.checks import counted, whole
 from ostinato.optimizer import Optimizer
-from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
+from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, not_shown, row_of
 from ostinato.plots.data.limits import beyond, limits
 from ostinato.plots.source import Drawable, Source, finite
 
@@ -64,6 +64,7 @@ class _Estimates(msgspec.Struct, frozen=True):
     rows: tuple[CandidateRow, ...] = ()
     others: int = 0
     missing: str = ""
+    retired: str = ""
     note: str = f"Points: single measurements. Bars: {LEVEL:.0%} interval of the true value."
 
 
@@ -75,6 +76,7 @@ def measurements(what: Drawable, most: int = MOST) -> Measurements:
     note = found.note if rows else ""
     if found.others:
         note += f" {counted(found.others, 'other candidate was', 'other candidates were')} measured, and rank below."
+    note += found.retired
     values = [(row.label, value) for row in rows for value in (*row.values, *(each.value for each in row.averages))]
     shown = limits([value for _, value in values], finite(end for row in rows for end in (row.low, row.high)))
     note += beyond(shown, values)
@@ -91,7 +93,8 @@ def _estimates(name: str, optimizer: Optimizer, most: int) -> _Estimates:
     core = optimizer.core
     numbers = core.known.ranked(core.problem.priority)[0].tolist()
     shown = _rows(optimizer, numbers[:most])
-    return _Estimates(series, (*shown, *failed[: most - len(shown)]), len(numbers) - len(shown))
+    rows, others = (*shown, *failed[: most - len(shown)]), len(numbers) - len(shown)
+    return _Estimates(series, rows, others, retired=not_shown(optimizer))
 
 
 def _rows(optimizer: Optimizer, numbers: list[int]) -> tuple[CandidateRow, ...]:

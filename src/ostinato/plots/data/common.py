@@ -9,6 +9,7 @@ import numpy as np
 
 from ostinato.candidates import Candidates
 from ostinato.candidates.rows import as_python
+from ostinato.checks import counted
 from ostinato.kernels import Column
 from ostinato.optimizer import Optimizer
 
@@ -44,6 +45,12 @@ def lacking(optimizer: Optimizer) -> str:
         all_ = "The only measurement" if optimizer.failures == 1 else f"All {optimizer.failures:,} measurements"
         return f"{all_} failed: there is no value to show."
     return "Nothing was measured yet."
+
+
+def not_shown(optimizer: Optimizer) -> str:
+    """How many candidates were measured and are retired, as a sentence with a space before it; empty where none is."""
+    retired = len(optimizer.core.state.retired.intersection(optimizer.core.known.told.numbers.tolist()))
+    return f" {counted(retired, 'more was', 'more were')} measured, and are retired." if retired else ""
 
 
 def column_name(column: Column) -> str:

@@ -19,6 +19,7 @@ NOTE = (
     "Each point was computed from the measurements up to it alone, with the study's settings of today and the "
     "hyperparameters learned anew."
 )
+RETIRED = " Candidates that are retired now are left out at all moments."
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +52,11 @@ def _progress(name: str, optimizer: Optimizer, most: int) -> Progress:
     missing = lacking(optimizer)
     if missing:
         return Progress(**basics(name, optimizer), missing=missing)
-    return Progress(**basics(name, optimizer), note=NOTE, moments=tuple(_moments(optimizer, most)))
+    return Progress(
+        **basics(name, optimizer),
+        note=NOTE + (RETIRED if optimizer.retired else ""),
+        moments=tuple(_moments(optimizer, most)),
+    )
 
 
 def _moments(optimizer: Optimizer, most: int) -> Iterator[Moment]:

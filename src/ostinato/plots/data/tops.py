@@ -8,7 +8,7 @@ import numpy as np
 from ostinato.checks import counted, whole
 from ostinato.optimizer import Optimizer
 from ostinato.plots.data.axes import Axis, axis_of, is_there, position
-from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, row_of
+from ostinato.plots.data.common import LEVEL, Series, basics, in_words, lacking, not_shown, row_of
 from ostinato.plots.source import Drawable, Source
 
 TOP, OTHERS = 5, 80  # candidates that stand out, and those behind them
@@ -67,6 +67,7 @@ def _parallel(name: str, optimizer: Optimizer, top: int) -> Parallel:
     )
     hidden = len(axes) - len(shown)
     note = f"{counted(hidden, 'more column')} not shown." if hidden else ""
+    note = (note + not_shown(optimizer)).strip()
     few = min(top, len(lines))
     return Parallel(**basics(name, optimizer), note=note, axes=shown, ends=ends, lines=lines, top=few)
 
