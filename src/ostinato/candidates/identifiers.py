@@ -81,8 +81,9 @@ def remark_numbers(name: str, levels: Sequence[Any]) -> None:
 
 def _shown(levels: Sequence[Any]) -> str:
     """A number, and what makes a category of it; nothing for names, which texts such as 7 may be, all of a column."""
-    numbers = [each for each in levels if NUMBER.fullmatch(str(each).strip())]
-    texts = [each for each in levels if each not in numbers]
+    numbers, texts = list[Any](), list[Any]()
+    for each in levels:
+        (numbers if NUMBER.fullmatch(str(each).strip()) else texts).append(each)
     if 2 * len(numbers) < len(levels) or len(numbers) < NUMBERS_FROM or not (texts or any(map(_is_odd, numbers))):
         return ""
     return " and ".join(brief(each) for each in (next(filter(_is_odd, numbers), numbers[0]), *texts[:1]))
