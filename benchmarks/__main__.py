@@ -37,6 +37,7 @@ BENCHMARKS = (
 BY_THEMSELVES = (  # python -m benchmarks.NAME: with settings of their own, hours of runs, or other machines
     "continuous",
     "curves",
+    "draws",
     "gpu",
     "gpu_own",
     "gpu_shards",

@@ -54,6 +54,11 @@ def _learned(console: Console, old: dict[str, Any]) -> Iterator[Row]:
             found = measured("epochs", size, 300)
         _say(console, f"{size:,} candidates, epochs", found)
         yield _ratio(f"an epoch of expected improvement, over the product ({size:,})", found["epoch"], 1.15)
+    with console.status("a space of a million points …"):
+        found = measured("space", MILLION, 300)
+    _say(console, "a space of 1,000,000 points", found)
+    yield _ratio("an epoch on it, everything learned, over one with RBF given", found["ratio"], 1.5)
+    yield _ratio("its peak memory, GB", found["peak"], 0.4, unit="GB")
 
 
 def _answers(console: Console) -> Iterator[Row]:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ostinato import MiniTS, MiniUCB, Optimizer
-from ostinato.kernels import Matern52
+from ostinato import Float, MiniTS, MiniUCB, Optimizer, Space
+from ostinato.kernels import RBF, Matern52
 from ostinato.learning.learner import Learner
 from ostinato.policies.find import Find
 
 NOISE, FROM = 0.02, 100  # of the function's spread; unique candidates from which an epoch is compared
+LATE = 15  # epochs before which one on a space is not compared
 COLUMNS = int(sys.argv[4]) if len(sys.argv) > 4 else 6
 GIGABYTE = 1024**2  # in the kernel's units
 
@@ -142,6 +143,32 @@ def clicks(size: int, items: int) -> dict[str, float]:
     return found | {"best": process_time() - start, "peak": peak()}
 
 
+def space(size: int, steps: int) -> dict[str, float]:
+    """An epoch on all points of a space, which are a grid: everything learned, over RBF and noise given."""
+    found: dict[str, float] = {}
+    for name, given in (("learned", {}), ("given", {"kernel": RBF(0.15, 1.5), "noise_std": NOISE})):
+        rng, side = np.random.default_rng(0), round(size ** (1 / 3))
+        opt = Optimizer(
+            Space(**{f"x{j}": Float(0.0, 1.0, count=side) for j in range(3)}),
+            policy=MiniUCB(1.2, 2.0),
+            budget=steps,
+            seed=0,
+            **given,
+        )
+        fits, spent = Fits(), list[float]()
+        while opt.steps < steps:
+            count, start = fits.count, process_time()
+            batch = opt.ask(limit=steps - opt.steps)
+            asked, truth = process_time() - start, sum(np.sin(7 * x) for x in batch.candidate.values())
+            values = truth + NOISE * rng.standard_normal(batch.repeats)
+            start = process_time()
+            opt.tell(batch, values)
+            if fits.count == count and opt.epochs > LATE:
+                spent.append(asked + process_time() - start)
+        found |= {name: float(np.mean(spent)), f"{name} epochs": len(spent), f"{name} unique": opt.unique}
+    return found | {"ratio": found["learned"] / found["given"], "peak": peak()}
+
+
 def one_policy(policy: Any, size: int, steps: int) -> dict[str, float]:
     run = Run(size, steps, policy=policy, kernel=Matern52(0.5, 1.5), noise_std=0.2)
     run.go()
@@ -177,6 +204,7 @@ KINDS = {
     "slots": slots,
     "clicks": clicks,
     "address": address,
+    "space": space,
     "MiniTS": lambda size, steps: one_policy(MiniTS(1.2), size, steps),
     "MiniUCB": lambda size, steps: one_policy(MiniUCB(1.2, 2.0), size, steps),
 }

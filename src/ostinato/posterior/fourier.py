@@ -5,8 +5,9 @@
 with frequencies ω_j of the spectral density, phases φ_j uniform and amplitudes ρ_j² ~ χ²₂. Given the frequencies f is
 Gaussian, its variance is σ² everywhere, and its covariance the average of cos(ω_j·(x − y)). All frequencies are drawn
 anew for every draw, so that over draws the covariance is the kernel's. Within a draw it is off by what the average is
-off: with frequencies from a scrambled Sobol sequence, which fill the spectral density evenly, 256 are no further off
-than 1,024 waves of normal amplitudes whose frequencies are drawn one by one (tests/posterior/test_fourier.py).
+off: with frequencies from a scrambled Sobol sequence, which fill the spectral density evenly, 128 are no further off
+than 512 waves of normal amplitudes whose frequencies are drawn one by one (tests/posterior/test_fourier.py). More bring
+Thompson sampling no better choices (`python -m benchmarks.draws`).
 """
 
 from functools import cached_property
@@ -21,8 +22,8 @@ from ostinato.arrays import Matrix, Vector, span_of
 from ostinato.kernels import Kernel
 from ostinato.kernels.single import Single
 
-FEATURES = 256  # a power of 2, as Sobol sequences want it
-TILE = 128  # candidates at a time: what is made on the way to them then stays in the processor's cache
+FEATURES = 128  # a power of 2, as Sobol sequences want it
+TILE = 512  # candidates at a time: what is made on the way to them then stays in the processor's cache
 COLUMNS = 40  # more than these no sequence fills: twice as many frequencies are drawn one by one
 UNIT = 2.0**-24  # the rounding error of one operation in single precision
 SMALLEST = 2.0**-32  # of uniform numbers, so that none becomes infinite
