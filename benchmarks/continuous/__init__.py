@@ -13,6 +13,7 @@ true maximum, in % of that of a random point. `problems.py` has the functions, `
 
 A run of BoTorch's LogEI takes a minute or two. Nearly all of that is overhead. So `lean.py` computes the same functions
 and slopes in NumPy, and BoTorch's own code does the rest. `run` takes it, unless you say `--own-arithmetic`. Both make
-the same decisions up to rounding; `same` compares them, step by step. Such runs are marked, and the report takes their
-regret and switches, but not their seconds.
+the same decisions up to rounding. `same` compares them, step by step; `same --control` compares BoTorch with itself,
+measurements in reverse order. Runs by the lean arithmetic are marked. The report takes their regret and switches, but
+not their seconds.
 """

@@ -112,12 +112,13 @@ def same(
     on: Annotated[list[str] | None, typer.Option(help="Problems to compare on; all by default.")] = None,
     measurements: int = BUDGET,
     seed: int = 0,
+    control: Annotated[bool, typer.Option(help="BoTorch itself, its rows in reverse order, in place of lean.")] = False,
 ) -> None:
     """Ask the lean arithmetic beside BoTorch, at every step of a run that BoTorch decides: do they decide alike?"""
     from benchmarks.continuous.same import steps, summary
 
     for name in on or names():
-        print(name, line(summary(list(steps(name, seed, measurements)))), sep=": ", flush=True)
+        print(name, line(summary(list(steps(name, seed, measurements, control=control)))), sep=": ", flush=True)
 
 
 @app.command()

@@ -1,4 +1,8 @@
-"""Whether the lean arithmetic decides as BoTorch does: both are asked at every step of a run that BoTorch decides."""
+"""Whether the lean arithmetic decides as BoTorch does: both are asked at every step of a run that BoTorch decides.
+
+Where a fit is flat, or two climbs end equally high, rounding decides. `control` says how often that is: in place of the
+lean arithmetic it asks BoTorch itself, with the measurements in reverse order.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,25 +26,27 @@ SHIFT, STRETCH = 40.0, 7.0  # odd units, as in the runs
 
 @dataclass(frozen=True)
 class Step:
-    """How far parameters and points are apart; by how much the lean point's score is higher; seconds of both."""
+    """How far parameters and points are apart; by how much the other point's score is higher; seconds of both."""
 
     measurements: int
     parameters: float
     distance: float
     gain: float
-    theirs: float
-    lean: float
+    seconds: float
+    other_seconds: float
 
 
-def steps(name: str, seed: int, measurements: int) -> Iterator[Step]:
+def steps(name: str, seed: int, measurements: int, *, control: bool = False) -> Iterator[Step]:
     made, rng = problem(name), np.random.default_rng((seed, 0))
-    theirs, lean = LogEI(made.columns, seed, measurements), LeanLogEI(made.columns, seed, measurements)
+    theirs = LogEI(made.columns, seed, measurements)
+    other = (LogEI if control else LeanLogEI)(made.columns, seed, measurements)
     for t in range(measurements):
-        lean.X, lean.y = list(theirs.X), list(theirs.y)
+        order = slice(None, None, -1 if control else 1)
+        other.X, other.y = theirs.X[order], theirs.y[order]
         point, seconds = timed(theirs.ask)
         if t >= INITIAL:
-            other, less = timed(lean.chosen)
-            yield compared(t, theirs, lean, np.stack([point[0], other]), (seconds, less))
+            another, more = timed(other.chosen)
+            yield compared(t, theirs, other, np.stack([point[0], another]), (seconds, more))
         theirs.tell(SHIFT + STRETCH * (made(point[0]) + made.noise * rng.standard_normal(1)))
 
 
@@ -49,11 +55,16 @@ def timed(work: Any) -> tuple[Any, float]:
     return work(), process_time() - start
 
 
-def compared(t: int, theirs: LogEI, lean: LeanLogEI, points: Vector, seconds: tuple[float, float]) -> Step:
+def compared(t: int, theirs: LogEI, other: LogEI, points: Vector, seconds: tuple[float, float]) -> Step:
+    """Both points by BoTorch's own model and score."""
     with torch.no_grad():
         scores = theirs.score(torch.tensor(points)[:, None]).numpy()
     distance, gain = float(np.max(np.abs(points[1] - points[0]))), float(scores[1] - scores[0])
-    return Step(t, apart(flat(theirs.model), lean.theta), distance, gain, *seconds)
+    return Step(t, apart(parameters(theirs), parameters(other)), distance, gain, *seconds)
+
+
+def parameters(asker: LogEI) -> Vector:
+    return asker.theta if isinstance(asker, LeanLogEI) else flat(asker.model)
 
 
 def apart(one: Vector, other: Vector) -> float:
@@ -79,6 +90,6 @@ def summary(steps: list[Step]) -> dict[str, float]:
         "mean_gain_of_others": float(np.mean(gains)) if len(gains) else 0.0,
         "worst": float(np.min(gains, initial=0.0)),
         "best": float(np.max(gains, initial=0.0)),
-        "seconds": sum(step.theirs for step in steps),
-        "lean_seconds": sum(step.lean for step in steps),
+        "seconds": sum(step.seconds for step in steps),
+        "other_seconds": sum(step.other_seconds for step in steps),
     }
