@@ -2,9 +2,10 @@
 
 from math import e, log
 
+import msgspec
 import numpy as np
 import pytest
-from benchmarks.continuous.__main__ import standings, stored, with_table
+from benchmarks.continuous.__main__ import Done, standings, stored, with_table
 from benchmarks.continuous.problems import FUNCTIONS, problem
 from benchmarks.outofthebox.report import difference
 
@@ -44,6 +45,15 @@ def runs(gaps):
 def test_the_table_of_the_page_is_that_of_the_runs():
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert with_table(page, standings(FOLDER)) == page
+
+
+def test_runs_of_a_lean_arithmetic_count_but_not_their_seconds(tmp_path):
+    own, lean = Done("LogEI", "p", 0, 1.0, seconds=90.0), Done("LogEI", "p", 1, 3.0, seconds=6.0, lean=True)
+    ours = [Done("Ostinato find", "p", seed, 2.0, seconds=9.0) for seed in (0, 1)]
+    (tmp_path / "all.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, [own, lean, *ours])))
+    row = next(row for row in standings(tmp_path) if row["optimizer"] == "LogEI")
+    assert (row["runs"], row["recommended"], row["behind"]) == (2, 2.0, 0.0)
+    assert (row["seconds"], row["ours_seconds"]) == (90.0, 0.1)
 
 
 def test_one_seed_of_each_problem_has_an_interval_over_problems():
