@@ -4,8 +4,8 @@
     python -m benchmarks.draws 150        150 seeds
 
 The functions are drawn from the kernel at 2,000 scattered candidates, where exact draws are possible; kernel and noise
-are given. MiniTS makes 300 measurements. Every count of cosines is compared with exact draws, seed by seed. Regret is in
-standard deviations of the function.
+are given. MiniTS makes 300 measurements. Every count of cosines is compared with exact draws, seed by seed. Regret is
+in standard deviations of the function.
 """
 
 import sys
