@@ -18,7 +18,7 @@ from unittest.mock import patch
 import msgspec
 import typer
 
-from benchmarks.continuous.__main__ import finished, stored
+from benchmarks.continuous.__main__ import FOLDER, finished, stored
 from benchmarks.continuous.contestants import CONTESTANTS, OptunaGP
 from benchmarks.continuous.problems import names
 from ostinato.arrays import Vector
@@ -53,7 +53,7 @@ def lean() -> Iterator[None]:
         yield
 
 
-def main(folder: Path, first: int = 0, seeds: int = 40, jobs: int = 1) -> None:
+def main(folder: Path = FOLDER, first: int = 0, seeds: int = 40, jobs: int = 1) -> None:
     """Run what is missing, all problems of a seed before the next seed. Every finished run is kept at once."""
     folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(jobs) as pool:
