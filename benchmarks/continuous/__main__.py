@@ -3,7 +3,7 @@
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from time import process_time
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -12,13 +12,16 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.continuous import __doc__ as about
-from benchmarks.continuous.contestants import CONTESTANTS, LEAN, OURS, SCATTERED
+from benchmarks.continuous.contestants import CONTESTANTS, OURS, SCATTERED
+from benchmarks.continuous.lean import lean_contestant
+from benchmarks.continuous.lean.same import COMPARISONS, compared
 from benchmarks.continuous.problems import names, problem
 from benchmarks.outofthebox.report import MEASURES, Row, Runs, difference, mean, problems_of, save
 
 FOLDER = Path("docs/results/continuous/runs")
+TIMED = Path("docs/results/continuous/seconds")
 PAGE = Path("docs/results.md")
-BUDGET, SHIFT, STRETCH = 300, 40.0, 7.0
+BUDGET = 300
 LEAST = 0.1  # processor seconds of a run, of which ours are worth a percentage
 NAMES = {
     OURS: "`find` on continuous ranges",
@@ -43,7 +46,7 @@ class Done(msgspec.Struct, frozen=True):
     measured: float = 0.0
     switches: int = 0
     seconds: float = 0.0
-    lean: bool = False  # made by a lean arithmetic: the seconds are not the optimiser's
+    lean: bool = False  # by a lean arithmetic: the seconds are not those of the library
 
 
 @app.callback(help=about)
@@ -57,7 +60,7 @@ def run(
     seeds: int = 40,
     first: int = 0,
     jobs: int = 2,
-    own_arithmetic: Annotated[bool, typer.Option(help="BoTorch by itself, slow, for its processor time.")] = False,
+    own_arithmetic: Annotated[bool, typer.Option(help="BoTorch and Optuna by themselves: slow.")] = False,
     folder: Path = FOLDER,
 ) -> None:
     """Run what is not finished yet. Every finished run is kept at once."""
@@ -78,17 +81,17 @@ def run(
 
 
 def finished(optimizer: str, name: str, seed: int, *, lean: bool = False) -> Done:
-    """One run, to the end. Values are told in odd units. lean: by a lean arithmetic, if there is one."""
-    made, lean = problem(name), lean and optimizer == LEAN
-    rng = np.random.default_rng((seed, 0))
-    asker = contestant(optimizer, lean=lean)(made.columns, seed, BUDGET)
+    """One run, to the end. lean: by a lean arithmetic, if there is one."""
+    made, rng = problem(name), np.random.default_rng((seed, 0))
+    stand_in = lean_contestant(optimizer) if lean else None
+    asker = (stand_in or CONTESTANTS[optimizer])(made.columns, seed, BUDGET)
     t, regret, switches, seconds, last = 0, 0.0, 0, 0.0, None
     while t < BUDGET:
         start = process_time()
         point, repeats = asker.ask()
         seconds += process_time() - start
         repeats = min(repeats, BUDGET - t)
-        values = SHIFT + STRETCH * (made(point) + made.noise * rng.standard_normal(repeats))
+        values = made.measured(point, rng, repeats)
         start = process_time()
         asker.tell(values)
         seconds += process_time() - start
@@ -96,41 +99,34 @@ def finished(optimizer: str, name: str, seed: int, *, lean: bool = False) -> Don
         last = point
         t += repeats
         regret += repeats * made.regret(point)
-    return Done(optimizer, name, seed, made.regret(asker.recommend()), regret / BUDGET, switches, seconds, lean)
-
-
-def contestant(optimizer: str, *, lean: bool) -> type[Any]:
-    if not lean:
-        return CONTESTANTS[optimizer]
-    from benchmarks.continuous.lean import LeanLogEI
-
-    return LeanLogEI
+    recommended = made.regret(asker.recommend())
+    return Done(optimizer, name, seed, recommended, regret / BUDGET, switches, seconds, stand_in is not None)
 
 
 @app.command()
 def same(
+    only: Annotated[list[str] | None, typer.Option(help=f"Of {' and '.join(COMPARISONS)}; both by default.")] = None,
     on: Annotated[list[str] | None, typer.Option(help="Problems to compare on; all by default.")] = None,
     measurements: int = BUDGET,
     seed: int = 0,
     control: Annotated[bool, typer.Option(help="BoTorch itself, its rows in reverse order, in place of lean.")] = False,
 ) -> None:
-    """Ask the lean arithmetic beside BoTorch, at every step of a run that BoTorch decides: do they decide alike?"""
-    from benchmarks.continuous.same import steps, summary
-
-    for name in on or names():
-        print(name, line(summary(list(steps(name, seed, measurements, control=control)))), sep=": ", flush=True)
+    """Ask the lean arithmetic at every step of runs that BoTorch and Optuna decide: would it decide as they do?"""
+    for name in only or COMPARISONS:
+        for each in on or names():
+            print(f"{name}, {each}", line(compared(name, each, seed, measurements, control=control)), sep=": ")
 
 
 @app.command()
-def report(folder: Path = FOLDER, page: Path = PAGE) -> None:
+def report(folder: Path = FOLDER, timed: Path = TIMED, page: Path = PAGE) -> None:
     """The table, from the runs that are finished: printed, as a file beside them, and on the page between its marks.
 
-    All means weigh problems equally. How far behind ours an optimiser is, and what ours took of its switches and
-    processor time, is taken over shared runs (same problem and seed). Of BoTorch's seconds only runs by its own
-    arithmetic know. low, high: the 95% interval of how far behind it
-    is, by the bootstrap: problems are drawn anew, and within each that is drawn, seeds. One seed a problem is enough.
+    All means weigh problems equally. How far behind ours an optimiser is, and what ours took of its switches, is taken
+    over shared runs (same problem and seed). low, high: the 95% interval of how far behind it is, by the bootstrap:
+    problems are drawn anew, and within each that is drawn, seeds. One seed a problem is enough. timed: the folder of
+    the runs by which seconds are known, made one at a time on one machine, each library by its own arithmetic.
     """
-    rows = standings(folder)
+    rows = standings(folder, timed)
     save(folder.parent / "summary.csv", rows)
     page.write_text(with_table(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
     for row in rows:
@@ -141,15 +137,21 @@ def line(row: Row) -> str:
     return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
 
 
-def standings(folder: Path = FOLDER) -> list[Row]:
+def standings(folder: Path = FOLDER, timed: Path = TIMED) -> list[Row]:
     """A row an optimiser, the best first."""
+    table, seconds = measured(folder), measured(timed)
+    ours = table.get(OURS, {}), seconds.get(OURS, {})
+    rows = [standing(name, runs, seconds.get(name, {}), *ours) for name, runs in table.items()]
+    return sorted(rows, key=lambda row: row["recommended"])
+
+
+def measured(folder: Path) -> dict[str, Runs]:
+    """The runs of each optimiser."""
     table: dict[str, Runs] = {}
     for done in stored(folder):
         measures = {name: float(getattr(done, name)) for name in MEASURES}
-        unknown = {"seconds": np.nan} if done.lean else {}
-        table.setdefault(done.optimizer, {})[done.problem, done.seed] = measures | unknown
-    rows = [standing(name, runs, table.get(OURS, {})) for name, runs in table.items()]
-    return sorted(rows, key=lambda row: row["recommended"])
+        table.setdefault(done.optimizer, {})[done.problem, done.seed] = measures
+    return table
 
 
 def with_table(text: str, rows: list[Row]) -> str:
@@ -180,24 +182,24 @@ def _short(number: float) -> str:
     return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
-def standing(optimizer: str, runs: Runs, ours: Runs) -> Row:
+def standing(optimizer: str, runs: Runs, timed: Runs, ours: Runs, ours_timed: Runs) -> Row:
     """One optimiser by itself, and against ours."""
     gap, low, high = difference(runs, ours, "recommended", over_problems=True)
-    timed = {key: run for key, run in runs.items() if not np.isnan(run["seconds"])}
     there, here = shared(runs, ours)
-    timed_there, timed_here = shared(timed, ours)
+    slow, quick = (mean(each, "seconds") for each in shared(timed, ours_timed))
     return {
         "optimizer": optimizer,
         "problems": len(problems_of(runs)),
         "runs": len(runs),
-        **{measure: mean(timed if measure == "seconds" else runs, measure) for measure in MEASURES},
+        **{measure: mean(runs, measure) for measure in MEASURES if measure != "seconds"},
+        "seconds": mean(timed, "seconds"),
         "shared": len(here),
         "ours_recommended": mean(here, "recommended"),
         "behind": gap,
         "low": low,
         "high": high,
         "ours_switches": _over(mean(here, "switches"), mean(there, "switches")),
-        "ours_seconds": _over(mean(timed_here, "seconds"), mean(timed_there, "seconds")),
+        "ours_seconds": _over(quick, slow),
     }
 
 

@@ -153,12 +153,11 @@ class LogEI(Random):
 
 
 OURS, SCATTERED = "Ostinato find", "Ostinato find, 5,000 scattered points"
-LEAN = "BoTorch LogEI"  # has a lean arithmetic, too: lean.py
 CONTESTANTS: dict[str, type[Any]] = {
     OURS: Ours,
     SCATTERED: Scattered,
     "random": Random,
     "TPE": TPE,
     "Optuna GP": OptunaGP,
-    LEAN: LogEI,
+    "BoTorch LogEI": LogEI,
 }

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.random import Generator
 from scipy.optimize import minimize
 from scipy.stats import qmc
 
@@ -24,6 +25,7 @@ FUNCTIONS: dict[str, tuple[Function, int]] = {
 PEAKS: dict[str, float] = {"griewank6": 0.5, "ackley10": 0.5}  # at which all columns are best: climbs end elsewhere
 NOISES = (0.1, 0.5, 1.0)
 POINTS, STARTS = 2**14, 40
+SHIFT, STRETCH = 40.0, 7.0  # of the units in which optimisers are told
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Continuous:
 
     def __call__(self, X: Matrix) -> Vector:
         return (self.function(np.atleast_2d(X)) - self.mean) / self.std
+
+    def measured(self, point: Vector, rng: Generator, repeats: int = 1) -> Vector:
+        """Measurements of a point, in odd units."""
+        return SHIFT + STRETCH * (self(point) + self.noise * rng.standard_normal(repeats))
 
     def regret(self, point: Vector) -> float:
         """In % of that of a random point, which is 0 in these units."""

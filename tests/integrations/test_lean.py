@@ -1,4 +1,4 @@
-"""The lean arithmetic of BoTorch's LogEI: the values and slopes of BoTorch, and its decisions."""
+"""The lean arithmetic of BoTorch's LogEI and Optuna's process: their values, slopes and decisions."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ needed("botorch")
 pytestmark = [pytest.mark.filterwarnings("ignore")]
 
 import torch  # noqa: E402
-from benchmarks.continuous.lean_fit import flat, objective  # noqa: E402
-from benchmarks.continuous.lean_score import Posterior, Score, log_improvement  # noqa: E402
-from benchmarks.continuous.same import steps  # noqa: E402
+from benchmarks.continuous.lean.botorch_fit import flat, objective  # noqa: E402
+from benchmarks.continuous.lean.botorch_score import Posterior, Score, log_improvement  # noqa: E402
+from benchmarks.continuous.lean.same import COMPARISONS, compared  # noqa: E402
 from botorch.acquisition.analytic import LogExpectedImprovement, _log_ei_helper  # noqa: E402
 from botorch.models import SingleTaskGP  # noqa: E402
 from botorch.optim.closures import get_loss_closure_with_grads  # noqa: E402
@@ -63,5 +63,8 @@ def test_the_log_of_an_improvement_is_botorchs_everywhere():
     assert np.allclose(own, slopes, rtol=1e-6)
 
 
-def test_it_decides_as_botorch_does():
-    assert max(step.distance for step in steps("goldstein 0.1", 1, 20)) < 1e-3
+@pytest.mark.parametrize("optimizer", COMPARISONS)
+def test_it_decides_as_the_library_does(optimizer):
+    found = compared(optimizer, "goldstein 0.1", 1, 20, control=False)
+    assert found["same_points"] == 1.0
+    assert found["parameters_largest"] < 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 from scipy.special import erfcx, ndtr
 
-from benchmarks.continuous.lean_fit import MIDDLE, augmented, solved
+from benchmarks.continuous.lean.botorch_fit import MIDDLE, augmented, solved
 from ostinato.arrays import Matrix, Vector
 
 LEAST = 1e-10  # variance, in the units of the measurements: GPyTorch's for double precision

@@ -16,8 +16,8 @@ from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 from threadpoolctl import ThreadpoolController
 
 from benchmarks.continuous.contestants import RAW, RESTARTS, LogEI
-from benchmarks.continuous.lean_fit import fitted
-from benchmarks.continuous.lean_score import Posterior, Score
+from benchmarks.continuous.lean.botorch_fit import fitted
+from benchmarks.continuous.lean.botorch_score import Posterior, Score
 from benchmarks.outofthebox.rivals import INITIAL, refits
 from ostinato.arrays import Matrix, Vector
 
