@@ -29,9 +29,10 @@ def small_parts(monkeypatch):
     for name, value in (
         ("SWEEP", 128),
         ("WIDE", 110),
-        ("NARROW", 30),
-        ("TILE", 800),
+        ("HIGH", 4),
+        ("TILE", 400),
         ("STRIP", 8),
+        ("GATHERED", 4),
         ("DIRECTIONS", 3),
         ("SPREAD", 100),
         ("SAMPLE", 20),
@@ -58,7 +59,7 @@ def test_covariances_are_as_good_as_is_said(name, at_once):
     for part in (slice(0, 300), slice(300, len(rows))):
         for start in range(0, 50, at_once):
             points = covariances.points(rows[start : start + at_once])
-            covariances.fill([(out[start : start + at_once], points)], part)
+            covariances.at(part)(out[start : start + at_once, part], points, slice(None))
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 
@@ -78,7 +79,7 @@ def test_covariances_that_are_computed_faster_are_as_good_as_is_said(name, width
     points = covariances.loose(covariances.points(rows[:50]), centre)
     for part in (slice(0, 300), slice(300, len(rows))):
         with np.errstate(over="ignore"):  # what is far is divided by infinity
-            covariances.fill([(out, points)], part)
+            covariances.at(part)(out[:, part], points, slice(None))
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     exact = kernel(rows[:50], rows) / kernel.diag(rows[:1])[0]
     off, bound = np.max(np.abs(weighted - exact), axis=1), covariances.looseness(rows[:50], centre)

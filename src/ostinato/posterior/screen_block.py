@@ -10,8 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil
+from operator import or_
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -21,10 +23,11 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
 
-SWEEP = 2_048  # candidates whose variances are refined at a time
+SWEEP, ENOUGH = 2_048, 512  # candidates whose variances are refined at a time: at the most; at the least, about
 WIDE = 65_536  # candidates, at the most, that are brought up to date at a time
-NARROW, TILE = 512, 98_304  # candidates at the least, covariances at the most, where all of them are computed
-STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
+HIGH, TILE = 16, 98_304  # rows and covariances, at the most, that are computed and summed at a time after a fit
+STRIP = 64  # rows that are summed at a time otherwise, and for which memory is taken at a time
+GATHERED = 32  # rows that are summed at a time where variances are refined
 SPREAD = 16_384  # candidates of which one is hopeful
 DIRECTIONS = 7  # of as many as there are unique candidates, by which variances are bounded at first
 HUGE = 2**22  # bytes from which NumPy asks for large pages
@@ -33,6 +36,37 @@ SAMPLE = 256  # candidates of a block, about, that are looked at first
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Along: TypeAlias = Callable[[Matrix], Any]  # from orthonormal directions, one a column, to coefficients Qᵀ W
+
+
+class Awaited(NamedTuple):
+    """Covariances that are not computed yet: rows from this one on, their memory, and what they are of."""
+
+    first: int
+    rows: Floats
+    points: Any
+
+    def within(self, first: int, stop: int) -> slice:
+        """Which of these rows are from the first of all rows to the last."""
+        return slice(max(first - self.first, 0), max(stop - self.first, 0))
+
+
+class Preview(NamedTuple):
+    """What was seen of a sample of candidates before the others: W k(X, A) and means."""
+
+    whitened: Floats
+    mean: Floats
+
+    def reach(self, slope: float) -> float:
+        """The highest mean + slope · standard deviation."""
+        return float(np.max(self.mean + slope * np.sqrt(np.maximum(1 - _squares(self.whitened.copy()), 0))))
+
+
+class Rough(NamedTuple):
+    """How variances are bounded by few directions first, and by all of W where any line (slope, bar) is reached then."""
+
+    along: Along
+    preview: Preview
+    lines: Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -110,8 +144,8 @@ class Covariances(Protocol):
         """By how much those with each of X may be off then, besides; None where there is no faster way."""
         ...
 
-    def fill(self, awaited: Sequence[tuple[Any, Any]], part: slice) -> None:
-        """Write rows of some points, at a part of the candidates."""
+    def at(self, part: slice) -> Callable[[Any, Any, slice], None]:
+        """What writes rows of some of the points at a part of the candidates."""
         ...
 
     @property
@@ -132,6 +166,16 @@ class ScreenBlock(ABC):
     lazy = False  # whether it puts off what comes until it matters
     updated_share = 0.0  # if so, the share of candidates that is brought up to date at a time
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
+
+    @property
+    def high(self) -> int:
+        """Covariances that are summed at a time in a refresh."""
+        return self.strip
+
+    @property
+    def gathered(self) -> int:
+        """The same, where variances are refined."""
+        return self.strip
 
     @abstractmethod
     def prepared(self, numbers: Matrix | Vector) -> Any:
@@ -165,9 +209,13 @@ class ScreenBlock(ABC):
     def condition(self, P: Any, z: Any) -> None:
         """mean += z c, variance −= c², for each row p of P and c = p · k(X, A)."""
 
+    def preview(self, alpha: Any, W: Any) -> Preview | None:
+        """A look at some candidates before a refresh, for blocks that use some directions of W alone."""
+        return None
+
     @abstractmethod
-    def refresh(self, alpha: Any, W: Any, along: Along | None = None) -> None:
-        """Means from scratch; variances as they are, or more. along: for blocks that use some directions of W alone."""
+    def refresh(self, alpha: Any, W: Any, rough: Rough | None = None) -> None:
+        """Means and variances from scratch; after a preview, variances as they are, or more."""
 
     def adopt(self, mean: Vector, variance: Vector) -> None:  # noqa: B027 (for blocks that begin later than others)
         """Means and variances that are known from elsewhere."""
@@ -197,13 +245,6 @@ class ScreenBlock(ABC):
 
     def refine(self, W: Any, places: Indices) -> None:  # noqa: B027 (nothing, unless there is something to refine)
         """Variances by all unique candidates, at some places."""
-
-    def refine_high(self, W: Any, slope: float, bar: float) -> None:  # noqa: B027 (nothing, unless there is something to refine)
-        """The same wherever mean + slope · standard deviation may be above a bar."""
-
-    def reach(self, slope: float) -> float:
-        """The highest mean + slope · standard deviation of some that are spread over the block and refined."""
-        return -inf
 
     def set_variances(self, places: Indices, variances: Vector) -> None:  # noqa: B027 (nothing, unless there is something to refine)
         """What the variances at some places are."""
@@ -250,20 +291,41 @@ class ScreenBlock(ABC):
         """Some refined places of high mean + slope · standard deviation, spread over all but those that are taken."""
 
 
+class BlockMemory(NamedTuple):
+    """What the blocks of one model after the other are kept in: the system clears fresh memory first, page by page."""
+
+    chunks: list[Floats]  # of rows
+    moments: tuple[Floats, Floats]  # means and variances
+    refined: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, size: int, number: type[np.floating[Any]]) -> Self:
+        return cls([], (np.empty(size, dtype=number), np.empty(size, dtype=number)), np.empty(size, dtype=bool))
+
+
 class HostBlock(ScreenBlock):
     """In single precision, with the covariances of all candidates with the unique ones."""
 
     number: type[np.floating[Any]] = np.float32
     unit = 2.0**-24
 
-    def __init__(self, start: int, covariances: Covariances, size: int, chunks: list[Floats]) -> None:
+    def __init__(self, start: int, covariances: Covariances, size: int, memory: "BlockMemory | None" = None) -> None:
         self.start, self.size, self._covariances = start, size, covariances
-        self.strip, self._chunks, self.accuracy = STRIP, chunks, covariances.accuracy
-        self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
-        self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
-        self._awaited: list[tuple[Floats, Any]] = []  # rows that are not computed yet, and what of
+        self.strip, self.accuracy = STRIP, covariances.accuracy
+        self._chunks, (self._mean, self._variance), self._refined = memory or BlockMemory.of(size, self.number)
+        self._mean[:], self._variance[:] = 0, 1
+        self._refined[:] = True  # whose variances are by all unique candidates
+        self._awaited: list[Awaited] = []
         self._means: tuple[float, float] | None = None  # the lowest and the highest, once somebody asked
         self._largest: float | None = None  # variance, likewise
+
+    @property
+    def high(self) -> int:
+        return HIGH
+
+    @property
+    def gathered(self) -> int:
+        return GATHERED
 
     def prepared(self, numbers: Matrix | Vector) -> Floats:
         return numbers.astype(self.number)
@@ -278,8 +340,8 @@ class HostBlock(ScreenBlock):
         return other
 
     @property
-    def memory(self) -> tuple[list[Floats], Any]:
-        return self._chunks, self._covariances.memory
+    def memory(self) -> tuple["BlockMemory", Any]:
+        return BlockMemory(self._chunks, (self._mean, self._variance), self._refined), self._covariances.memory
 
     def add(self, X: Matrix, filled: int) -> None:
         """Their covariances are computed in the next pass over all candidates, which has them in the cache then."""
@@ -291,50 +353,103 @@ class HostBlock(ScreenBlock):
             if row == self._covariances.ones:
                 self._chunks[0][: self._covariances.ones] = 1
             now = X[: STRIP - first]
-            self._awaited.append((self._chunks[chunk][first : first + len(now)], self._covariances.points(now)))
+            memory = self._chunks[chunk][first : first + len(now)]
+            self._awaited.append(Awaited(row, memory, self._covariances.points(now)))
             X, row = X[len(now) :], row + len(now)
 
     def looseness(self, X: Matrix, centre: Vector) -> Vector | None:
         return self._covariances.looseness(X, centre)
 
     def loosen(self, centre: Vector) -> None:
-        self._awaited = [(rows, self._covariances.loose(points, centre)) for rows, points in self._awaited]
+        self._awaited = [
+            each._replace(points=self._covariances.loose(each.points, centre)) for each in self._awaited
+        ]
 
-    def _passed(self, width: int) -> Iterator[slice]:
+    def _passed(self) -> Iterator[slice]:
         """Parts of the candidates, one after the other, with the covariances that were awaited; all are to change."""
-        self._means = self._largest = None
-        for start in range(0, self.size, width):
-            part = slice(start, min(start + width, self.size))
+        for part in self._parts(WIDE):
+            fill = self._covariances.at(part)
             with np.errstate(over="ignore"):  # what is far is divided by infinity
-                self._covariances.fill(self._awaited, part)
+                for each in self._awaited:
+                    fill(each.rows[:, part], each.points, slice(None))
             yield part
         self._awaited = []  # when all is done: what is stopped half-way is computed again
 
+    def _parts(self, width: int) -> Iterator[slice]:
+        self._means = self._largest = None
+        return (slice(start, min(start + width, self.size)) for start in range(0, self.size, width))
+
     def condition(self, P: Floats, z: Floats) -> None:
-        for part in self._passed(WIDE):
+        for part in self._passed():
             mean, variance = self._mean[part], self._variance[part]
             for c, each in zip(self._spread(P, part), z, strict=True):
                 mean += c * each
                 variance -= np.multiply(c, c, out=c)
 
-    def refresh(self, alpha: Floats, W: Floats, along: Along | None = None) -> None:
-        """Variances by the few directions alone that take most off them; by all of W for a sample of the block."""
-        sampled = None if along is None or len(W) <= DIRECTIONS else self._sampled(W)
-        rows = W if along is None or sampled is None else along(_most_of(sampled))
-        P = np.concatenate([alpha[None], rows])
-        for part in self._passed(min(WIDE, max(NARROW, TILE // len(alpha)))):
-            both = self._spread(P, part)
-            self._mean[part] = both[0]
-            np.subtract(1, _squares(both[1:]), out=self._variance[part])
-        self._refined[:] = sampled is None
-        if sampled is not None:
-            self._variance[self._sample], self._refined[self._sample] = self.number(1) - _squares(sampled), True
-
-    def _sampled(self, W: Floats) -> Floats:
-        """W k(X, A) at the sample, before all the others."""
+    def preview(self, alpha: Floats, W: Floats) -> Preview | None:
+        """In memory of its own: what is written far apart takes long."""
+        if len(W) <= DIRECTIONS:
+            return None
+        step = ceil(self.size / SAMPLE)
+        known = self._awaited[0].first if self._awaited else len(alpha)  # rows; those that are awaited come last
+        K = np.empty((len(alpha), len(range(0, self.size, step))), dtype=self.number)
+        for first in range(0, known, STRIP):
+            K[first : min(first + STRIP, known)] = self._chunks[first // STRIP][: known - first, ::step]
+        fill = self._covariances.at(slice(0, self.size, step))
         with np.errstate(over="ignore"):
-            self._covariances.fill(self._awaited, slice(0, self.size, ceil(self.size / SAMPLE)))
-        return np.concatenate(list(self._whitened(W, self._sample)))
+            for each in self._awaited:
+                fill(K[each.first : each.first + len(each.rows)], each.points, slice(None))
+        return Preview(self._whitened(W, K), alpha @ K)
+
+    def refresh(self, alpha: Floats, W: Floats, rough: Rough | None = None) -> None:
+        """Variances by the few directions alone that take most off them, and by all of W where that may matter."""
+        rows = W if rough is None else rough.along(_most_of(rough.preview.whitened))
+        self._refined[:] = rough is None
+        found = list[tuple[Indices, Floats]]()
+        with np.errstate(over="ignore"):
+            for part, both in self._products(np.concatenate([alpha[None], rows])):
+                self._mean[part] = both[0]
+                np.subtract(1, _squares(both[1:]), out=self._variance[part])
+                if rough:
+                    places = self._reached(part, rough.lines)
+                    found.append((places, self._columns(W, places)))  # while they are in the processor's cache
+                if sum(len(places) for places, _ in found) > ENOUGH:
+                    self._refine(W, found)
+                    found.clear()
+        if rough:
+            self._refine(W, found)
+            step = slice(0, self.size, ceil(self.size / SAMPLE))
+            self._variance[step], self._refined[step] = self.number(1) - _squares(rough.preview.whitened), True
+
+    def _products(self, P: Floats) -> Iterator[tuple[slice, Floats]]:
+        """P · k(X, A) part by part. Some rows at a time are computed where that is due, and summed while they are in the
+        processor's cache.
+        """
+        tiles: list[tuple[Floats, Floats, list[tuple[Floats, Any, slice]]]] = []
+        for first, stop in _tile_edges(P.shape[1]):
+            due = [(each, each.within(first, stop)) for each in self._awaited]
+            awaited = [(each.rows[some], each.points, some) for each, some in due if len(each.rows[some])]
+            start = first % STRIP
+            tiles.append((P[:, first:stop], self._chunks[first // STRIP][start : start + stop - first], awaited))
+        width = min(WIDE, TILE // max(p.shape[1] for p, _, _ in tiles))
+        buffers = np.empty((2, len(P) * width), dtype=self.number)
+        for part in self._parts(width):
+            wide, fill = part.stop - part.start, self._covariances.at(part)
+            total, product = (buffer[: len(P) * wide].reshape(len(P), wide) for buffer in buffers)
+            for number, (p, rows, awaited) in enumerate(tiles):
+                for missing, points, some in awaited:
+                    fill(missing[:, part], points, some)
+                np.matmul(p, rows[:, part], out=product if number else total)
+                if number:
+                    total += product
+            yield part, total
+        self._awaited = []
+
+    def _reached(self, part: slice, lines: Sequence[tuple[float, float]]) -> Indices:
+        """Where mean + slope · standard deviation reaches the bar of any line."""
+        width = np.sqrt(np.abs(self._variance[part]))
+        over = (self._mean[part] + self.number(slope) * width >= self.number(bar) for slope, bar in lines)
+        return part.start + np.flatnonzero(reduce(or_, over))
 
     def adopt(self, mean: Vector, variance: Vector) -> None:
         """Means and variances that are known from elsewhere."""
@@ -347,7 +462,7 @@ class HostBlock(ScreenBlock):
 
     def renew(self, alpha: Floats) -> None:
         """Means from scratch; variances stay, until they are refined."""
-        for part in self._passed(WIDE):
+        for part in self._passed():
             self._mean[part] = self._spread(alpha, part)
         self._refined[:] = False
 
@@ -369,27 +484,29 @@ class HostBlock(ScreenBlock):
 
     def refine(self, W: Floats, places: Indices) -> None:
         places = places[self.unrefined(places)]
-        self._refined[places], self._largest = True, None
         for start in range(0, len(places), SWEEP):
             here = places[start : start + SWEEP]
-            taken = sum(_squares(T) for T in self._whitened(W, here))
-            self._variance[here] = self.number(1) - taken
+            self._refine(W, [(here, self._columns(W, here))])
 
-    def _whitened(self, W: Floats, places: Indices) -> Iterator[Floats]:
-        """W k(X, A) at some places, some rows at a time."""
-        ones = self._covariances.ones
-        columns = [rows.take(places, axis=1) for _, rows in self._strips(W)]
-        for first, stop in _strip_edges(len(W), ones):
-            T = np.matmul(W[first:stop, :STRIP], columns[0])
-            for place in range(1, (first + ones) // STRIP + 1):  # W is lower-triangular
-                T += np.matmul(W[first:stop, place * STRIP : (place + 1) * STRIP], columns[place])
-            yield T
+    def _refine(self, W: Floats, found: Sequence[tuple[Indices, Floats]]) -> None:
+        """At some places, with the covariances there."""
+        if not found:
+            return
+        places, K = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
+        self._variance[places] = self.number(1) - _squares(self._whitened(W, K))
+        self._refined[places], self._largest = True, None
 
-    def refine_high(self, W: Floats, slope: float, bar: float) -> None:
-        self.refine(W, self.above(bar, slope))
+    def _columns(self, W: Floats, places: Indices) -> Floats:
+        """The covariances that W is for."""
+        return np.concatenate([rows.take(places, axis=1) for _, rows in self._strips(W)])
 
-    def reach(self, slope: float) -> float:
-        return float(np.max(self._reach(slope, self._sample)))
+    def _whitened(self, W: Floats, K: Floats) -> Floats:
+        """W K for some columns K of k(X, A)."""
+        T = np.matmul(W[:, :GATHERED], K[:GATHERED])
+        for start in range(GATHERED, len(K), GATHERED):
+            first = start - self._covariances.ones  # W is lower-triangular
+            T[first:] += np.matmul(W[first:, start : start + GATHERED], K[start : start + GATHERED])
+        return T
 
     def set_variances(self, places: Indices, variances: Vector) -> None:
         self._variance[places], self._refined[places], self._largest = variances, True, None
@@ -416,7 +533,7 @@ class HostBlock(ScreenBlock):
     def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
         if slope == 0:
             return np.flatnonzero(self._mean >= self.number(bar))
-        return np.flatnonzero(self._reach(slope, error=error) >= self.number(bar))
+        return np.flatnonzero(self._reach(slope, error) >= self.number(bar))
 
     def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
         reach = self._reach(slope)
@@ -424,22 +541,19 @@ class HostBlock(ScreenBlock):
         return places, reach[places].astype(np.float64)
 
     def hopeful(self, slope: float, taken: Indices) -> Indices:
-        hope = self._reach(slope)
-        np.copyto(hope, self.number(-np.inf), where=~self._refined)
-        hope[taken] = -np.inf
-        best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, self.size, SPREAD)]
-        return np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64)
+        places = np.flatnonzero(self._refined)
+        places = places[~np.isin(places, taken)] if len(taken) else places
+        hope = self._mean[places] + self.number(slope) * np.sqrt(np.abs(self._variance[places]))
+        edges = np.searchsorted(places, range(0, self.size + SPREAD, SPREAD)).tolist()
+        best = [start + int(np.argmax(hope[start:stop])) for start, stop in pairwise(edges) if start < stop]
+        return places[best]
 
-    @property
-    def _sample(self) -> Indices:
-        return np.arange(0, self.size, ceil(self.size / SAMPLE))
-
-    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Floats:
+    def _reach(self, slope: float, error: float = 0.0) -> Floats:
         """mean + slope · standard deviation, if variances are this much more."""
-        reach = self._variance[places] + self.number(error)
+        reach = self._variance + self.number(error)
         np.sqrt(np.abs(reach, out=reach), out=reach)  # below 0 by rounding alone; a maximum takes six times as long
         reach *= self.number(slope)
-        reach += self._mean[places]
+        reach += self._mean
         return reach
 
     def _spread(self, P: Floats, part: slice) -> Floats:
@@ -470,10 +584,11 @@ def rows_of(count: int, size: int, number: type[np.floating[Any]]) -> Floats:
     return np.frombuffer(memory, dtype=number).reshape(count, size)
 
 
-def _strip_edges(size: int, ones: int) -> Iterator[tuple[int, int]]:
-    """Rows of a lower-triangular matrix, as many at a time as the strips of its columns end with."""
-    edges = [0, *range(STRIP - ones, size, STRIP), size]
-    return pairwise(edges)
+def _tile_edges(rows: int) -> Iterator[tuple[int, int]]:
+    """Rows of each strip in tiles that are about as high as each other."""
+    for first in range(0, rows, STRIP):
+        count = min(STRIP, rows - first)
+        yield from pairwise(np.linspace(first, first + count, ceil(count / HIGH) + 1).astype(int).tolist())
 
 
 def _squares(T: Floats) -> Floats:
@@ -487,5 +602,5 @@ def _most_of(T: Floats) -> Matrix:
     exact = np.asarray(T, dtype=np.float64)
     found = exact[:, np.linspace(0, exact.shape[1] - 1, DIRECTIONS, dtype=np.int64)]
     for _ in range(2):
-        found = exact @ (exact.T @ np.linalg.qr(found)[0])
+        found = exact @ (exact.T @ found)
     return np.linalg.qr(found)[0]
