@@ -9,7 +9,7 @@ from ostinato import MiniEI, MiniUCB, Optimizer
 from ostinato.kernels import RBF, Constant, Matern32, Matern52
 from ostinato.kernels.single import ACCURACY, SLOPES, extent_of, single_form
 from ostinato.policies import GPEI, GPUCB
-from ostinato.posterior import Posterior, exact, screen_block, screening
+from ostinato.posterior import Posterior, exact, host_block, screening
 from ostinato.posterior.blocks import Block
 from ostinato.posterior.screen import LOOSE_UP_TO
 
@@ -37,7 +37,7 @@ def small_parts(monkeypatch):
         ("SPREAD", 100),
         ("SAMPLE", 20),
     ):
-        monkeypatch.setattr(screen_block, name, value)
+        monkeypatch.setattr(host_block, name, value)
     monkeypatch.setattr(exact, "SCREEN_ABOVE", 100)
 
 
@@ -101,7 +101,7 @@ def test_slopes_are_as_steep_as_is_said(kernel):
 @pytest.mark.parametrize(("noise", "faster"), [(0.1, True), (0.001, False)])
 def test_covariances_are_computed_faster_only_where_errors_stay_small(monkeypatch, noise, faster):
     loosened = []
-    monkeypatch.setattr(screen_block.HostBlock, "loosen", lambda block, centre: loosened.append(block.start))
+    monkeypatch.setattr(host_block.HostBlock, "loosen", lambda block, centre: loosened.append(block.start))
     posterior = Posterior(X, RBF(0.3), np.full(len(X), noise))
     for candidate in range(60):
         posterior.condition(candidate, 1, float(np.sin(candidate)))
@@ -235,7 +235,7 @@ def test_a_screen_that_was_stopped_half_way_is_made_anew(what, monkeypatch):
     model.condition(33, 2, 1.0)
     if what == "refresh":
         model._screening.invalidate()
-    monkeypatch.setattr(screen_block.HostBlock, what, Stop(getattr(screen_block.HostBlock, what)))
+    monkeypatch.setattr(host_block.HostBlock, what, Stop(getattr(host_block.HostBlock, what)))
     with pytest.raises(KeyboardInterrupt):
         _ = model.screen
     found = model.screen

@@ -19,8 +19,9 @@ from ostinato.kernels import Kernel
 from ostinato.kernels.boxes import Boxes
 from ostinato.kernels.stationary import Stationary
 from ostinato.posterior.cache import TILE, Indices
+from ostinato.posterior.host_block import STRIP, HostBlock
 from ostinato.posterior.leaf_bounds import LeafBounds
-from ostinato.posterior.screen_block import STRIP, HostBlock, Rough, ScreenBlock
+from ostinato.posterior.screen_block import Rough, ScreenBlock
 
 ACCURACY = 2.0**-46  # of the largest covariance: by how much those of leaves may be off
 LEAF = 1_024  # candidates, at most

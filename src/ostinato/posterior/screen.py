@@ -15,7 +15,7 @@ Qᵀ W have the same kind of bound. So 1 − ‖Qᵀ T‖² is a variance that i
 question by it, and no more is computed of them. Q is what takes most off the variances of a sample. So means are within
 their error; variances are at most what is kept, and their error.
 
-Where the numbers live, in memory or on a GPU, is the blocks' affair (`screen_block.py`).
+Where the numbers live, in memory or on a GPU, is the blocks' affair (`screen_block.py`, `host_block.py`).
 """
 
 from collections.abc import Collection, Sequence
@@ -110,7 +110,7 @@ class Screen:
     def _loosen(self, alpha: Vector, W: Matrix) -> None:
         """Have covariances computed in a faster way, where that leaves errors small.
 
-        What is computed is about the middle of the candidates, each as far as it counts, which leaves the smallest error.
+        What is computed is about the mean of the candidates by the sizes of their coefficients, so errors are smallest.
         """
         self._begun = True
         centre = np.average(self._X, axis=0, weights=np.abs(alpha) + np.finfo(np.float64).tiny)
@@ -118,7 +118,9 @@ class Screen:
         if loose is None:
             return
         self._loose = loose
-        if max(float(self._errors(alpha, self._high)), 2 * float(np.linalg.norm(self._errors(W, self._gathered)))) > LOOSE_UP_TO:
+        of_mean = float(self._errors(alpha, self._high))
+        of_variance = 2 * float(np.linalg.norm(self._errors(W, self._gathered)))
+        if max(of_mean, of_variance) > LOOSE_UP_TO:
             self._loose = np.zeros(0)
             return
         for block in self._blocks:

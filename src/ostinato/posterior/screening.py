@@ -14,8 +14,9 @@ from ostinato.kernels.single import Extent, SingleForm, extent_of, single_form
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
+from ostinato.posterior.host_block import HostBlock
 from ostinato.posterior.screen import Screen
-from ostinato.posterior.screen_block import HostBlock, ScreenBlock
+from ostinato.posterior.screen_block import ScreenBlock
 
 BLOCK = 125_000  # candidates of a block
 MAX_DEFERRED = 32  # terms, at most, that are taken up by a screen one by one
