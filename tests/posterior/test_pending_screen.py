@@ -11,7 +11,7 @@ from ostinato import MiniEI, Optimizer
 from ostinato.kernels import RBF, Matern52
 from ostinato.optimizer import model_with_pending
 from ostinato.policies import GPEI, screened
-from ostinato.posterior import Imagined, PendingPointwise, PendingScreen, Posterior, exact, screen_block, screening
+from ostinato.posterior import Imagined, PendingPointwise, PendingScreen, Posterior, exact, host_block, screening
 from sizes import size
 
 X = np.random.default_rng(2).random((500, 3))
@@ -30,7 +30,7 @@ def small_parts(monkeypatch):
     """Few candidates count as many, and few of them as too many to look at."""
     monkeypatch.setattr(screening, "BLOCK", 200)
     for name, value in (("SWEEP", 128), ("STRIP", 8), ("DIRECTIONS", 8), ("SPREAD", 100), ("SAMPLE", 20)):
-        monkeypatch.setattr(screen_block, name, value)
+        monkeypatch.setattr(host_block, name, value)
     for module, name, value in (
         (exact, "SCREEN_ABOVE", 100),
         (screened, "STALE", 20),

@@ -9,7 +9,7 @@ from ostinato import MiniEI, MiniUCB, Optimizer
 from ostinato.kernels import RBF, Constant, Matern32, Matern52
 from ostinato.kernels.single import ACCURACY, SLOPES, extent_of, single_form
 from ostinato.policies import GPEI, GPUCB
-from ostinato.posterior import Posterior, exact, screen_block, screening
+from ostinato.posterior import Posterior, exact, host_block, screening
 from ostinato.posterior.blocks import Block
 from ostinato.posterior.screen import LOOSE_UP_TO
 
@@ -29,14 +29,15 @@ def small_parts(monkeypatch):
     for name, value in (
         ("SWEEP", 128),
         ("WIDE", 110),
-        ("NARROW", 30),
-        ("TILE", 800),
+        ("HIGH", 4),
+        ("TILE", 400),
         ("STRIP", 8),
+        ("GATHERED", 4),
         ("DIRECTIONS", 3),
         ("SPREAD", 100),
         ("SAMPLE", 20),
     ):
-        monkeypatch.setattr(screen_block, name, value)
+        monkeypatch.setattr(host_block, name, value)
     monkeypatch.setattr(exact, "SCREEN_ABOVE", 100)
 
 
@@ -58,7 +59,7 @@ def test_covariances_are_as_good_as_is_said(name, at_once):
     for part in (slice(0, 300), slice(300, len(rows))):
         for start in range(0, 50, at_once):
             points = covariances.points(rows[start : start + at_once])
-            covariances.fill([(out[start : start + at_once], points)], part)
+            covariances.at(part)(out[start : start + at_once, part], points, slice(None))
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 
@@ -78,7 +79,7 @@ def test_covariances_that_are_computed_faster_are_as_good_as_is_said(name, width
     points = covariances.loose(covariances.points(rows[:50]), centre)
     for part in (slice(0, 300), slice(300, len(rows))):
         with np.errstate(over="ignore"):  # what is far is divided by infinity
-            covariances.fill([(out, points)], part)
+            covariances.at(part)(out[:, part], points, slice(None))
     weighted = covariances.coefficients(np.eye(50)) @ np.concatenate([np.ones((covariances.ones, len(rows))), out])
     exact = kernel(rows[:50], rows) / kernel.diag(rows[:1])[0]
     off, bound = np.max(np.abs(weighted - exact), axis=1), covariances.looseness(rows[:50], centre)
@@ -100,7 +101,7 @@ def test_slopes_are_as_steep_as_is_said(kernel):
 @pytest.mark.parametrize(("noise", "faster"), [(0.1, True), (0.001, False)])
 def test_covariances_are_computed_faster_only_where_errors_stay_small(monkeypatch, noise, faster):
     loosened = []
-    monkeypatch.setattr(screen_block.HostBlock, "loosen", lambda block, centre: loosened.append(block.start))
+    monkeypatch.setattr(host_block.HostBlock, "loosen", lambda block, centre: loosened.append(block.start))
     posterior = Posterior(X, RBF(0.3), np.full(len(X), noise))
     for candidate in range(60):
         posterior.condition(candidate, 1, float(np.sin(candidate)))
@@ -234,7 +235,7 @@ def test_a_screen_that_was_stopped_half_way_is_made_anew(what, monkeypatch):
     model.condition(33, 2, 1.0)
     if what == "refresh":
         model._screening.invalidate()
-    monkeypatch.setattr(screen_block.HostBlock, what, Stop(getattr(screen_block.HostBlock, what)))
+    monkeypatch.setattr(host_block.HostBlock, what, Stop(getattr(host_block.HostBlock, what)))
     with pytest.raises(KeyboardInterrupt):
         _ = model.screen
     found = model.screen

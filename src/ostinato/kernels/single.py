@@ -3,21 +3,23 @@
 Squared distances come from one matrix product in double precision, |x|² + |y|² − 2xy about the middle of the
 candidates, and are rounded before ρ is computed from them. What cancellation costs is far below single precision
 unless columns are very many length-scales wide; where it may not be, there is no such form. Candidates are kept in
-single precision, as if they lay a little elsewhere, and do not depend on length-scales.
+single precision, as if they lay a little elsewhere, and do not depend on length-scales. Given r², all roundings until
+ρ, with an exponential that is off by 4 units in the last place, add up to 14 · 2⁻²⁴ at most.
 
 Where that is asked for (`loose`), the product is in single precision too, about a point among the candidates X. Let
 u = 2⁻²⁴, d the number of columns, and a = |x|, all in length-scales. A candidate y at distance r from x has
-|y| ≤ a + r, so the terms of r² add up to (2a + r)² at most. Their sum, in any order, with their own roundings, is off
-by (d + 3) u times that. |y|², which is summed before, is off by (d + 2) u (a + r)². Rounding y about the point changes
-r² by less than 2 u (2a + r)². With ε = (d + 5) u, which has room for the terms of second order, ρ is off by at most
+b = |y| ≤ a + r. The sum of the d + 2 terms of r², in any order, is off by (d + 1) u (a + b)². What is summed is off
+itself: |x|² by u a², |y|² by (d + 2) u b², and the products by 4 u a b. Rounding y about the point changes r² by
+2 u r b. With b = a + r, and ρ′ the slope in r², ρ is off by at most
 
-    ε |ρ′| [(2a + r)² + (a + r)²]  ≤  ε (5 c₀ a² + 6 c₁ a + 2 c₂),    c₀ = sup |ρ′|, c₁ = sup r |ρ′|, c₂ = sup r² |ρ′|
+    u [(5d + 11) c₀ a² + (6d + 14) c₁ a + (2d + 5) c₂],    c₀ = sup |ρ′|, c₁ = sup r |ρ′|, c₂ = sup r² |ρ′|
 
-where ρ′ is the slope in r². The bound is small for those X that lie close together, and their coefficients are large.
+and a hundredth more, for the terms of second order. The bound is small for those X that lie close together, and their
+coefficients are large.
 """
 
-from collections.abc import Callable, Sequence
-from math import log, prod, sqrt
+from collections.abc import Callable
+from math import exp, log, prod, sqrt
 from threading import local
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -29,7 +31,7 @@ from ostinato.kernels.base import Kernel, without_constant
 from ostinato.kernels.stationary import RBF, Matern32, Matern52, Stationary
 
 Single: TypeAlias = NDArray[np.float32]
-ACCURACY = 2e-6  # of the largest covariance: by how much these may be off, besides what rounding candidates makes
+ACCURACY = 1e-6  # of the largest covariance: by how much these may be off, given r² in single precision
 CANCELLED = 1e-9  # of squared distances, at most, that cancellation may cost
 TILE = 98_304  # covariances computed at a time: what is made on the way stays in the processor's cache
 NARROW = 16_384  # candidates whose differences from one are computed at a time, likewise
@@ -123,35 +125,38 @@ class SinglePrecision:
         """By how much covariances with each of X may be off then, besides."""
         columns = self._columns(X, np.float64) - self._columns(centre[None], np.float32)
         a2 = self._weights[self._numbers] @ columns**2 / (UNIT if self._matern52 else 1.0)
-        middle, far = SLOPES
-        return (len(columns) + 5) * 2.0**-24 * (5 * self._steepest * a2 + 6 * middle * np.sqrt(a2) + 2 * far)
+        (middle, far), d = SLOPES, len(columns)
+        near = (5 * d + 11) * self._steepest * a2 + (6 * d + 14) * middle * np.sqrt(a2)
+        return 1.01 * 2.0**-24 * (near + (2 * d + 5) * far)
 
-    def fill(self, awaited: Sequence[tuple[Single, Points]], part: slice) -> None:
-        """Write rows of some X at a part of the candidates, no more than a tile."""
-        centres = {points.centre is None: points.centre for _, points in awaited if len(points.X) > 1}
-        candidates = {exact: self._augmented(part, centre) for exact, centre in centres.items()}
-        for rows, points in awaited:
-            one = len(points.X) == 1
-            self._fill(points, None if one else candidates[points.centre is None], part, rows[:, part])
+    def at(self, part: slice) -> Callable[[Single, Points, slice], None]:
+        """What writes rows of some of the points at a part of the candidates, no more than a tile."""
+        candidates: dict[bool, Matrix | Single] = {}
 
-    def _fill(self, points: Points, candidates: Matrix | Single | None, part: slice, out: Single) -> None:
-        count, wide = out.shape
-        high = max(1, TILE // wide)
-        for first in range(0, count, high):
-            here = slice(first, min(first + high, count))
-            exact, r2, s = TILE_BUFFERS.tile((here.stop - first, wide))
-            if candidates is None:
-                self._differ(points.columns, part, r2[0])
-            elif points.centre is not None:
-                np.matmul(points.terms[here], candidates, out=r2)
-                np.abs(r2, out=r2)  # what is below 0 by rounding, in a sixth of the time that a maximum takes
-            else:
-                r2[...] = np.matmul(points.terms[here], candidates, out=exact)
-            self._add_categories(points.X[here], part, r2)
-            if self._matern52:
-                _matern52(r2, s, out[here])
-            else:
-                out[here] = self._kernel.correlation(r2)
+        def fill(rows: Single, points: Points, some: slice) -> None:
+            exact = points.centre is None
+            if len(points.X) > 1 and exact not in candidates:
+                candidates[exact] = self._augmented(part, points.centre)
+            X, (count, wide) = points.X[some], rows.shape
+            terms = points.terms[some]
+            high = max(1, TILE // wide)
+            for first in range(0, count, high):
+                here = slice(first, min(first + high, count))
+                double, r2, s = TILE_BUFFERS.tile((here.stop - first, wide))
+                if len(points.X) == 1:
+                    self._differ(points.columns, part, r2[0])
+                elif exact:
+                    r2[...] = np.matmul(terms[here], candidates[exact], out=double)
+                else:
+                    np.matmul(terms[here], candidates[exact], out=r2)
+                    np.abs(r2, out=r2)  # what is below 0 by rounding, in a sixth of the time that a maximum takes
+                self._add_categories(X[here], part, r2)
+                if self._matern52:
+                    _matern52(r2, s, rows[here])
+                else:
+                    rows[here] = self._kernel.correlation(r2)
+
+        return fill
 
     def _differ(self, x: Single, part: slice, r2: Single) -> None:
         """Squared distances of one candidate, column by column: in single precision, since nothing cancels."""
@@ -193,17 +198,19 @@ def _power() -> tuple[Callable[..., Single], float]:
 
 POWER, LOG_E = _power()
 UNIT = 5 * LOG_E**2  # of squared distances s² = 5 r² log²_base(e), so that exp(−√5 r) = base^−s
-LINEAR, CONSTANT = np.float32(3 * LOG_E), np.float32(3 * LOG_E**2)
-WEIGHT = 1 / (3 * LOG_E**2)
+SHIFT, CONSTANT = np.float32(1.5 * LOG_E), np.float32(0.75 * LOG_E**2)
+WEIGHT = exp(1.5) / (3 * LOG_E**2)
 
 
 def _matern52(s2: Single, s: Single, out: Single) -> None:
-    """(s² + 3s log e + 3 log² e) base^−s, which is ρ/WEIGHT, in as few passes as it takes; s2, s are overwritten."""
-    np.sqrt(s2, out=s)
-    np.add(s, LINEAR, out=s2)
-    s2 *= s
+    """(t² + ¾ log² e) base^−t for t = s + 1.5 log e, which is ρ/WEIGHT, in as few passes as it takes, most of them with
+    one array alone; s2, s are overwritten.
+    """
+    t = np.sqrt(s2, out=s)
+    t += SHIFT
+    np.square(t, out=s2)
     s2 += CONSTANT
-    np.divide(s2, POWER(s, out=s), out=out)
+    np.divide(s2, POWER(t, out=t), out=out)
 
 
 class SingleForm(NamedTuple):
@@ -249,4 +256,5 @@ def single_form(kernel: Kernel, features: Matrix, extent: Extent | None = None) 
     if not 8 * len(low) * np.finfo(np.float64).eps * float(np.sum(widths**2)) < CANCELLED:
         return None
     moved = 2 * 2.0**-24 * sqrt(float(np.sum(widths**2)))  # by rounding two candidates, in length-scales
-    return SingleForm(kernel, constant, middle, ACCURACY + STEEPEST * moved)
+    summed = (len(low) + len(kernel.categories) + 4) * 2.0**-24 * SLOPES[1]  # by what is added up to r², relative to it
+    return SingleForm(kernel, constant, middle, ACCURACY + STEEPEST * moved + summed)

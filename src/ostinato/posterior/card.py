@@ -35,7 +35,7 @@ from ostinato.posterior.card_kernel import for_card
 from ostinato.posterior.card_search import CardSearch, Exact, highest_mean
 from ostinato.posterior.device import Device
 from ostinato.posterior.grid import Grid
-from ostinato.posterior.screen_block import Along, ErrorBounds, LeadingCandidates, ScreenBlock, SearchCriterion, Terms
+from ostinato.posterior.screen_block import ErrorBounds, LeadingCandidates, Rough, ScreenBlock, SearchCriterion, Terms
 
 HOPEFUL = 64  # candidates that are looked at first
 ROOM = 2**14  # places that one pass can write down
@@ -109,7 +109,7 @@ class CardBlock(ScreenBlock):
     def condition(self, P: Tensor, z: Tensor) -> None:
         self._noted = self._covariances.condition(P, z, self._mean, self._variance)
 
-    def refresh(self, alpha: Tensor, W: Tensor, along: Along | None = None) -> None:
+    def refresh(self, alpha: Tensor, W: Tensor, rough: Rough | None = None) -> None:
         step = max(TILE, PART * 256 // max(16, len(W)))
         for start in range(0, self.size, step):
             part = slice(start, min(start + step, self.size))

@@ -7,7 +7,7 @@ many wait, its means come from scratch and its variances stay as they were, whic
 leave are refined when somebody asks (`Screen.refine`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from math import sqrt
 from typing import Any, NamedTuple, Self
@@ -19,8 +19,9 @@ from ostinato.kernels import Kernel
 from ostinato.kernels.boxes import Boxes
 from ostinato.kernels.stationary import Stationary
 from ostinato.posterior.cache import TILE, Indices
+from ostinato.posterior.host_block import STRIP, HostBlock
 from ostinato.posterior.leaf_bounds import LeafBounds
-from ostinato.posterior.screen_block import STRIP, Along, HostBlock, ScreenBlock
+from ostinato.posterior.screen_block import Rough, ScreenBlock
 
 ACCURACY = 2.0**-46  # of the largest covariance: by how much those of leaves may be off
 LEAF = 1_024  # candidates, at most
@@ -108,14 +109,17 @@ class DoublePrecision(NamedTuple):
     def looseness(self, X: Matrix, centre: Vector) -> None:
         """There is no faster way."""
 
-    def fill(self, awaited: Sequence[tuple[Matrix, Matrix]], part: slice) -> None:
-        """Write rows of some X, at a part of the candidates."""
+    def at(self, part: slice) -> Callable[[Matrix, Matrix, slice], None]:
+        """What writes rows of some of the X at a part of the candidates."""
         features = self.features[part]
         step = max(1, TILE // len(features))
-        for rows, X in awaited:
-            out = rows[:, part]
+
+        def fill(rows: Matrix, X: Matrix, some: slice) -> None:
+            X = X[some]
             for start in range(0, len(X), step):
-                np.divide(self.kernel(X[start : start + step], features), self.kappa2, out=out[start : start + step])
+                np.divide(self.kernel(X[start : start + step], features), self.kappa2, out=rows[start : start + step])
+
+        return fill
 
     @property
     def memory(self) -> Matrix:
@@ -140,7 +144,7 @@ class LazyBlock(ScreenBlock):
         self._rank[leaves.order] = np.arange(self.size)
         ordered = features[leaves.order]
         self._leaves = [
-            Leaf(start, DoublePrecision(kernel, kappa2, ordered[start:stop]), stop - start, [])
+            Leaf(start, DoublePrecision(kernel, kappa2, ordered[start:stop]), stop - start)
             for start, stop in leaves.edges()
         ]
         self._starts = leaves.starts
@@ -193,7 +197,7 @@ class LazyBlock(ScreenBlock):
             self._bounds.term(p.astype(np.float64), each)
         self._terms = stop
 
-    def refresh(self, alpha: Vector, W: Matrix, along: Along | None = None) -> None:
+    def refresh(self, alpha: Vector, W: Matrix, rough: Rough | None = None) -> None:
         """All leaves start again."""
         self._alpha, self._known = alpha, self._terms
         self._seen[:] = -WAIT - 1

@@ -5,9 +5,9 @@ variances are kept in single precision here, at half of the memory and of the ti
 have made at most, so that whoever chooses computes the few that may be best exactly (`Posterior.at_each`), and chooses
 as if all had been computed so. All numbers are in units of κ, about the prior mean.
 
-Every product p · k(X, A) is summed in strips of s rows, so that with u = 2⁻²⁴ its error is at most
+Every product p · k(X, A) is summed in strips of s rows, n of which count. With u = 2⁻²⁴ its error is at most
 
-    ‖p‖₁ · ((s + q/s + 4) u + the covariances' own error)
+    ‖p‖₁ · ((min(s, n) + q/s + 4) u + the covariances' own error)
 
 Variances after a rebuild are 1 − ‖T‖² with T = W k(X, A), W = L⁻¹ S: by the same bound for each row of W, they are off
 by 2 ‖δT‖ + ‖δT‖², because ‖T‖ is at most 1. For a few orthonormal directions Q, ‖Qᵀ T‖ is at most ‖T‖, and the rows of
@@ -15,7 +15,7 @@ Qᵀ W have the same kind of bound. So 1 − ‖Qᵀ T‖² is a variance that i
 question by it, and no more is computed of them. Q is what takes most off the variances of a sample. So means are within
 their error; variances are at most what is kept, and their error.
 
-Where the numbers live, in memory or on a GPU, is the blocks' affair (`screen_block.py`).
+Where the numbers live, in memory or on a GPU, is the blocks' affair (`screen_block.py`, `host_block.py`).
 """
 
 from collections.abc import Collection, Sequence
@@ -28,7 +28,7 @@ import numpy as np
 from ostinato.arrays import Matrix, Vector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
-from ostinato.posterior.screen_block import ErrorBounds, LeadingCandidates, ScreenBlock, SearchCriterion, Terms
+from ostinato.posterior.screen_block import ErrorBounds, LeadingCandidates, Rough, ScreenBlock, SearchCriterion, Terms
 
 SLOPES = (1.5, 4.0)  # the least and the most that a standard deviation counts
 REPAIR_ABOVE = 0.02  # error of means and variances from which both are computed afresh
@@ -102,7 +102,7 @@ class Screen:
         alpha = self._kappa * factor.alpha
         if self.filled and not self._begun:
             self._loosen(alpha, self._kappa * factor.whitener)
-        self.mean_error, self.variance_error = self._off(alpha), 0.0
+        self.mean_error, self.variance_error = self._off(alpha, self._high), 0.0
         self.refined_by(factor)
         if self.filled:
             self._refresh(self._coefficients(alpha))
@@ -110,16 +110,17 @@ class Screen:
     def _loosen(self, alpha: Vector, W: Matrix) -> None:
         """Have covariances computed in a faster way, where that leaves errors small.
 
-        Coefficients are large on candidates that lie together, so what is computed is about these.
+        What is computed is about the mean of the candidates by the sizes of their coefficients, so errors are smallest.
         """
         self._begun = True
-        centre = np.median(self._X, axis=0)
-        each = [block.looseness(self._X, centre) for block in self._blocks]
-        loose = [one for one in each if one is not None]
-        if len(loose) < len(each):
+        centre = np.average(self._X, axis=0, weights=np.abs(alpha) + np.finfo(np.float64).tiny)
+        loose = self._blocks[0].looseness(self._X, centre)
+        if loose is None:
             return
-        self._loose = np.max(loose, axis=0)
-        if max(float(self._errors(alpha)), 2 * float(np.linalg.norm(self._errors(W)))) > LOOSE_UP_TO:
+        self._loose = loose
+        of_mean = float(self._errors(alpha, self._high))
+        of_variance = 2 * float(np.linalg.norm(self._errors(W, self._gathered)))
+        if max(of_mean, of_variance) > LOOSE_UP_TO:
             self._loose = np.zeros(0)
             return
         for block in self._blocks:
@@ -155,36 +156,35 @@ class Screen:
         for block in self._blocks:
             block.follow(alpha, self.mean_error, self.variance_error)
 
-    def _off(self, alpha: Vector) -> float:
+    def _off(self, alpha: Vector, strip: int | None = None) -> float:
         """By how much means may be off that are made of these."""
-        return float(self._errors(alpha)) + 16 * self._unit
+        return float(self._errors(alpha, strip)) + 16 * self._unit
 
     def _whitener(self) -> Any:
         """W = L⁻¹ S as blocks use it; whatever is refined by it may be off by as much as its size says."""
         if self._W is None:
-            self._W = self._known_by(self._kappa * cast("Factor", self._factor).whitener)
+            self._W = self._known_by(self._kappa * cast("Factor", self._factor).whitener, self._gathered)
             self._follow()
         return self._W
 
     def _along(self, Q: Matrix) -> Any:
         """Qᵀ W for orthonormal columns Q, likewise."""
-        return self._known_by(self._kappa * (Q.T @ cast("Factor", self._factor).whitener))
+        return self._known_by(self._kappa * (Q.T @ cast("Factor", self._factor).whitener), self._high)
 
-    def _known_by(self, W: Matrix) -> Any:
+    def _known_by(self, W: Matrix, strip: int) -> Any:
         """Rows as blocks use them; with what their size adds to the error of variances."""
-        off = float(np.linalg.norm(self._errors(W)))
+        off = float(np.linalg.norm(self._errors(W, strip)))
         self.variance_error = max(self.variance_error, off * (2 + off) + (self.filled + 4) * self._unit)
         return self._coefficients(W)
 
     def _refresh(self, alpha: Any) -> None:
         """Variances by all unique candidates only where that may matter, which a sample shows."""
         W = self._whitener()
-        for block in self._blocks:
-            block.refresh(alpha, W, self._along)
-        bars = [max(block.reach(slope) for block in self._blocks) for slope in SLOPES]
-        for block in self._blocks:
-            for slope, bar in zip(SLOPES, bars, strict=True):
-                block.refine_high(W, slope, bar)
+        previews = [block.preview(alpha, W) for block in self._blocks]
+        seen = [preview for preview in previews if preview]
+        lines = [(slope, max(preview.reach(slope) for preview in seen)) for slope in SLOPES if seen]
+        for block, preview in zip(self._blocks, previews, strict=True):
+            block.refresh(alpha, W, preview and Rough(self._along, preview, lines))
 
     def set_variances(self, candidates: Indices, variances: Vector) -> None:
         """What the variances of some candidates, in increasing order, are in double precision."""
@@ -196,16 +196,20 @@ class Screen:
     def _coefficients(self, P: Matrix | Vector) -> Any:
         return self._blocks[0].coefficients(P)
 
-    def _errors(self, P: Matrix | Vector) -> Vector:
-        """Of each p · k(X, A)."""
-        sizes, loose = np.abs(P), len(self._loose)
-        return self._error * np.sum(sizes, axis=-1) + sizes[..., :loose] @ self._loose
+    def _errors(self, P: Matrix | Vector, strip: int | None = None) -> Vector:
+        """Of each p · k(X, A), summed in strips of so many rows."""
+        sizes, loose, strip = np.abs(P), len(self._loose), strip or self._blocks[0].strip
+        terms = np.minimum(strip, np.count_nonzero(P, axis=-1) + 1)  # and a constant
+        each = (terms + self.filled / strip + 4) * self._unit + max(block.accuracy for block in self._blocks)
+        return each * np.sum(sizes, axis=-1) + sizes[..., :loose] @ self._loose
 
     @property
-    def _error(self) -> float:
-        """Of p · k(X, A), for ‖p‖₁ = 1."""
-        strip = min(self._blocks[0].strip, self.filled + 1)
-        return (strip + self.filled / strip + 4) * self._unit + max(block.accuracy for block in self._blocks)
+    def _high(self) -> int:
+        return self._blocks[0].high
+
+    @property
+    def _gathered(self) -> int:
+        return self._blocks[0].gathered
 
     @property
     def highest(self) -> float:

@@ -1,17 +1,13 @@
 """Some of very many candidates, with means and variances in low precision: what a screen asks of them.
 
-`ScreenBlock` says what that is; `HostBlock` is one in the machine's memory, in single precision, and
+`ScreenBlock` says what that is; `host_block.HostBlock` is one in the machine's memory, in single precision, and
 `card.CardBlock` one on a GPU. All numbers are in units of κ, about the prior mean. Places are counted within the
 block.
 """
 
-import mmap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, inf
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -21,18 +17,27 @@ from ostinato.arrays import Matrix, Vector
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.factor import Factor
 
-SWEEP = 2_048  # candidates whose variances are refined at a time
-WIDE = 65_536  # candidates, at the most, that are brought up to date at a time
-NARROW, TILE = 512, 98_304  # candidates at the least, covariances at the most, where all of them are computed
-STRIP = 64  # rows that are summed at a time, and for which memory is taken at a time
-SPREAD = 16_384  # candidates of which one is hopeful
-DIRECTIONS = 7  # of as many as there are unique candidates, by which variances are bounded at first
-HUGE = 2**22  # bytes from which NumPy asks for large pages
-SAMPLE = 256  # candidates of a block, about, that are looked at first
-
-
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Along: TypeAlias = Callable[[Matrix], Any]  # from orthonormal directions, one a column, to coefficients Qᵀ W
+
+
+class Preview(NamedTuple):
+    """What was seen of a sample of candidates before the others: W k(X, A) and means."""
+
+    whitened: Floats
+    mean: Floats
+
+    def reach(self, slope: float) -> float:
+        """The highest mean + slope · standard deviation."""
+        return float(np.max(self.mean + slope * np.sqrt(np.maximum(1 - np.sum(self.whitened**2, axis=0), 0))))
+
+
+class Rough(NamedTuple):
+    """How variances are bounded by few directions, and by all of W where any line (slope, bar) is reached then."""
+
+    along: Along
+    preview: Preview
+    lines: Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,8 @@ class Covariances(Protocol):
         """By how much those with each of X may be off then, besides; None where there is no faster way."""
         ...
 
-    def fill(self, awaited: Sequence[tuple[Any, Any]], part: slice) -> None:
-        """Write rows of some points, at a part of the candidates."""
+    def at(self, part: slice) -> Callable[[Any, Any, slice], None]:
+        """What writes rows of some of the points at a part of the candidates."""
         ...
 
     @property
@@ -132,6 +137,16 @@ class ScreenBlock(ABC):
     lazy = False  # whether it puts off what comes until it matters
     updated_share = 0.0  # if so, the share of candidates that is brought up to date at a time
     affordable = 0.1  # the share of candidates that may be computed exactly, before computing all of them is better
+
+    @property
+    def high(self) -> int:
+        """Covariances that are summed at a time in a refresh."""
+        return self.strip
+
+    @property
+    def gathered(self) -> int:
+        """The same, where variances are refined."""
+        return self.strip
 
     @abstractmethod
     def prepared(self, numbers: Matrix | Vector) -> Any:
@@ -165,9 +180,13 @@ class ScreenBlock(ABC):
     def condition(self, P: Any, z: Any) -> None:
         """mean += z c, variance −= c², for each row p of P and c = p · k(X, A)."""
 
+    def preview(self, alpha: Any, W: Any) -> Preview | None:
+        """A look at some candidates before a refresh, for blocks that use some directions of W alone."""
+        return None
+
     @abstractmethod
-    def refresh(self, alpha: Any, W: Any, along: Along | None = None) -> None:
-        """Means from scratch; variances as they are, or more. along: for blocks that use some directions of W alone."""
+    def refresh(self, alpha: Any, W: Any, rough: Rough | None = None) -> None:
+        """Means and variances from scratch; after a preview, variances as they are, or more."""
 
     def adopt(self, mean: Vector, variance: Vector) -> None:  # noqa: B027 (for blocks that begin later than others)
         """Means and variances that are known from elsewhere."""
@@ -197,13 +216,6 @@ class ScreenBlock(ABC):
 
     def refine(self, W: Any, places: Indices) -> None:  # noqa: B027 (nothing, unless there is something to refine)
         """Variances by all unique candidates, at some places."""
-
-    def refine_high(self, W: Any, slope: float, bar: float) -> None:  # noqa: B027 (nothing, unless there is something to refine)
-        """The same wherever mean + slope · standard deviation may be above a bar."""
-
-    def reach(self, slope: float) -> float:
-        """The highest mean + slope · standard deviation of some that are spread over the block and refined."""
-        return -inf
 
     def set_variances(self, places: Indices, variances: Vector) -> None:  # noqa: B027 (nothing, unless there is something to refine)
         """What the variances at some places are."""
@@ -248,244 +260,3 @@ class ScreenBlock(ABC):
     @abstractmethod
     def hopeful(self, slope: float, taken: Indices) -> Indices:
         """Some refined places of high mean + slope · standard deviation, spread over all but those that are taken."""
-
-
-class HostBlock(ScreenBlock):
-    """In single precision, with the covariances of all candidates with the unique ones."""
-
-    number: type[np.floating[Any]] = np.float32
-    unit = 2.0**-24
-
-    def __init__(self, start: int, covariances: Covariances, size: int, chunks: list[Floats]) -> None:
-        self.start, self.size, self._covariances = start, size, covariances
-        self.strip, self._chunks, self.accuracy = STRIP, chunks, covariances.accuracy
-        self._mean, self._variance = np.zeros(size, dtype=self.number), np.ones(size, dtype=self.number)
-        self._refined = np.ones(size, dtype=bool)  # whose variances are by all unique candidates
-        self._awaited: list[tuple[Floats, Any]] = []  # rows that are not computed yet, and what of
-        self._means: tuple[float, float] | None = None  # the lowest and the highest, once somebody asked
-        self._largest: float | None = None  # variance, likewise
-
-    def prepared(self, numbers: Matrix | Vector) -> Floats:
-        return numbers.astype(self.number)
-
-    def coefficients(self, P: Matrix | Vector) -> Floats:
-        return self.prepared(self._covariances.coefficients(P))
-
-    def fork(self) -> Self:
-        other = copy(self)
-        other._mean, other._variance, other._refined = self._mean.copy(), self._variance.copy(), self._refined.copy()
-        other._chunks, other._awaited = self._chunks.copy(), self._awaited.copy()
-        return other
-
-    @property
-    def memory(self) -> tuple[list[Floats], Any]:
-        return self._chunks, self._covariances.memory
-
-    def add(self, X: Matrix, filled: int) -> None:
-        """Their covariances are computed in the next pass over all candidates, which has them in the cache then."""
-        row = filled + self._covariances.ones
-        while len(X):
-            chunk, first = divmod(row, STRIP)
-            if chunk == len(self._chunks):
-                self._chunks.append(rows_of(STRIP, self.size, self.number))
-            if row == self._covariances.ones:
-                self._chunks[0][: self._covariances.ones] = 1
-            now = X[: STRIP - first]
-            self._awaited.append((self._chunks[chunk][first : first + len(now)], self._covariances.points(now)))
-            X, row = X[len(now) :], row + len(now)
-
-    def looseness(self, X: Matrix, centre: Vector) -> Vector | None:
-        return self._covariances.looseness(X, centre)
-
-    def loosen(self, centre: Vector) -> None:
-        self._awaited = [(rows, self._covariances.loose(points, centre)) for rows, points in self._awaited]
-
-    def _passed(self, width: int) -> Iterator[slice]:
-        """Parts of the candidates, one after the other, with the covariances that were awaited; all are to change."""
-        self._means = self._largest = None
-        for start in range(0, self.size, width):
-            part = slice(start, min(start + width, self.size))
-            with np.errstate(over="ignore"):  # what is far is divided by infinity
-                self._covariances.fill(self._awaited, part)
-            yield part
-        self._awaited = []  # when all is done: what is stopped half-way is computed again
-
-    def condition(self, P: Floats, z: Floats) -> None:
-        for part in self._passed(WIDE):
-            mean, variance = self._mean[part], self._variance[part]
-            for c, each in zip(self._spread(P, part), z, strict=True):
-                mean += c * each
-                variance -= np.multiply(c, c, out=c)
-
-    def refresh(self, alpha: Floats, W: Floats, along: Along | None = None) -> None:
-        """Variances by the few directions alone that take most off them; by all of W for a sample of the block."""
-        sampled = None if along is None or len(W) <= DIRECTIONS else self._sampled(W)
-        rows = W if along is None or sampled is None else along(_most_of(sampled))
-        P = np.concatenate([alpha[None], rows])
-        for part in self._passed(min(WIDE, max(NARROW, TILE // len(alpha)))):
-            both = self._spread(P, part)
-            self._mean[part] = both[0]
-            np.subtract(1, _squares(both[1:]), out=self._variance[part])
-        self._refined[:] = sampled is None
-        if sampled is not None:
-            self._variance[self._sample], self._refined[self._sample] = self.number(1) - _squares(sampled), True
-
-    def _sampled(self, W: Floats) -> Floats:
-        """W k(X, A) at the sample, before all the others."""
-        with np.errstate(over="ignore"):
-            self._covariances.fill(self._awaited, slice(0, self.size, ceil(self.size / SAMPLE)))
-        return np.concatenate(list(self._whitened(W, self._sample)))
-
-    def adopt(self, mean: Vector, variance: Vector) -> None:
-        """Means and variances that are known from elsewhere."""
-        self._means = self._largest = None
-        self._mean[:], self._variance[:] = mean, variance
-
-    def forget(self) -> None:
-        """Variances are those of the prior, until they are refined."""
-        self._variance[:], self._refined[:], self._largest = 1, False, None
-
-    def renew(self, alpha: Floats) -> None:
-        """Means from scratch; variances stay, until they are refined."""
-        for part in self._passed(WIDE):
-            self._mean[part] = self._spread(alpha, part)
-        self._refined[:] = False
-
-    def tops(self, slopes: Vector, error: float) -> tuple[Vector, int, float, float]:
-        """The highest mean + slope · standard deviation for each slope, and where it is for the second one.
-
-        With the largest standard deviation, and the lowest mean.
-        """
-        width = self._variance + self.number(error)
-        np.sqrt(np.maximum(width, self.number(0), out=width), out=width)
-        reach = np.multiply.outer(slopes.astype(self.number), width)
-        reach += self._mean
-        places = np.argmax(reach, axis=1)
-        tops = reach[np.arange(len(slopes)), places].astype(np.float64)
-        return tops, int(places[1]), float(np.max(width)), float(np.min(self._mean))
-
-    def unrefined(self, places: Indices) -> NDArray[np.bool_]:
-        return ~self._refined[places]
-
-    def refine(self, W: Floats, places: Indices) -> None:
-        places = places[self.unrefined(places)]
-        self._refined[places], self._largest = True, None
-        for start in range(0, len(places), SWEEP):
-            here = places[start : start + SWEEP]
-            taken = sum(_squares(T) for T in self._whitened(W, here))
-            self._variance[here] = self.number(1) - taken
-
-    def _whitened(self, W: Floats, places: Indices) -> Iterator[Floats]:
-        """W k(X, A) at some places, some rows at a time."""
-        ones = self._covariances.ones
-        columns = [rows.take(places, axis=1) for _, rows in self._strips(W)]
-        for first, stop in _strip_edges(len(W), ones):
-            T = np.matmul(W[first:stop, :STRIP], columns[0])
-            for place in range(1, (first + ones) // STRIP + 1):  # W is lower-triangular
-                T += np.matmul(W[first:stop, place * STRIP : (place + 1) * STRIP], columns[place])
-            yield T
-
-    def refine_high(self, W: Floats, slope: float, bar: float) -> None:
-        self.refine(W, self.above(bar, slope))
-
-    def reach(self, slope: float) -> float:
-        return float(np.max(self._reach(slope, self._sample)))
-
-    def set_variances(self, places: Indices, variances: Vector) -> None:
-        self._variance[places], self._refined[places], self._largest = variances, True, None
-
-    def at(self, places: Indices) -> tuple[Vector, Vector]:
-        return self._mean[places].astype(np.float64), self._variance[places].astype(np.float64)
-
-    @property
-    def means(self) -> tuple[float, float]:
-        if self._means is None:
-            self._means = float(np.min(self._mean)), float(np.max(self._mean))
-        return self._means
-
-    @property
-    def largest_variance(self) -> float:
-        if self._largest is None:
-            self._largest = float(np.max(self._variance))
-        return self._largest
-
-    @property
-    def variances(self) -> Vector:
-        return self._variance.astype(np.float64)
-
-    def above(self, bar: float, slope: float, error: float = 0.0) -> Indices:
-        if slope == 0:
-            return np.flatnonzero(self._mean >= self.number(bar))
-        return np.flatnonzero(self._reach(slope, error=error) >= self.number(bar))
-
-    def highest(self, slope: float, count: int) -> tuple[Indices, Vector]:
-        reach = self._reach(slope)
-        places = np.argpartition(-reach, count)[:count] if count < self.size else np.arange(self.size)
-        return places, reach[places].astype(np.float64)
-
-    def hopeful(self, slope: float, taken: Indices) -> Indices:
-        hope = self._reach(slope)
-        np.copyto(hope, self.number(-np.inf), where=~self._refined)
-        hope[taken] = -np.inf
-        best = [start + int(np.argmax(hope[start : start + SPREAD])) for start in range(0, self.size, SPREAD)]
-        return np.array([place for place in best if hope[place] > -np.inf], dtype=np.int64)
-
-    @property
-    def _sample(self) -> Indices:
-        return np.arange(0, self.size, ceil(self.size / SAMPLE))
-
-    def _reach(self, slope: float, places: Indices | slice = slice(None), error: float = 0.0) -> Floats:
-        """mean + slope · standard deviation, if variances are this much more."""
-        reach = self._variance[places] + self.number(error)
-        np.sqrt(np.abs(reach, out=reach), out=reach)  # below 0 by rounding alone; a maximum takes six times as long
-        reach *= self.number(slope)
-        reach += self._mean[places]
-        return reach
-
-    def _spread(self, P: Floats, part: slice) -> Floats:
-        """P · k(X, A) at a part of the candidates, for one row of coefficients or several."""
-        products = (np.matmul(each, rows[:, part]) for each, rows in self._strips(P))
-        total = next(products)
-        for product in products:
-            total += product
-        return total
-
-    def _strips(self, P: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Coefficients and covariances, some rows at a time."""
-        for chunk, start in zip(self._chunks, range(0, P.shape[-1], STRIP), strict=False):
-            coefficients = P[..., start : start + STRIP]
-            yield coefficients, chunk[: coefficients.shape[-1]]
-
-
-def rows_of(count: int, size: int, number: type[np.floating[Any]]) -> Floats:
-    """Memory for rows that are written one after the other, in small pages.
-
-    Of arrays of 4 MB NumPy asks for pages of 2 MB, which the first row that is written clears; in a virtual machine
-    whose memory was not used before that takes up to 5 ms each.
-    """
-    bytes_ = count * size * np.dtype(number).itemsize
-    if bytes_ < HUGE or not hasattr(mmap, "MAP_ANONYMOUS"):
-        return np.empty((count, size), dtype=number)
-    memory = mmap.mmap(-1, bytes_, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(memory, dtype=number).reshape(count, size)
-
-
-def _strip_edges(size: int, ones: int) -> Iterator[tuple[int, int]]:
-    """Rows of a lower-triangular matrix, as many at a time as the strips of its columns end with."""
-    edges = [0, *range(STRIP - ones, size, STRIP), size]
-    return pairwise(edges)
-
-
-def _squares(T: Floats) -> Floats:
-    """The sum of squares in each column; T is overwritten."""
-    np.multiply(T, T, out=T)
-    return np.matmul(np.ones(len(T), dtype=T.dtype), T)
-
-
-def _most_of(T: Floats) -> Matrix:
-    """Some orthonormal directions in which the columns of T are long; nearly the best ones there are."""
-    exact = np.asarray(T, dtype=np.float64)
-    found = exact[:, np.linspace(0, exact.shape[1] - 1, DIRECTIONS, dtype=np.int64)]
-    for _ in range(2):
-        found = exact @ (exact.T @ np.linalg.qr(found)[0])
-    return np.linalg.qr(found)[0]

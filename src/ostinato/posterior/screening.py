@@ -10,12 +10,13 @@ import numpy as np
 
 from ostinato.arrays import Matrix, Vector
 from ostinato.kernels import Kernel
-from ostinato.kernels.single import Extent, Single, SingleForm, extent_of, single_form
+from ostinato.kernels.single import Extent, SingleForm, extent_of, single_form
 from ostinato.posterior.cache import Indices
 from ostinato.posterior.device import Device
 from ostinato.posterior.factor import Factor
+from ostinato.posterior.host_block import HostBlock
 from ostinato.posterior.screen import Screen
-from ostinato.posterior.screen_block import HostBlock, ScreenBlock
+from ostinato.posterior.screen_block import ScreenBlock
 
 BLOCK = 125_000  # candidates of a block
 MAX_DEFERRED = 32  # terms, at most, that are taken up by a screen one by one
@@ -102,6 +103,6 @@ def _host_blocks(form: SingleForm, features: Matrix, memory: Sequence[Any]) -> l
     edges = np.linspace(0, len(features), ceil(len(features) / BLOCK) + 1).astype(int).tolist()
     blocks: list[HostBlock] = []
     for number, (start, stop) in enumerate(pairwise(edges)):
-        chunks, candidates = memory[number] if memory else (list[Single](), None)
-        blocks.append(HostBlock(start, form(features[start:stop], candidates), stop - start, chunks))
+        room, candidates = memory[number] if memory else (None, None)
+        blocks.append(HostBlock(start, form(features[start:stop], candidates), stop - start, room))
     return blocks
