@@ -95,6 +95,7 @@ def measured(what: str, size: int, steps: int, *, source: Path | None = None, co
     """What a process of its own found out, on one thread."""
     path = f"{source or ROOT / 'src'}"
     environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compiling modules again and again would count as computing
     command = [sys.executable, "-W", "ignore", str(SCRIPT), what, str(size), str(steps), str(columns)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     return json.loads(done.stdout)

@@ -14,24 +14,30 @@ from ostinato.kernels import RBF, Matern52
 from ostinato.learning.learner import Learner
 from ostinato.policies.find import Find
 
+try:
+    from ostinato.optimizer.knowledge import Knowledge
+except ModuleNotFoundError:  # earlier states, which do not look for outliers
+    Knowledge = object
+
 NOISE, FROM = 0.02, 100  # of the function's spread; unique candidates from which an epoch is compared
 LATE = 15  # epochs before which one on a space is not compared
 COLUMNS = int(sys.argv[4]) if len(sys.argv) > 4 else 6
 GIGABYTE = 1024**2  # in the kernel's units
 
 
-class Fits:
-    """Seconds that fits take, and how many there were."""
+class Timed:
+    """Seconds that a method takes from now on, and how often it was called."""
 
-    def __init__(self) -> None:
-        self.seconds, self.count, self._fit = 0.0, 0, Learner._fitted
-        Learner._fitted = self._timed()
+    def __init__(self, owner: Any, name: str) -> None:
+        self.seconds, self.count, self._method = 0.0, 0, getattr(owner, name, None)
+        if self._method is not None:  # some states of the code have none of this name
+            setattr(owner, name, self._timed())
 
     def _timed(self) -> Any:
-        def timed(*args: Any) -> Any:
+        def timed(*args: Any, **settings: Any) -> Any:
             start = process_time()
             try:
-                return self._fit(*args)
+                return self._method(*args, **settings)
             finally:
                 self.seconds += process_time() - start
                 self.count += 1
@@ -55,17 +61,17 @@ class Run:
 
     def go(self, between: Callable[[], None] = lambda: None) -> None:
         """All epochs. between: what else is done after each."""
-        fits, opt = Fits(), self.optimizer
+        fits, reviews, opt = Timed(Learner, "_fitted"), Timed(Knowledge, "_review_outliers"), self.optimizer
         while opt.steps < self._steps:
-            before, start = (fits.count, fits.seconds), process_time()
+            before, start = (fits.count, fits.seconds, reviews.seconds), process_time()
             batch = opt.ask(limit=self._steps - opt.steps)
-            asked = process_time() - start - (fits.seconds - before[1])
+            asked = process_time() - start - (fits.seconds - before[1]) - (reviews.seconds - before[2])
             values = self.values(batch)
             start = process_time()
             opt.tell(batch, values)
             self.epochs.append((opt.unique, asked, process_time() - start, fits.count > before[0]))
             between()
-        self.fits = fits.seconds
+        self.fits, self.reviews = fits.seconds, reviews.seconds
 
     def values(self, batch: Any) -> Any:
         return self._truth[batch.index] + self._noise * self._rng.standard_normal(batch.repeats)
@@ -78,9 +84,10 @@ def learned(size: int, steps: int) -> dict[str, float]:
     q, asked, told, fitted = (np.array(each) for each in zip(*run.epochs, strict=True))
     usual = np.interp(np.arange(len(q)), np.flatnonzero(~fitted), asked[~fitted])
     found = {
-        "cpu": run.made + run.fits + float(np.sum(asked + told)),
+        "cpu": run.made + run.fits + run.reviews + float(np.sum(asked + told)),
         "making": run.made,
         "fits": run.fits,
+        "reviews": run.reviews,  # of values that may be outliers, which go before fits
         "rebuilding": float(np.sum((asked - usual)[fitted])),
         "epochs": len(q),
         "unique": int(q[-1]),
@@ -155,7 +162,7 @@ def space(size: int, steps: int) -> dict[str, float]:
             seed=0,
             **given,
         )
-        fits, spent = Fits(), list[float]()
+        fits, spent = Timed(Learner, "_fitted"), list[float]()
         while opt.steps < steps:
             count, start = fits.count, process_time()
             batch = opt.ask(limit=steps - opt.steps)

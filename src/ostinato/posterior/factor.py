@@ -22,7 +22,7 @@ import numpy as np
 from ostinato.arrays import Array, cholesky, inverse_from_cholesky, namespace_of, solve_lower, to_numpy
 from ostinato.errors import InvalidKernel
 
-STRIP = 128  # rows that are multiplied at a time
+STRIP = 32  # rows that are multiplied at a time
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10)
 
 
