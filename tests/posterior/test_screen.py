@@ -64,6 +64,26 @@ def test_covariances_are_as_good_as_is_said(name, at_once):
     assert np.max(np.abs(weighted - kernel(rows[:50], rows) / kernel.diag(rows[:1])[0])) < ACCURACY / 4
 
 
+def test_candidates_a_thousand_lengthscales_apart_have_covariances_that_are_numbers():
+    """Squared distances cancel there, and must not come out below 0."""
+    rows = np.arange(24_001.0)[:, None]
+    form = single_form(Matern52(17.0), rows)
+    assert form is not None
+    covariances, measured = form(rows), np.append(rows[:60:3], rows[23_940::3], axis=0)
+    out = np.empty((len(measured), len(rows)), dtype=np.float32)
+    for start in range(0, len(rows), 110):
+        part = slice(start, min(start + 110, len(rows)))
+        with np.errstate(over="ignore"):  # what is far is divided by infinity
+            covariances.at(part)(out[:, part], covariances.points(measured), slice(None))
+    assert np.all(np.isfinite(out))
+
+
+@pytest.mark.parametrize("unit", [1e20, 1e-21])
+def test_units_that_single_precision_has_no_squares_for_are_left_to_double_precision(unit):
+    rows = X * [unit, *([1.0] * (X.shape[1] - 1))]
+    assert single_form(Matern52(tuple(0.3 * np.ptp(rows, axis=0))), rows) is None
+
+
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("width", [1.0, 30.0])
 def test_covariances_that_are_computed_faster_are_as_good_as_is_said(name, width):

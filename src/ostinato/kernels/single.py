@@ -34,6 +34,7 @@ Single: TypeAlias = NDArray[np.float32]
 ACCURACY = 1e-6  # of the largest covariance: by how much these may be off, given r² in single precision
 CANCELLED = 1e-9  # of squared distances, at most, that cancellation may cost
 TILE = 98_304  # covariances computed at a time: what is made on the way stays in the processor's cache
+LARGEST = 1e18  # range of a column, and one over the smallest length-scale: squares are numbers in single precision
 NARROW = 16_384  # candidates whose differences from one are computed at a time, likewise
 
 
@@ -180,7 +181,7 @@ class SinglePrecision:
             return rows
         rows[2:] = columns
         np.matmul(self._weights[self._numbers], rows[2:] ** 2, out=rows[0])
-        rows[0] += CANCELLED  # so that no squared distance is below 0 by rounding
+        rows[0] += CANCELLED * (UNIT if self._matern52 else 1.0)  # so that no squared distance is below 0 by rounding
         return rows
 
     def _add_categories(self, X: Matrix, part: slice, r2: Single) -> None:
@@ -250,9 +251,11 @@ def single_form(kernel: Kernel, features: Matrix, extent: Extent | None = None) 
     if not isinstance(kernel, SMOOTH):
         return None
     low, high = extent or extent_of(features)
-    middle = (low + high) / 2
-    widths = (high - middle) / np.array(kernel.scale_of_each(features.shape[1]))
+    middle, scales = (low + high) / 2, np.array(kernel.scale_of_each(features.shape[1]))
+    widths = (high - middle) / scales
     widths[list(kernel.categories)] = 0.0
+    if np.max(high - low) > LARGEST or np.min(scales) * LARGEST < 1:
+        return None
     if not 8 * len(low) * np.finfo(np.float64).eps * float(np.sum(widths**2)) < CANCELLED:
         return None
     moved = 2 * 2.0**-24 * sqrt(float(np.sum(widths**2)))  # by rounding two candidates, in length-scales

@@ -19,7 +19,7 @@ from ostinato.kernels import Kernel
 from ostinato.kernels.boxes import Boxes
 from ostinato.kernels.stationary import Stationary
 from ostinato.posterior.cache import TILE, Indices
-from ostinato.posterior.host_block import STRIP, HostBlock
+from ostinato.posterior.host_block import GATHERED, STRIP, HostBlock
 from ostinato.posterior.leaf_bounds import LeafBounds
 from ostinato.posterior.screen_block import Rough, ScreenBlock
 
@@ -163,6 +163,10 @@ class LazyBlock(ScreenBlock):
 
     def prepared(self, numbers: Matrix | Vector) -> Matrix | Vector:
         return numbers
+
+    @property
+    def gathered(self) -> int:
+        return GATHERED
 
     @property
     def memory(self) -> None:

@@ -74,7 +74,7 @@ class Screen:
         """More unique candidates."""
         for block in self._blocks:
             block.add(X, self.filled)
-        self._X = np.concatenate([self._X, X]) if self.filled else X
+        self._X = np.concatenate([self._X[: self.filled], X]) if self.filled else X
         self.filled += len(X)
 
     def condition(self, terms: Sequence[tuple[Vector, float]]) -> None:
@@ -90,7 +90,8 @@ class Screen:
         for block in self._blocks:
             block.condition(*prepared)
         errors = self._errors(P)
-        self.mean_error += float(np.abs(z) @ errors) + len(terms) * 16 * self._unit
+        largest = 0.0 if self.lazy else max(abs(self.highest), abs(self.lowest)) + float(np.sum(np.abs(z)))
+        self.mean_error += float(np.abs(z) @ errors) + len(terms) * (16 + largest) * self._unit  # sums round, too
         self.variance_error += float(np.sum(errors * (2 + errors))) + len(terms) * 4 * self._unit
 
     def tighten(self) -> bool:
