@@ -1,5 +1,7 @@
 """The lean arithmetic of BoTorch's LogEI and Optuna's process: their values, slopes and decisions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore")]
 import torch  # noqa: E402
 from benchmarks.continuous.lean.botorch_fit import flat, objective  # noqa: E402
 from benchmarks.continuous.lean.botorch_score import Posterior, Score, log_improvement  # noqa: E402
+from benchmarks.continuous.lean.optuna_loss import Loss  # noqa: E402
 from benchmarks.continuous.lean.same import COMPARISONS, compared  # noqa: E402
 from botorch.acquisition.analytic import LogExpectedImprovement, _log_ei_helper  # noqa: E402
 from botorch.models import SingleTaskGP  # noqa: E402
@@ -68,3 +71,10 @@ def test_it_decides_as_the_library_does(optimizer):
     found = compared(optimizer, "goldstein 0.1", 1, 20, control=False)
     assert found["same_points"] == 1.0
     assert found["parameters_largest"] < 1e-6
+
+
+def test_a_scale_that_comes_out_as_0_has_an_infinite_loss():
+    """As with PyTorch: the climb then turns back, where a division by zero would end it."""
+    regressor = SimpleNamespace(_X_train=torch.rand(5, 2).double(), _y_train=torch.rand(5, 1).double())
+    value, _ = Loss(regressor, 1e-6)(np.array([0.0, 0.0, -800.0, 0.0]))
+    assert value == np.inf

@@ -31,7 +31,10 @@ class Loss:
         self.C = np.empty((self.n, self.n))
 
     def __call__(self, theta: Vector) -> tuple[float, Vector]:
-        ils, scale, extra = np.exp(theta[:-2]), float(np.exp(theta[-2])), float(np.exp(theta[-1]))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a scale that comes out as 0 has an infinite loss
+            return self._at(np.exp(theta[:-2]), np.exp(theta[-2]), np.exp(theta[-1]))
+
+    def _at(self, ils: Vector, scale: np.float64, extra: np.float64) -> tuple[float, Vector]:
         noise = extra + self.least
         s = np.sqrt(5 * (self.squares @ ils))
         decay = np.exp(-s)
@@ -43,7 +46,7 @@ class Loss:
         prior = float(np.sum(0.1 / ils + 0.1 * ils)) - np.log(scale) + scale - 0.1 * np.log(noise) + 30 * noise
         return value + prior, gradient * [*ils, scale, extra]
 
-    def likelihood(self, above: Vector, diagonal: float) -> tuple[float, Vector, float]:
+    def likelihood(self, above: Vector, diagonal: np.float64) -> tuple[float, Vector, float]:
         """Minus its logarithm; G above the diagonal; its trace."""
         self.C.ravel()[self.flat] = above
         self.C.ravel()[:: self.n + 1] = diagonal
