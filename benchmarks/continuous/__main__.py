@@ -14,7 +14,7 @@ from rich.progress import track
 from benchmarks.continuous import __doc__ as about
 from benchmarks.continuous.contestants import CONTESTANTS, OURS, SCATTERED
 from benchmarks.continuous.lean import lean_contestant
-from benchmarks.continuous.lean.same import COMPARISONS, compared
+from benchmarks.continuous.lean.same import COMPARISONS, CONTROLLED, compared
 from benchmarks.continuous.problems import names, problem
 from benchmarks.outofthebox.report import MEASURES, Row, Runs, difference, mean, problems_of, save
 
@@ -112,7 +112,9 @@ def same(
     control: Annotated[bool, typer.Option(help="BoTorch itself, its rows in reverse order, in place of lean.")] = False,
 ) -> None:
     """Ask the lean arithmetic at every step of runs that BoTorch and Optuna decide: would it decide as they do?"""
-    for name in only or COMPARISONS:
+    if control and only and only != [CONTROLLED]:
+        raise typer.BadParameter(f"--control is for {CONTROLLED} alone: leave --only out.")
+    for name in [CONTROLLED] if control else only or COMPARISONS:
         for each in on or names():
             print(f"{name}, {each}", line(compared(name, each, seed, measurements, control=control)), sep=": ")
 

@@ -9,6 +9,7 @@ import numpy as np
 NEAR = 1e-3  # between points that count as one
 SHORT = 1e-3  # of log expected improvement, by which a point may fall short
 COMPARISONS = {"BoTorch LogEI": "same_botorch", "Optuna GP": "same_optuna"}
+CONTROLLED = "BoTorch LogEI"  # of Optuna's decisions none differ, so there is nothing to compare them with
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Step:
 def compared(optimizer: str, name: str, seed: int, measurements: int, *, control: bool) -> dict[str, float]:
     """The library's own optimiser beside the lean one, at every step of a run that it decides itself."""
     steps = import_module(f"{__package__}.{COMPARISONS[optimizer]}").steps
-    return summary(steps(name, seed, measurements, control=control))
+    return summary(steps(name, seed, measurements, **({"control": True} if control else {})))
 
 
 def summary(steps: Iterator[Step]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from benchmarks.outofthebox.rivals import INITIAL
 from ostinato.arrays import Vector
 
 
-def steps(name: str, seed: int, measurements: int, *, control: bool) -> Iterator[Step]:
+def steps(name: str, seed: int, measurements: int, *, control: bool = False) -> Iterator[Step]:
     made, rng = problem(name), np.random.default_rng((seed, 0))
     theirs = LogEI(made.columns, seed, measurements)
     other = (LogEI if control else LeanLogEI)(made.columns, seed, measurements)

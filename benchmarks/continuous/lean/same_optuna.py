@@ -20,9 +20,7 @@ from benchmarks.continuous.problems import problem
 from ostinato.arrays import Vector
 
 
-def steps(name: str, seed: int, measurements: int, *, control: bool) -> Iterator[Step]:
-    if control:
-        raise NotImplementedError("There is a control for BoTorch LogEI only: of Optuna's decisions none differ.")
+def steps(name: str, seed: int, measurements: int) -> Iterator[Step]:
     made, rng = problem(name), np.random.default_rng((seed, 0))
     asker = OptunaGP(made.columns, seed, measurements)
     for _ in range(measurements):
